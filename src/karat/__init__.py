@@ -1,1 +1,3 @@
+"""Karat: contract tests for AI agents."""
+
 __version__ = "0.1.0"

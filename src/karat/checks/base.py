@@ -1,0 +1,120 @@
+"""What the checks share: spelling in a suite, results with evidence, reading the final message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from annotated_types import MinLen
+
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+
+EXCERPT = 160
+
+Phrase = Annotated[str, MinLen(1)]
+Phrases = Annotated[list[Phrase], MinLen(1)]
+
+EVAL_SET = frozenset({"eval-set"})
+GOLDEN_EXPECTED = frozenset({"eval-set", "golden-expected"})
+GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
+
+
+class Reading(NamedTuple):
+    """One check that `expected` asks for: its arguments, and the place below `expected` that asks for it."""
+
+    args: Mapping[str, Any]
+    path: tuple[str | int, ...]
+
+
+class Check:
+    """Base of every check: subclasses are frozen dataclasses whose fields are their JSON arguments."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    group: ClassVar[Group]
+    fields: ClassVar[tuple[Field, ...]]
+    examples: ClassVar[tuple[Example, ...]]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        """The checks of this class that an `expected` object asks for."""
+        raise NotImplementedError
+
+    @property
+    def wanted(self) -> str:
+        """What is expected, in words."""
+        raise NotImplementedError
+
+    def judge(self, trace: Trace) -> CheckResult:
+        raise NotImplementedError
+
+    def flaws(self) -> Iterator[Flaw]:
+        """Why this check as written makes no sense."""
+        return iter(())
+
+    def passed(self, found: str = "", at: At | None = None) -> CheckResult:
+        return CheckResult(self.name, self.group, Status.PASSED, self.wanted, found, at)
+
+    def failed(self, found: str, at: At | None = None) -> CheckResult:
+        return CheckResult(self.name, self.group, Status.FAILED, self.wanted, found, at)
+
+    def unknown(self, why: str) -> CheckResult:
+        return CheckResult(self.name, self.group, Status.UNKNOWN, self.wanted, why)
+
+    def present(self, trace: Trace, span: tuple[int, int] | None, absent: str = "") -> CheckResult:
+        """Passed where the text stands in the final message; unknown where that message is not whole."""
+        if span is not None:
+            start, end = span
+            return self.passed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
+        why = unreadable(trace)
+        return self.unknown(why) if why else self.failed(absent or said(trace))
+
+    def absent(self, trace: Trace, span: tuple[int, int] | None) -> CheckResult:
+        """Failed where the text stands in the final message; unknown where that message is not whole."""
+        if span is not None:
+            start, end = span
+            return self.failed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
+        why = unreadable(trace)
+        return self.unknown(why) if why else self.passed()
+
+
+def unreadable(trace: Trace) -> str | None:
+    """Why the final message cannot be relied on to be whole."""
+    return trace.unseen("final_message") or trace.cut("final_message")
+
+
+def said(trace: Trace) -> str:
+    """The final message, short enough for one line of a report."""
+    return excerpt(trace.final_message) if trace.final_message.strip() else "an empty final message"
+
+
+def excerpt(text: str, limit: int = EXCERPT) -> str:
+    """One line of at most `limit` characters."""
+    line = " ".join(text[: limit * 4].split())
+    return line if len(line) <= limit and len(text) <= limit * 4 else line[: limit - 1] + "…"
+
+
+def each(field: str, argument: str, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    """One check per entry of a list."""
+    for index, entry in enumerate(expected.get(field) or ()):
+        yield Reading({argument: entry}, (field, index))
+
+
+def quoted(phrases: Sequence[str]) -> str:
+    return " or ".join(repr(p) for p in phrases)
+
+
+def blank(phrases: Sequence[str], *path: str | int) -> Iterator[Flaw]:
+    """Phrases that stand in every text once white space and invisible characters are set aside."""
+    from karat.text.normalise import fold_phrase
+
+    for index, phrase in enumerate(phrases):
+        if not fold_phrase(phrase):
+            yield Flaw(
+                "empty-expectation",
+                "a blank phrase stands in every answer. Write the words to look for.",
+                (*path, index),
+            )

@@ -1,0 +1,102 @@
+"""One exception tree. Each error says where, what and how to mend it, and knows its exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """pytest's exit codes, because people who run CI know them."""
+
+    OK = 0
+    FAILED = 1
+    INTERRUPTED = 2
+    INTERNAL = 3
+    USAGE = 4
+    NOTHING_SELECTED = 5
+
+
+class KaratError(Exception):
+    """Something a user can mend: one line, no traceback."""
+
+    exit_code = Exit.USAGE
+    slug = "error"
+
+    def __init__(self, message: str, *, where: str = "", fix: str = "", slug: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.fix = fix
+        self.slug = slug or self.slug
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        fix = f" {self.fix}" if self.fix else ""
+        return f"{where}{self.message}{fix} [{self.slug}]"
+
+
+class UsageError(KaratError):
+    """A command line or a library call that cannot be carried out as written."""
+
+    slug = "usage"
+
+
+class ConfigError(KaratError):
+    """karat.toml or [tool.karat] says something Karat cannot follow."""
+
+    slug = "config"
+
+
+class NothingSelectedError(KaratError):
+    """The selection leaves no case to run."""
+
+    exit_code = Exit.NOTHING_SELECTED
+    slug = "nothing-selected"
+
+
+class JournalError(KaratError):
+    """A journal that cannot be read: torn in the middle, of another format, or no journal at all."""
+
+    slug = "journal"
+
+
+class ArtifactError(KaratError):
+    """A journal or report could not be written."""
+
+    exit_code = Exit.INTERNAL
+    slug = "artifact"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a suite file, at its place."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    slug: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        path = f" {self.path}" if self.path else ""
+        level = "warning: " if self.warning else ""
+        return f"{self.file}:{self.line}:{self.column}{path}: {level}{self.message} [{self.slug}]"
+
+
+class SuiteError(KaratError):
+    """Every problem of a suite file at once; nothing is run."""
+
+    slug = "suite"
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(f"{len(problems)} problem{'s' if len(problems) != 1 else ''}")
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+    def __reduce__(self) -> tuple[type[SuiteError], tuple[tuple[Problem, ...]]]:
+        return SuiteError, (self.problems,)

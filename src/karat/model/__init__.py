@@ -1,0 +1,1 @@
+"""Frozen records that the layers hand to each other. No I/O, no behaviour beyond reading themselves."""

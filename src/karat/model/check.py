@@ -1,0 +1,70 @@
+"""What a check is, to those who may not import the checks themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from karat.model.suite import CheckSpec
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, Group, Status
+
+
+class Example(NamedTuple):
+    """Proof that a check can come out this way: its arguments, a trace, and the status it must give."""
+
+    args: Mapping[str, Any]
+    trace: Trace
+    status: Status
+
+
+class Flaw(NamedTuple):
+    """A reason why a check as written makes no sense, at a place below the field it came from."""
+
+    slug: str
+    message: str
+    path: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A key of `expected`, as suite files spell it."""
+
+    name: str
+    type: Any
+    doc: str
+    since: str = "0.1"
+    formats: frozenset[str] = field(default=frozenset({"eval-set"}))
+
+
+class Check(Protocol):
+    """One judgement about a trace."""
+
+    name: ClassVar[str]
+    group: ClassVar[Group]
+
+    def judge(self, trace: Trace) -> CheckResult: ...
+
+
+class Asked(NamedTuple):
+    """One check that an `expected` object asks for, its place below `expected`, and what is wrong with it."""
+
+    spec: CheckSpec
+    path: tuple[str | int, ...]
+    flaws: tuple[Flaw, ...]
+
+
+class Vocabulary(Protocol):
+    """What suites need to know of the checks: the fields they are spelled with, and what those fields mean."""
+
+    @property
+    def fields(self) -> Sequence[Field]: ...
+
+    def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
+        """The checks that an `expected` object of valid types asks for."""
+        ...
+
+    def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+        """Fields that have no effect because the field they refine is not there; paths below `expected`."""
+        ...

@@ -1,0 +1,94 @@
+"""A run as its journal holds it: a header, one record per finished case, a footer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from karat.errors import Exit
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus, Verdict
+
+FORMAT = 1
+
+
+class Header(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="header", tag_field="kind"):
+    """What was run, against what, with which versions."""
+
+    format: int = FORMAT
+    run_id: str
+    suite: str
+    suite_format: str
+    suite_version: str = ""
+    suite_sha256: str
+    target: str
+    options: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    started_at: str
+    total: int
+    rescored_from: str = ""
+
+
+class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):
+    """One finished case: what was asked, what happened, how it was judged."""
+
+    index: int
+    repeat: int = 0
+    attempt: int = 0
+    case: Case
+    trace: Trace
+    verdict: Verdict
+    duration_ms: float = 0.0
+
+    @property
+    def status(self) -> CaseStatus:
+        return self.verdict.status
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The printed verdict of a run; the exit code is a function of it and nothing else."""
+
+    passed: int = 0
+    failed: int = 0
+    partial: int = 0
+    error: int = 0
+    total: int = 0
+    avg_soft_score: float | None = None
+    interrupted: bool = False
+
+    def exit_code(self, *, strict: bool = False) -> Exit:
+        if self.interrupted:
+            return Exit.INTERRUPTED
+        if self.failed or self.error or (strict and self.partial):
+            return Exit.FAILED
+        return Exit.OK if self.passed or self.partial else Exit.NOTHING_SELECTED
+
+
+class Footer(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="footer", tag_field="kind"):
+    """The end of a run that was not killed."""
+
+    finished_at: str
+    summary: Summary
+
+
+class RunView(Protocol):
+    """A journal as reports read it: streamed, in suite order, any number of times."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def summary(self) -> Summary: ...
+
+    @property
+    def finished_at(self) -> str:
+        """When the run ended, or the empty string if it did not."""
+        ...
+
+    def records(self) -> Iterator[CaseRecord]: ...

@@ -1,0 +1,111 @@
+"""The trace: what the agent did in one case, the same record from every target."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+Channel = Literal["tools", "telemetry", "page", "page_before", "final_message", "messages", "database"]
+
+TEXT_CAP = 1 << 20
+
+
+class ToolCall(Struct, frozen=True, omit_defaults=True):
+    """One call of one tool, from its start to its result or error."""
+
+    name: str
+    arguments: Any = None
+    id: str | None = None
+    started: bool = True
+    result: Any = None
+    error: str | None = None
+    success: bool | None = None
+    missing_fields: tuple[str, ...] = ()
+    started_at: float | None = None
+    ended_at: float | None = None
+
+    def __str__(self) -> str:
+        how = "error" if self.error else {True: "success", False: "failure", None: "no result"}[self.success]
+        return f"{self.name} ({how})"
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    """One message of the conversation."""
+
+    role: str
+    content: str = ""
+    name: str | None = None
+
+
+class Cut(Struct, frozen=True, omit_defaults=True):
+    """A text that is not whole: a prefix, or one from which secrets were taken."""
+
+    why: str
+    size: int = 0
+    sha256: str = ""
+
+
+class Tokens(Struct, frozen=True, omit_defaults=True):
+    """Token counts, where the target knows them."""
+
+    input: int | None = None
+    output: int | None = None
+
+
+class TraceError(Struct, frozen=True, omit_defaults=True):
+    """Why the harness or the agent broke. Its own axis: never a verdict on the answer."""
+
+    kind: str
+    message: str
+    detail: str = ""
+
+
+class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Everything seen of the judged turn, and what was not seen.
+
+    `page` of None without an entry in `unobserved` means that the agent has no page; with one, that it was not captured.
+    """
+
+    case_id: str
+    input: str = ""
+    final_message: str = ""
+    messages: tuple[Message, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    telemetry: tuple[str, ...] = ()
+    page: str | None = None
+    page_before: str | None = None
+    database: dict[str, Any] = field(default_factory=dict)
+    unobserved: dict[str, str] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    started_at: float | None = None
+    duration_ms: float | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+    tokens: Tokens | None = None
+    attachments: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    error: TraceError | None = None
+
+    def unseen(self, channel: Channel) -> str | None:
+        """Why this channel was not observed, or None if it was."""
+        return self.unobserved.get(channel)
+
+    def cut(self, channel: Channel) -> str | None:
+        """Why this text is not whole, or None if it is."""
+        cut = self.cuts.get(channel)
+        return cut.why if cut else None
+
+
+class ExecutionContext(Struct, frozen=True):
+    """The view of a trace that the golden runner's documents describe."""
+
+    test_id: str
+    test_input: str
+    response: str
+    tools_called: list[str]
+    final_message: str
+
+    @classmethod
+    def of(cls, trace: Trace) -> ExecutionContext:
+        spoken = "\n".join(m.content for m in trace.messages if m.role == "assistant") or trace.final_message
+        return cls(trace.case_id, trace.input, spoken, [c.name for c in trace.tool_calls], trace.final_message)

@@ -1,0 +1,91 @@
+"""What judging gives: check results, group scores, a status."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Group(StrEnum):
+    """The group a check scores in."""
+
+    TOOL_HYGIENE = "tool_hygiene"
+    SYNTHESIS_COVERAGE = "synthesis_coverage"
+    NUMERIC_GROUNDING = "numeric_grounding"
+    UNCERTAINTY = "uncertainty"
+    FORMATTING = "formatting"
+    MORNING_BRIEF_CONTRACT = "morning_brief_contract"
+    DECISION = "decision"
+    QA = "qa"
+
+
+class Status(StrEnum):
+    """How one check came out. ERROR: the check itself could not be carried out."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    ERROR = "error"
+
+
+class CaseStatus(StrEnum):
+    """How one case came out."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    PARTIAL = "PARTIAL"
+    ERROR = "ERROR"
+
+
+class At(Struct, frozen=True, omit_defaults=True):
+    """Where the evidence stands: a span of a text, or an entry of a list."""
+
+    channel: str
+    start: int | None = None
+    end: int | None = None
+    index: int | None = None
+
+
+class CheckResult(Struct, frozen=True, omit_defaults=True):
+    """One judged check with its evidence."""
+
+    name: str
+    group: Group
+    status: Status
+    expected: str = ""
+    found: str = ""
+    at: At | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}: expected {self.expected}" + (f", found {self.found}" if self.found else "")
+
+
+class GroupScore(Struct, frozen=True):
+    """How many of a group's judged checks passed."""
+
+    passed: int
+    judged: int
+
+    @property
+    def value(self) -> float:
+        return self.passed / self.judged
+
+
+class SoftScore(Struct, frozen=True):
+    """The weighted sum of group scores, and whether it met its threshold (None: there is none)."""
+
+    value: float | None
+    threshold: float | None
+    passed: bool | None
+
+
+class Verdict(Struct, frozen=True, omit_defaults=True):
+    """A case judged: every check, every group, one status and the reason for it."""
+
+    status: CaseStatus
+    checks: tuple[CheckResult, ...] = ()
+    groups: dict[Group, GroupScore] = {}
+    soft: SoftScore = SoftScore(None, None, None)
+    hard_fail_triggered: tuple[Group, ...] = ()
+    reason: str = ""
