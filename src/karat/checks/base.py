@@ -36,12 +36,20 @@ class Check:
     name: ClassVar[str]
     group: ClassVar[Group]
     fields: ClassVar[tuple[Field, ...]]
+    companions: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[Example, ...]]
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
         """The checks of this class that an `expected` object asks for."""
         raise NotImplementedError
+
+    @classmethod
+    def strays(cls, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+        """Fields of this check that have no effect here; by default companions without the field they refine."""
+        for field, refined in cls.companions.items():
+            if field in expected and refined not in expected:
+                yield Flaw("no-effect", f"it refines '{refined}', which is not there.", (field,))
 
     @property
     def wanted(self) -> str:

@@ -1,0 +1,226 @@
+"""The contract of a Morning Brief: levers, claims with evidence, fresh evidence, ways to override."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge
+
+from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable
+from karat.checks.page import offers
+from karat.checks.says import regex_flaws, unfailable
+from karat.checks.traces import says, shows
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text import ages, phrases, safe_regex
+
+LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
+CLAIM = r"\b(?:today.?s mission|mission|recommendation)s?\b"
+EVIDENCE = r"\b(?:evidence|source|observed|metric)s?\b"
+ALIGNMENT = r"\b(?:because|based on|backed by|driven by)\b"
+
+ALIGNED = "Today's mission: fix checkout, because the metric fell."
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredLevers(Check):
+    """The lever regex is found at least that many times."""
+
+    name: ClassVar = "required_levers"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    fields: ClassVar = (
+        Field("required_levers", Annotated[int, Ge(1)], "The answer offers at least this many levers.", since="0.3"),
+        Field("lever_regex", Phrase, "What a lever looks like; by default a bullet or numbered line.", since="0.3"),
+    )
+    companions: ClassVar = {"lever_regex": "required_levers"}
+    examples: ClassVar = (
+        Example({"count": 2}, says("Levers\n- roll back\n2. page the owner"), Status.PASSED),
+        Example({"count": 2}, says("Levers\n- roll back"), Status.FAILED),
+        Example({"count": 1, "regex": "lever:"}, says("- roll back"), Status.FAILED),
+    )
+    count: int
+    regex: str = LEVER
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "required_levers" in expected:
+            args = {"count": expected["required_levers"], "regex": expected.get("lever_regex", LEVER)}
+            yield Reading(args, ("required_levers",))
+
+    @property
+    def wanted(self) -> str:
+        return f"at least {self.count} × /{self.regex}/"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return regex_flaws(self.regex)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        spans = safe_regex.spans(self.regex, trace.final_message, self.count)
+        if len(spans) >= self.count:
+            return self.passed(f"{len(spans)}", At("final_message", spans[0][0], spans[-1][1]))
+        why = unreadable(trace)
+        return self.unknown(why) if why else self.failed(f"{len(spans)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEvidenceAlignment(Check):
+    """Claim, evidence and alignment markers are all found."""
+
+    name: ClassVar = "claim_evidence_alignment"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    fields: ClassVar = (
+        Field(
+            "claim_evidence_alignment",
+            Literal[True],
+            "The answer makes a claim, shows evidence and ties the one to the other.",
+            since="0.3",
+        ),
+        Field("claim_marker_regex", Phrase, "What marks a claim.", since="0.3"),
+        Field("evidence_marker_regex", Phrase, "What marks evidence.", since="0.3"),
+        Field("alignment_marker_regex", Phrase, "What ties a claim to its evidence.", since="0.3"),
+    )
+    companions: ClassVar = {
+        "claim_marker_regex": "claim_evidence_alignment",
+        "evidence_marker_regex": "claim_evidence_alignment",
+        "alignment_marker_regex": "claim_evidence_alignment",
+    }
+    examples: ClassVar = (
+        Example({}, says(ALIGNED), Status.PASSED),
+        Example({}, says("You have permission, because the metric fell."), Status.FAILED),
+        Example({}, says("Today's mission: fix checkout. The metric fell."), Status.FAILED),
+        Example({}, says("Today's mission: fix checkout because I say so."), Status.FAILED),
+    )
+    claim: str = CLAIM
+    evidence: str = EVIDENCE
+    alignment: str = ALIGNMENT
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "claim_evidence_alignment" in expected:
+            args = {
+                "claim": expected.get("claim_marker_regex", CLAIM),
+                "evidence": expected.get("evidence_marker_regex", EVIDENCE),
+                "alignment": expected.get("alignment_marker_regex", ALIGNMENT),
+            }
+            yield Reading(args, ("claim_evidence_alignment",))
+
+    @property
+    def wanted(self) -> str:
+        return "a claim, its evidence and what ties them"
+
+    def flaws(self) -> Iterator[Flaw]:
+        for pattern in (self.claim, self.evidence, self.alignment):
+            yield from regex_flaws(pattern)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
+        spans = {part: safe_regex.search(pattern, trace.final_message) for part, pattern in markers.items()}
+        missing = [part for part, span in spans.items() if span is None]
+        if not missing:
+            starts = [span for span in spans.values() if span is not None]
+            return self.passed(at=At("final_message", min(s for s, _ in starts), max(e for _, e in starts)))
+        why = unreadable(trace)
+        return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFreshness(Check):
+    """At least one age is stated, and the oldest is within the bound."""
+
+    name: ClassVar = "evidence_freshness_max_age_minutes"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    fields: ClassVar = (
+        Field(
+            "evidence_freshness_max_age_minutes",
+            Annotated[int | float, Ge(0)],
+            "The answer states the age of its evidence, none older than this many minutes.",
+            since="0.3",
+        ),
+        Field(
+            "evidence_freshness_regex",
+            Phrase,
+            "What an age looks like; the first number of each match is minutes.",
+            since="0.3",
+        ),
+    )
+    companions: ClassVar = {"evidence_freshness_regex": "evidence_freshness_max_age_minutes"}
+    examples: ClassVar = (
+        Example({"minutes": 180}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.PASSED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack: 12 mentions"), Status.FAILED),
+        Example({"minutes": 60, "regex": r"age=\d+"}, says("age=61"), Status.FAILED),
+    )
+    minutes: float
+    regex: str = ""
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "evidence_freshness_max_age_minutes" in expected:
+            minutes = expected["evidence_freshness_max_age_minutes"]
+            args = {"minutes": minutes, "regex": expected.get("evidence_freshness_regex", "")}
+            yield Reading(args, ("evidence_freshness_max_age_minutes",))
+
+    @property
+    def wanted(self) -> str:
+        return f"stated ages of at most {self.minutes:g} minutes"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return regex_flaws(self.regex) if self.regex else iter(())
+
+    def judge(self, trace: Trace) -> CheckResult:
+        text = trace.final_message
+        stated = ages.ages_by(self.regex, text) if self.regex else ages.stated_ages(text)
+        oldest = max(stated, key=lambda age: age.minutes, default=None)
+        if oldest is not None and oldest.minutes > self.minutes:
+            return self.failed(f"{oldest.minutes:g} minutes", At("final_message", *oldest.span))
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        if oldest is None:
+            return self.failed("no age")
+        return self.passed(excerpt(text[slice(*oldest.span)]), At("final_message", *oldest.span))
+
+
+@dataclass(frozen=True, slots=True)
+class MustAllowOverrideAction(Check):
+    """The action is offered in the final message or as a control on the page."""
+
+    name: ClassVar = "must_allow_override_actions"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    fields: ClassVar = (
+        Field(
+            "must_allow_override_actions",
+            Phrases,
+            "Each action is offered in the final message or as a control on the page.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"action": "Snooze"}, says("You can snooze this."), Status.PASSED),
+        Example({"action": "Snooze"}, shows('- button "Snooze"'), Status.PASSED),
+        Example({"action": "Snooze"}, shows('- heading "Snooze"'), Status.FAILED),
+        Example({"action": "Snooze"}, says("Done."), Status.FAILED),
+        Example({"action": "Snooze"}, says("Done.", unobserved={"page": "the snapshot failed"}), Status.UNKNOWN),
+    )
+    action: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each("must_allow_override_actions", "action", expected)
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.action!r} on offer"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return unfailable(self.action)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if trace.page is not None and offers(trace.page, self.action):
+            return self.passed("a control on the page", At("page"))
+        span = phrases.find_word(trace.final_message, self.action)
+        why = (trace.unseen("page") or trace.cut("page")) if span is None else None
+        return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")

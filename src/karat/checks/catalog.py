@@ -1,0 +1,102 @@
+"""The checks that there are, and how suites spell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+import msgspec
+
+from karat.checks.base import Check
+from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
+from karat.checks.numbers import MustGroundNumber
+from karat.checks.outcome import Outcome
+from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
+from karat.checks.sources import RequiredSource
+from karat.checks.telemetry import Telemetry
+from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.ui import Ui
+from karat.checks.uncertainty import MustLabelAssumptions
+from karat.errors import UsageError
+from karat.model.check import Asked, Field, Flaw
+from karat.model.suite import Case, CheckSpec
+
+CHECKS: tuple[type[Check], ...] = (
+    Outcome,
+    ToolCallsAny,
+    ToolCallsNone,
+    Telemetry,
+    Ui,
+    MustSayAny,
+    MustNotSay,
+    MustMatchRegex,
+    MustNotMatchRegex,
+    RequiredSource,
+    MustGroundNumber,
+    MustLabelAssumptions,
+    RequiredLevers,
+    ClaimEvidenceAlignment,
+    EvidenceFreshness,
+    MustAllowOverrideAction,
+    ToolsUsed,
+    AllocationValid,
+    ReasonContains,
+    ExpectedContains,
+    MustNotContain,
+)
+
+ENTRY_POINTS = "karat.checks"
+
+
+class Catalog:
+    """Built-in checks and those that installed packages bring; the latter are looked up when first needed."""
+
+    @cached_property
+    def classes(self) -> dict[str, type[Check]]:
+        outside = (point.load() for point in entry_points(group=ENTRY_POINTS))
+        return {cls.name: cls for cls in (*CHECKS, *outside)}
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(field for cls in self.classes.values() for field in cls.fields)
+
+    def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
+        """The checks that an `expected` object asks for, each with what is wrong with it."""
+        for name, cls in self.classes.items():
+            for args, path in cls.read(expected):
+                raw = msgspec.json.encode(args)
+                yield Asked(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, self._flaws(name, raw))
+
+    def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+        """Fields that refine a field which is not there."""
+        for cls in self.classes.values():
+            yield from cls.strays(expected)
+
+    def compile(self, case: Case) -> tuple[Check, ...]:
+        """The checks of a case, ready to judge. Equal checks of different cases are one object."""
+        return tuple([_build(spec.name, bytes(spec.args)) for spec in case.checks])
+
+    @staticmethod
+    @lru_cache(maxsize=65536)
+    def _flaws(name: str, raw: bytes) -> tuple[Flaw, ...]:
+        return tuple(_build(name, raw).flaws())
+
+
+BUILT_IN = {cls.name: cls for cls in CHECKS}
+CATALOG = Catalog()
+
+
+@lru_cache(maxsize=65536)
+def _build(name: str, raw: bytes) -> Check:
+    cls = BUILT_IN.get(name) or CATALOG.classes.get(name)
+    if cls is None:
+        fix = "Install the package that brings it."
+        raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
+    return msgspec.json.decode(raw, type=cls)
+
+
+def _spelled(path: tuple[str | int, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

@@ -1,0 +1,337 @@
+"""What golden sets ask: which tools were used, whether the allocation was made, which phrases stand in the answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import regex
+
+from karat.checks.base import (
+    GOLDEN_CASE,
+    GOLDEN_EXPECTED,
+    Check,
+    Phrase,
+    Phrases,
+    Reading,
+    blank,
+    each,
+    unreadable,
+)
+from karat.checks.says import unfailable
+from karat.checks.tools import called
+from karat.checks.traces import UNSEEN_TOOLS, calls, says
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text import phrases
+from karat.text.normalise import fold, fold_phrase, original_span
+
+Match = Literal["exact", "ordered", "set", "subset", "superset"]
+
+SUCCESS = (
+    "allocated",
+    "allocation confirmed",
+    "assigned",
+    "available",
+    "booked",
+    "confirmed",
+    "found",
+    "reserved",
+    "scheduled",
+    "success",
+    "successful",
+    "successfully",
+)
+FAILURE = (
+    "already allocated",
+    "already booked",
+    "already reserved",
+    "already scheduled",
+    "cannot",
+    "can't",
+    "conflict",
+    "conflicts",
+    "could not",
+    "couldn't",
+    "denied",
+    "error",
+    "exceeds",
+    "failed",
+    "failure",
+    "impossible",
+    "incompatible",
+    "invalid",
+    "missing",
+    "no available",
+    "no compatible",
+    "no dyno",
+    "no dynos",
+    "none available",
+    "not allocated",
+    "not assigned",
+    "not available",
+    "not booked",
+    "not compatible",
+    "not confirmed",
+    "not found",
+    "not possible",
+    "not reserved",
+    "not scheduled",
+    "not successful",
+    "not supported",
+    "refused",
+    "rejected",
+    "unable",
+    "unavailable",
+    "unsuccessful",
+)
+NEUTRAL = (
+    "no conflict",
+    "no conflicts",
+    "no error",
+    "no errors",
+    "without a conflict",
+    "without conflict",
+    "without conflicts",
+    "without error",
+    "without errors",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsUsed(Check):
+    """The names of the tools called are those listed: exactly, or as `match` says."""
+
+    name: ClassVar = "tools_used"
+    group: ClassVar = Group.DECISION
+    fields: ClassVar = (
+        Field(
+            "tools_used",
+            list[Phrase],
+            "The tools called, each as often as listed; `[]` means none.",
+            formats=GOLDEN_EXPECTED,
+        ),
+        Field(
+            "tools_match",
+            Match,
+            "How `tools_used` is compared: `exact` (any order), `ordered`, `set`, `subset` (nothing but these), "
+            "`superset` (at least these).",
+            formats=GOLDEN_EXPECTED,
+        ),
+    )
+    companions: ClassVar = {"tools_match": "tools_used"}
+    examples: ClassVar = (
+        Example({"tools": ["find", "book"]}, calls("book find"), Status.PASSED),
+        Example({"tools": ["book"]}, calls("book book"), Status.FAILED),
+        Example({"tools": []}, calls(""), Status.PASSED),
+        Example({"tools": []}, calls("book"), Status.FAILED),
+        Example({"tools": []}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"tools": ["find", "book"], "match": "ordered"}, calls("find book"), Status.PASSED),
+        Example({"tools": ["find", "book"], "match": "ordered"}, calls("book find"), Status.FAILED),
+        Example({"tools": ["find", "book"], "match": "set"}, calls("book find book"), Status.PASSED),
+        Example({"tools": ["find", "book"], "match": "set"}, calls("book"), Status.FAILED),
+        Example({"tools": ["find", "book"], "match": "subset"}, calls("book"), Status.PASSED),
+        Example({"tools": ["find", "book"], "match": "subset"}, calls("drop"), Status.FAILED),
+        Example({"tools": ["book"], "match": "superset"}, calls("find book"), Status.PASSED),
+        Example({"tools": ["book"], "match": "superset"}, calls("find"), Status.FAILED),
+    )
+    tools: tuple[str, ...]
+    match: Match = "exact"
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "tools_used" in expected:
+            args = {"tools": expected["tools_used"], "match": expected.get("tools_match", "exact")}
+            yield Reading(args, ("tools_used",))
+
+    @property
+    def wanted(self) -> str:
+        how = {"exact": "", "ordered": " in this order", "set": " any number of times"}.get(self.match)
+        prefix = {"subset": "nothing but ", "superset": "at least "}.get(self.match, "")
+        return f"{prefix}{', '.join(self.tools) or 'no tool call'}{how or ''}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        if self.match == "superset" and not self.tools:
+            yield Flaw("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = trace.unseen("tools")
+        if why:
+            return self.unknown(why)
+        names = [c.name for c in trace.tool_calls]
+        holds = {
+            "exact": lambda: Counter(names) == Counter(self.tools),
+            "ordered": lambda: names == list(self.tools),
+            "set": lambda: set(names) == set(self.tools),
+            "subset": lambda: set(names) <= set(self.tools),
+            "superset": lambda: Counter(self.tools) <= Counter(names),
+        }[self.match]()
+        return self.passed(called(trace)) if holds else self.failed(called(trace))
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationValid(Check):
+    """The answer tells of an allocation made (true) or refused (false), and of nothing to the contrary."""
+
+    name: ClassVar = "allocation_valid"
+    group: ClassVar = Group.DECISION
+    fields: ClassVar = (
+        Field("allocation_valid", bool, "Whether the answer tells of success or of failure.", formats=GOLDEN_EXPECTED),
+        Field(
+            "success_indicators", Phrases, "Words of success, in place of the built-in ones.", formats=GOLDEN_EXPECTED
+        ),
+        Field(
+            "failure_indicators", Phrases, "Words of failure, in place of the built-in ones.", formats=GOLDEN_EXPECTED
+        ),
+    )
+    companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
+    examples: ClassVar = (
+        Example({"valid": True}, says("Vehicle 42 was allocated to dyno 3."), Status.PASSED),
+        Example({"valid": True}, says("Vehicle not found."), Status.FAILED),
+        Example({"valid": True}, says("I looked at the list."), Status.FAILED),
+        Example({"valid": True}, says("Allocated, but dyno 4 failed."), Status.FAILED),
+        Example({"valid": False}, says("The dyno is unavailable."), Status.PASSED),
+        Example({"valid": False}, says("Booked."), Status.FAILED),
+        Example({"valid": True, "success_indicators": ["granted"]}, says("Booked."), Status.FAILED),
+    )
+    valid: bool
+    success_indicators: tuple[str, ...] = ()
+    failure_indicators: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "allocation_valid" in expected:
+            lists = ("success_indicators", "failure_indicators")
+            args = {"valid": expected["allocation_valid"], **{k: expected[k] for k in lists if k in expected}}
+            yield Reading(args, ("allocation_valid",))
+
+    @property
+    def wanted(self) -> str:
+        return "a word of success and none of failure" if self.valid else "a word of failure and none of success"
+
+    def flaws(self) -> Iterator[Flaw]:
+        for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
+            yield phrase._replace(path=())
+
+    def judge(self, trace: Trace) -> CheckResult:
+        success, failure = indicators(
+            trace.final_message, self.success_indicators or SUCCESS, self.failure_indicators or FAILURE
+        )
+        good, bad = (success, failure) if self.valid else (failure, success)
+        if bad:
+            return self.failed(trace.final_message[slice(*bad)], At("final_message", *bad))
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        if not good:
+            return self.failed("no word of success or failure")
+        return self.passed(trace.final_message[slice(*good)], At("final_message", *good))
+
+
+Span = tuple[int, int]
+
+
+def indicators(text: str, success: tuple[str, ...], failure: tuple[str, ...]) -> tuple[Span | None, Span | None]:
+    """The first word of success and of failure; where two begin at one place, the longer one counts."""
+    pattern, kinds = _alternatives(success, failure)
+    first: dict[str, Span] = {}
+    for m in pattern.finditer(fold(text)):
+        first.setdefault(kinds[m[0]], original_span(text, m.start(), m.end()))
+    return first.get("success"), first.get("failure")
+
+
+@lru_cache(maxsize=256)
+def _alternatives(success: tuple[str, ...], failure: tuple[str, ...]) -> tuple[regex.Pattern[str], dict[str, str]]:
+    kinds = {fold_phrase(p): "neutral" for p in NEUTRAL}
+    kinds |= {fold_phrase(p): "success" for p in success}
+    kinds |= {fold_phrase(p): "failure" for p in failure}
+    longest_first = sorted(kinds, key=len, reverse=True)
+    return regex.compile(rf"(?<!\w)(?:{'|'.join(map(regex.escape, longest_first))})(?!\w)"), kinds
+
+
+class _Contains(Check):
+    """A phrase that must stand in the final message."""
+
+    __slots__ = ()
+
+    phrase: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each(cls.name, "phrase", expected)
+
+    @property
+    def wanted(self) -> str:
+        return repr(self.phrase)
+
+    def flaws(self) -> Iterator[Flaw]:
+        return unfailable(self.phrase)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.present(trace, phrases.find(trace.final_message, self.phrase))
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonContains(_Contains):
+    """The phrase stands in the final message."""
+
+    name: ClassVar = "reason_contains"
+    group: ClassVar = Group.DECISION
+    fields: ClassVar = (
+        Field("reason_contains", Phrases, "Each phrase stands in the final message.", formats=GOLDEN_EXPECTED),
+    )
+    examples: ClassVar = (
+        Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
+        Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
+    )
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedContains(_Contains):
+    """The phrase stands in the final message."""
+
+    name: ClassVar = "expected_contains"
+    group: ClassVar = Group.QA
+    fields: ClassVar = (
+        Field("expected_contains", Phrases, "Each phrase stands in the final message.", formats=GOLDEN_CASE),
+    )
+    examples: ClassVar = (
+        Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
+        Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
+    )
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class MustNotContain(Check):
+    """The phrase does not stand in the final message."""
+
+    name: ClassVar = "must_not_contain"
+    group: ClassVar = Group.QA
+    fields: ClassVar = (
+        Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", formats=GOLDEN_CASE),
+    )
+    examples: ClassVar = (
+        Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),
+        Example({"phrase": "guess"}, says("My guess is dyno 3."), Status.FAILED),
+    )
+    phrase: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each("must_not_contain", "phrase", expected)
+
+    @property
+    def wanted(self) -> str:
+        return f"no {self.phrase!r}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return unfailable(self.phrase)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.absent(trace, phrases.find(trace.final_message, self.phrase))

@@ -1,0 +1,139 @@
+"""How the turn came out as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import regex
+
+from karat.checks.base import Check, Reading, quoted, said, unreadable
+from karat.checks.page import added_pickers
+from karat.checks.tools import called
+from karat.checks.traces import UNSEEN_TOOLS, calls, says, shows
+from karat.model.check import Example, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+
+Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
+
+QUESTION = regex.compile(r"\?(?=[\s\"'”’)\]*_]|$)")
+
+
+class Found(NamedTuple):
+    """Whether the outcome holds, what was found, and where."""
+
+    holds: bool
+    found: str
+    at: At | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Check):
+    """The turn ended as expected; every outcome but `tool_started` also needs an answer."""
+
+    name: ClassVar = "outcome"
+    group: ClassVar = Group.TOOL_HYGIENE
+    fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
+    examples: ClassVar = (
+        Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),
+        Example({"outcome": "response_only"}, says(" \n"), Status.FAILED),
+        Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:failed book:ok"), Status.PASSED),
+        Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:ok book:failed"), Status.FAILED),
+        Example({"outcome": "tool_success"}, calls("book:ok", text=""), Status.FAILED),
+        Example({"outcome": "tool_success"}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:pending", text=""), Status.PASSED),
+        Example({"outcome": "tool_started", "tools": ["book"]}, calls("find:ok"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:missing=date", text="I need a date."), Status.PASSED),
+        Example({"outcome": "needs_input"}, calls("", text="Which day?"), Status.PASSED),
+        Example(
+            {"outcome": "needs_input"}, shows('- radiogroup "Pick a repository"', text="One moment."), Status.PASSED
+        ),
+        Example({"outcome": "needs_input"}, calls("", text="Done."), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:ok", text="Anything else?"), Status.FAILED),
+        Example({"outcome": "graceful_block"}, calls("book:failed", text="I may not do that."), Status.PASSED),
+        Example({"outcome": "graceful_block"}, calls("book:crashed", text="I may not do that."), Status.FAILED),
+        Example({"outcome": "graceful_block"}, calls("find:ok", text="I may not do that."), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("book:crashed", text="The booking failed."), Status.PASSED),
+        Example({"outcome": "graceful_error"}, calls("book:failed book:ok", text="Booked."), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("", text="The booking failed."), Status.FAILED),
+    )
+    outcome: Name
+    tools: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        outcome = expected.get("outcome", "response_only")
+        tools = expected.get("tool_calls_any", []) if outcome not in ("response_only", "graceful_block") else []
+        yield Reading({"outcome": outcome, "tools": tools} if tools else {"outcome": outcome}, ("outcome",))
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
+
+    def judge(self, trace: Trace) -> CheckResult:
+        answered = not trace.final_message.isspace() and trace.final_message != ""
+        if self.outcome == "response_only" and answered:
+            return self.passed()
+        if self.outcome != "tool_started" and not answered:
+            why = unreadable(trace)
+            return self.unknown(why) if why else self.failed("an empty final message")
+        why = trace.unseen("tools")
+        if why:
+            return self.unknown(why)
+        listed = [c for c in trace.tool_calls if not self.tools or c.name in self.tools]
+        found = OUTCOMES[self.outcome](trace, listed)
+        return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
+
+
+def tool_success(trace: Trace, listed: Sequence[ToolCall]) -> Found:
+    call = next((c for c in listed if c.success is True), None)
+    return _call_found(trace, call) if call else Found(False, called(trace))
+
+
+def tool_started(trace: Trace, listed: Sequence[ToolCall]) -> Found:
+    call = next((c for c in listed if c.started), None)
+    return _call_found(trace, call) if call else Found(False, called(trace))
+
+
+def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
+    success = tool_success(trace, listed)
+    if success.holds:
+        return success._replace(holds=False)
+    lacking = next((c for c in trace.tool_calls if c.success is False and c.missing_fields), None)
+    if lacking:
+        return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
+    question = QUESTION.search(trace.final_message)
+    if question:
+        return Found(True, "a question", At("final_message", question.start(), question.end()))
+    picker = added_pickers(trace)
+    return Found(True, picker, At("page")) if picker else Found(False, f"no question: {said(trace)}")
+
+
+def graceful_block(trace: Trace, listed: Sequence[ToolCall]) -> Found:
+    bad = next((c for c in trace.tool_calls if c.success is True or c.error is not None), None)
+    return _call_found(trace, bad)._replace(holds=False) if bad else Found(True, called(trace))
+
+
+def graceful_error(trace: Trace, listed: Sequence[ToolCall]) -> Found:
+    last = {c.name: c for c in listed}
+    for call in listed:
+        if (call.success is False or call.error is not None) and last[call.name].success is not True:
+            return _call_found(trace, call)
+    return Found(False, called(trace))
+
+
+def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:
+    index = next(i for i, c in enumerate(trace.tool_calls) if c is call)
+    return Found(True, found or str(call), At("tool_calls", index=index))
+
+
+OUTCOMES: dict[str, Callable[[Trace, Sequence[ToolCall]], Found]] = {
+    "tool_success": tool_success,
+    "tool_started": tool_started,
+    "needs_input": needs_input,
+    "graceful_block": graceful_block,
+    "graceful_error": graceful_error,
+    "response_only": lambda trace, listed: Found(True, ""),
+}

@@ -1,0 +1,75 @@
+"""Reading an accessibility snapshot: a tree of roles and names, one node per line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
+
+import regex
+
+from karat.model.trace import Trace
+from karat.text.normalise import fold
+
+NODE = regex.compile(
+    r"""^(\s*)-\s+(?:'|")?([a-z]+)(?:\s+"((?:[^"\\]|\\.)*)")?((?:\s+\[[^\]\n]*\])*)\s*(?:'|")?(?::\s*(.*))?$""", regex.M
+)
+
+PICKERS = frozenset({"listbox", "radiogroup", "combobox"})
+FORMS = frozenset({"form", "dialog", "alertdialog"})
+CONTROLS = frozenset({"button", "link", "menuitem", "option", "radio", "checkbox", "switch", "tab", "menuitemradio"})
+COMPONENTS = frozenset({"region", "article", "group", "figure", "complementary"})
+TALK = frozenset({"log", "feed"})
+
+
+class Node(NamedTuple):
+    """One element that assistive technology can see; `talk` if it stands in the log of the conversation."""
+
+    role: str
+    name: str
+    text: str
+    talk: bool
+
+
+@lru_cache(maxsize=4)
+def nodes(page: str) -> tuple[Node, ...]:
+    """Every node of a snapshot, in page order; names folded as phrases are."""
+    found = []
+    log: int | None = None
+    for m in NODE.finditer(page):
+        depth, role = len(m[1]), m[2]
+        if log is not None and depth <= log:
+            log = None
+        found.append(Node(role, fold(_unquote(m[3] or "")), fold(m[5] or ""), log is not None))
+        if log is None and role in TALK:
+            log = depth
+    return tuple(found)
+
+
+def components(page: str) -> Counter[tuple[str, str]]:
+    """The named components of a page, the conversation left out."""
+    return Counter((n.role, n.name) for n in nodes(page) if n.role in COMPONENTS and n.name and not n.talk)
+
+
+def _unquote(name: str) -> str:
+    return name.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def added_pickers(trace: Trace) -> str:
+    """A picker or form that the turn brought up, or the empty string.
+
+    The chat box may itself stand in a form, so without a snapshot from before the turn only pickers count.
+    """
+    if trace.page is None:
+        return ""
+    wanted = PICKERS if trace.page_before is None else PICKERS | FORMS
+    before = Counter((n.role, n.name) for n in nodes(trace.page_before or "") if n.role in wanted)
+    after = Counter((n.role, n.name) for n in nodes(trace.page) if n.role in wanted)
+    new = sorted((after - before).elements())
+    return f"{new[0][0]} {new[0][1]!r}" if new else ""
+
+
+def offers(page: str, action: str) -> bool:
+    """Whether a control of this name is on the page."""
+    wanted = fold(action)
+    return any(n.role in CONTROLS and wanted in (n.name or n.text) for n in nodes(page))

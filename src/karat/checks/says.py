@@ -1,0 +1,155 @@
+"""What the final message says and must not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from karat.checks.base import Check, Phrases, Reading, blank, each, quoted
+from karat.checks.traces import says
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Cut, Trace
+from karat.model.verdict import CheckResult, Group, Status
+from karat.text import phrases, safe_regex
+
+CUT_SHORT = says("All good so far", cuts={"final_message": Cut("only the first part was kept")})
+
+
+@dataclass(frozen=True, slots=True)
+class MustSayAny(Check):
+    """The final message contains at least one of the phrases."""
+
+    name: ClassVar = "must_say_any"
+    group: ClassVar = Group.FORMATTING
+    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases stands in the final message."),)
+    examples: ClassVar = (
+        Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
+        Example({"phrases": ["refund", "credit"]}, says("Nothing was done."), Status.FAILED),
+        Example({"phrases": ["refund"]}, CUT_SHORT, Status.UNKNOWN),
+    )
+    phrases: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "must_say_any" in expected:
+            yield Reading({"phrases": expected["must_say_any"]}, ("must_say_any",))
+
+    @property
+    def wanted(self) -> str:
+        return quoted(self.phrases)
+
+    def flaws(self) -> Iterator[Flaw]:
+        return blank(self.phrases)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = phrases.find_any(trace.final_message, self.phrases)
+        return self.present(trace, found[1] if found else None)
+
+
+@dataclass(frozen=True, slots=True)
+class MustNotSay(Check):
+    """The final message does not contain the phrase."""
+
+    name: ClassVar = "must_not_say"
+    group: ClassVar = Group.FORMATTING
+    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases stands in the final message."),)
+    examples: ClassVar = (
+        Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
+        Example({"phrase": "as an AI"}, says("As an\nAI, I cannot."), Status.FAILED),
+        Example({"phrase": "as an AI"}, CUT_SHORT, Status.UNKNOWN),
+    )
+    phrase: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each("must_not_say", "phrase", expected)
+
+    @property
+    def wanted(self) -> str:
+        return f"no {self.phrase!r}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return unfailable(self.phrase)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.absent(trace, phrases.find(trace.final_message, self.phrase))
+
+
+@dataclass(frozen=True, slots=True)
+class MustMatchRegex(Check):
+    """The regex is found in the final message: letter case is free, `^` and `$` match at every line."""
+
+    name: ClassVar = "must_match_regex"
+    group: ClassVar = Group.FORMATTING
+    fields: ClassVar = (
+        Field("must_match_regex", Phrases, "Each of these regexes is found in the final message.", since="0.2"),
+    )
+    examples: ClassVar = (
+        Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("Signals\ngithub: 12 commits"), Status.PASSED),
+        Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("See GitHub: 12 commits"), Status.FAILED),
+        Example({"pattern": "total$"}, CUT_SHORT, Status.UNKNOWN),
+    )
+    pattern: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each("must_match_regex", "pattern", expected)
+
+    @property
+    def wanted(self) -> str:
+        return f"a match of /{self.pattern}/"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return regex_flaws(self.pattern)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.present(trace, safe_regex.search(self.pattern, trace.final_message))
+
+
+@dataclass(frozen=True, slots=True)
+class MustNotMatchRegex(Check):
+    """The regex is not found in the final message."""
+
+    name: ClassVar = "must_not_match_regex"
+    group: ClassVar = Group.FORMATTING
+    fields: ClassVar = (
+        Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
+    )
+    examples: ClassVar = (
+        Example({"pattern": "todo|tbd"}, says("All done."), Status.PASSED),
+        Example({"pattern": "todo|tbd"}, says("Owner: TBD"), Status.FAILED),
+        Example({"pattern": "todo|tbd"}, CUT_SHORT, Status.UNKNOWN),
+    )
+    pattern: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each("must_not_match_regex", "pattern", expected)
+
+    @property
+    def wanted(self) -> str:
+        return f"no match of /{self.pattern}/"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return regex_flaws(self.pattern)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.absent(trace, safe_regex.search(self.pattern, trace.final_message))
+
+
+def unfailable(phrase: str) -> Iterator[Flaw]:
+    """The flaw of one blank phrase, at the entry itself."""
+    for flaw in blank((phrase,)):
+        yield flaw._replace(path=())
+
+
+def regex_flaws(pattern: str, *path: str | int) -> Iterator[Flaw]:
+    """A regex that does not compile, or that every answer matches."""
+    try:
+        safe_regex.compile_pattern(pattern)
+    except safe_regex.BadPattern as error:
+        yield Flaw("bad-regex", f"{error}", path)
+        return
+    if safe_regex.matches_empty(pattern):
+        yield Flaw("empty-expectation", "this regex matches the empty string, so it is found in every answer.", path)

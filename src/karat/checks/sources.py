@@ -1,0 +1,62 @@
+"""Which sources the final message speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from karat.checks.base import Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.traces import says
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, Group, Status
+from karat.text import phrases
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredSource(Check):
+    """One of the source's phrases stands in the final message as whole words, a plural `s` allowed."""
+
+    name: ClassVar = "required_sources"
+    group: ClassVar = Group.SYNTHESIS_COVERAGE
+    fields: ClassVar = (
+        Field("required_sources", Phrases, "The final message speaks of each of these sources.", since="0.2"),
+        Field(
+            "source_patterns",
+            dict[Phrase, Phrases],
+            "Phrases that stand for a source of `required_sources`, in place of its own name.",
+            since="0.2",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"source": "github", "phrases": ["GitHub", "PR"]}, says("3 PRs were merged."), Status.PASSED),
+        Example({"source": "github", "phrases": ["GitHub", "PR"]}, says("A new approach."), Status.FAILED),
+    )
+    source: str
+    phrases: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        patterns = expected.get("source_patterns", {})
+        for index, source in enumerate(expected.get("required_sources", ())):
+            yield Reading({"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index))
+
+    @classmethod
+    def strays(cls, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+        for source in expected.get("source_patterns", {}):
+            if source not in expected.get("required_sources", ()):
+                message = f"{source!r} is not in required_sources, so its phrases are never looked for."
+                yield Flaw("no-effect", message, ("source_patterns", source))
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.source}: {quoted(self.phrases)}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        for flaw in blank(self.phrases):
+            yield flaw._replace(path=())
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = phrases.find_any_word(trace.final_message, self.phrases)
+        return self.present(trace, found[1] if found else None, f"nothing of {self.source}")

@@ -1,0 +1,124 @@
+"""What the telemetry of the turn must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import regex
+
+from karat.checks.base import Check, Phrases, Reading, each, excerpt
+from karat.checks.says import unfailable
+from karat.checks.traces import UNSEEN_TELEMETRY, logs
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.telemetry.events import Event, parse
+
+SHORTHAND = regex.compile(
+    r"\s*(?:tool\.(?P<start>[\w.-]+)\s+start|tool\.(?P<result>[\w.-]+)\s+result\s+success:\s*(?P<success>true|false)"
+    r"|success:\s*false\s+with\s+missing_?fields\s+containing\s+(?P<field>\S+))\s*",
+    regex.I,
+)
+
+STARTED = {"source": "tool.book", "event": "start"}
+BOOKED = {"event": "result", "source": "tool.book", "data": {"result": {"success": True}}}
+LACKING = {"source": "tool.book", "event": "result", "success": False, "data": {"missingFields": ["date"]}}
+
+
+class Pattern(NamedTuple):
+    """One event, by what it must have."""
+
+    source: str | None
+    event: str | None
+    success: bool | None
+    field: str | None
+
+    def fits(self, event: Event) -> bool:
+        return (
+            (self.source is None or event.source == self.source)
+            and (self.event is None or event.event == self.event)
+            and (self.success is None or event.success is self.success)
+            and (self.field is None or self.field in event.missing_fields)
+        )
+
+
+@lru_cache(maxsize=4096)
+def shorthand(entry: str) -> Pattern | None:
+    """The event that a shorthand asks for; None where the entry is a plain string to search for."""
+    m = SHORTHAND.fullmatch(entry)
+    if m is None:
+        return None
+    if m["start"]:
+        return Pattern(f"tool.{m['start']}", "start", None, None)
+    if m["result"]:
+        return Pattern(f"tool.{m['result']}", "result", m["success"].lower() == "true", None)
+    return Pattern(None, None, False, m["field"])
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry(Check):
+    """One event fits the shorthand, or the text stands in the case's segment of the log."""
+
+    name: ClassVar = "telemetry"
+    group: ClassVar = Group.TOOL_HYGIENE
+    fields: ClassVar = (
+        Field(
+            "telemetry",
+            Phrases,
+            "Events of the turn: `tool.<name> start`, `tool.<name> result success:true|false`, "
+            "`success:false with missingFields containing <field>`, or any text to find in the log.",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"entry": "tool.book start"}, logs(STARTED), Status.PASSED),
+        Example(
+            {"entry": "tool.book start"}, logs({**STARTED, "source": "tool.booking"}, "tool.book start"), Status.FAILED
+        ),
+        Example({"entry": "tool.book result success:true"}, logs(STARTED, BOOKED), Status.PASSED),
+        Example({"entry": "tool.book result success:true"}, logs(STARTED, LACKING), Status.FAILED),
+        Example({"entry": "tool.book result success:false"}, logs(STARTED, LACKING), Status.PASSED),
+        Example({"entry": "tool.book result success:false"}, logs(STARTED, BOOKED), Status.FAILED),
+        Example({"entry": "success:false with missingFields containing date"}, logs(LACKING), Status.PASSED),
+        Example({"entry": "success:false with missingFields containing vin"}, logs(LACKING), Status.FAILED),
+        Example({"entry": "cache MISS"}, logs("[12:00] Cache miss for 7"), Status.PASSED),
+        Example({"entry": "cache MISS"}, logs("[12:00] cache hit"), Status.FAILED),
+        Example({"entry": "cache MISS"}, UNSEEN_TELEMETRY, Status.UNKNOWN),
+    )
+    entry: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        return each("telemetry", "entry", expected)
+
+    @property
+    def wanted(self) -> str:
+        return self.entry
+
+    def flaws(self) -> Iterator[Flaw]:
+        return unfailable(self.entry)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        pattern = shorthand(self.entry)
+        index = _event(trace.telemetry, pattern) if pattern else _line(trace.telemetry, self.entry)
+        if index is not None:
+            return self.passed(excerpt(trace.telemetry[index]), At("telemetry", index=index))
+        why = trace.unseen("telemetry") or trace.cut("telemetry")
+        return self.unknown(why) if why else self.failed(f"none of {len(trace.telemetry)} lines")
+
+
+def _event(lines: tuple[str, ...], pattern: Pattern) -> int | None:
+    for index, line in enumerate(lines):
+        event = parse(line)
+        if event is not None and pattern.fits(event):
+            return index
+    return None
+
+
+def _line(lines: tuple[str, ...], entry: str) -> int | None:
+    """The line on which a fixed string begins: the segment is searched as written, letter case aside."""
+    segment = "\n".join(lines).casefold()
+    at = segment.find(entry.casefold())
+    return None if at < 0 else segment.count("\n", 0, at)

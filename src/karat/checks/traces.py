@@ -1,0 +1,48 @@
+"""Small traces for the examples of checks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from karat.model.trace import ToolCall, Trace
+
+NO_TOOLS_SEEN = "the target returned text alone"
+
+
+def says(text: str, **more: Any) -> Trace:
+    """An agent that answered with this text and whose tool calls nobody saw."""
+    return Trace(
+        case_id="example", final_message=text, unobserved={"tools": NO_TOOLS_SEEN, **more.pop("unobserved", {})}, **more
+    )
+
+
+def calls(spelled: str, text: str = "Done.", **more: Any) -> Trace:
+    """An agent that made these calls: `lookup:ok refund:failed delete:crashed search:pending ask:missing=id`."""
+    return Trace(case_id="example", final_message=text, tool_calls=tuple(map(_call, spelled.split())), **more)
+
+
+def _call(word: str) -> ToolCall:
+    name, _, how = word.partition(":")
+    if how == "crashed":
+        return ToolCall(name, error="it broke")
+    if how == "pending":
+        return ToolCall(name)
+    if how.startswith("missing="):
+        return ToolCall(name, success=False, missing_fields=(how.removeprefix("missing="),))
+    return ToolCall(name, success=how != "failed")
+
+
+def logs(*events: dict[str, Any] | str) -> Trace:
+    """An agent whose telemetry holds these events (or raw lines)."""
+    lines = tuple(e if isinstance(e, str) else json.dumps(e) for e in events)
+    return Trace(case_id="example", final_message="Done.", telemetry=lines, unobserved={"tools": NO_TOOLS_SEEN})
+
+
+def shows(page: str, before: str | None = None, text: str = "Done.") -> Trace:
+    """An agent with a page: the accessibility snapshot after the turn, and before it where known."""
+    return Trace(case_id="example", final_message=text, page=page, page_before=before)
+
+
+UNSEEN_TOOLS = says("Done.")
+UNSEEN_TELEMETRY = Trace(case_id="example", final_message="Done.", unobserved={"telemetry": "no log was configured"})

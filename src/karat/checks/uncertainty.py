@@ -1,0 +1,90 @@
+"""Whether the final message owns up to what it assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from karat.checks.base import Check, Phrases, Reading, blank, quoted
+from karat.checks.traces import says
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, Group, Status
+from karat.text import phrases
+
+MARKERS = (
+    "assumption",
+    "assumes",
+    "assumed",
+    "assuming",
+    "uncertain",
+    "uncertainty",
+    "not certain",
+    "unclear",
+    "unverified",
+    "not enough data",
+    "insufficient data",
+    "incomplete data",
+    "missing data",
+    "based on available data",
+    "cannot verify",
+    "could not verify",
+    "cannot confirm",
+    "may be stale",
+    "might be stale",
+    "may be incomplete",
+    "might be incomplete",
+    "low confidence",
+    "medium confidence",
+    "confidence: low",
+    "confidence: medium",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MustLabelAssumptions(Check):
+    """A marker of assumption or uncertainty stands in the final message."""
+
+    name: ClassVar = "must_label_assumptions"
+    group: ClassVar = Group.UNCERTAINTY
+    fields: ClassVar = (
+        Field(
+            "must_label_assumptions",
+            Literal[True],
+            "The final message names its assumptions or its uncertainty.",
+            since="0.2",
+        ),
+        Field(
+            "assumption_markers_any",
+            Phrases,
+            "One of these phrases counts as the label, in place of the built-in markers.",
+            since="0.2",
+        ),
+    )
+    companions: ClassVar = {"assumption_markers_any": "must_label_assumptions"}
+    examples: ClassVar = (
+        Example({}, says("Assumption: the sample is small."), Status.PASSED),
+        Example({}, says("Without question, all is well."), Status.FAILED),
+        Example({"markers": ["ASSUMPTION 1:"]}, says("Assumption 1: one workspace."), Status.PASSED),
+        Example({"markers": ["ASSUMPTION 1:"]}, says("Assuming one workspace."), Status.FAILED),
+    )
+    markers: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "must_label_assumptions" in expected:
+            yield Reading({"markers": expected.get("assumption_markers_any", [])}, ("must_label_assumptions",))
+
+    @property
+    def wanted(self) -> str:
+        return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
+
+    def flaws(self) -> Iterator[Flaw]:
+        for flaw in blank(self.markers):
+            yield flaw._replace(path=())
+
+    def judge(self, trace: Trace) -> CheckResult:
+        text = trace.final_message
+        found = phrases.find_any(text, self.markers) if self.markers else phrases.find_any_word(text, MARKERS)
+        return self.present(trace, found[1] if found else None)

@@ -1,0 +1,82 @@
+"""From checks to a status: pure, and the same for a live run, a rescore and an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from karat.model.check import Check
+from karat.model.suite import DEFAULT_WEIGHTS, Scoring
+from karat.model.trace import Trace, TraceError
+from karat.model.verdict import CaseStatus, CheckResult, Group, GroupScore, SoftScore, Status, Verdict
+
+DIGITS = 9
+"""Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
+
+
+def judge(checks: Sequence[Check], scoring: Scoring, trace: Trace) -> Verdict:
+    """Judge a trace. One that broke is an ERROR, and its checks are not judged."""
+    if trace.error is not None:
+        return verdict((), scoring, trace.error)
+    return verdict(tuple([_carried_out(check, trace) for check in checks]), scoring)
+
+
+def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceError | None = None) -> Verdict:
+    """The status that these results add up to."""
+    if error is not None:
+        return Verdict(CaseStatus.ERROR, results, reason=f"{error.kind}: {error.message}")
+    groups = group_scores(results)
+    soft = soft_score(groups, scoring)
+    statuses = {result.status for result in results}
+    failed = {r.group for r in results if r.status is Status.FAILED} if Status.FAILED in statuses else set()
+    triggered = tuple(group for group in scoring.hard_fail if group in failed)
+    status, reason = _status(statuses, triggered, soft)
+    return Verdict(status, results, groups, soft, triggered, reason)
+
+
+def _status(statuses: set[Status], triggered: tuple[Group, ...], soft: SoftScore) -> tuple[CaseStatus, str]:
+    if Status.ERROR in statuses:
+        return CaseStatus.ERROR, "a check could not be carried out"
+    if triggered:
+        return CaseStatus.FAIL, f"hard-fail group {', '.join(triggered)}"
+    if soft.passed is False:
+        reached = "no weighted group has a score" if soft.value is None else f"soft score {soft.value:.2f}"
+        return CaseStatus.FAIL, f"{reached}, threshold {soft.threshold:.2f}"
+    if Status.FAILED in statuses:
+        if soft.passed:
+            return CaseStatus.PARTIAL, "a check failed, the soft score passed"
+        return CaseStatus.FAIL, "a check failed"
+    if Status.UNKNOWN in statuses:
+        return CaseStatus.PARTIAL, "a check could not be decided"
+    return CaseStatus.PASS, ""
+
+
+def group_scores(results: Sequence[CheckResult]) -> dict[Group, GroupScore]:
+    """Passed over judged, for each group that has a check. What is unknown is judged and not passed."""
+    counts: dict[Group, list[int]] = {}
+    for result in results:
+        count = counts.setdefault(result.group, [0, 0])
+        count[0] += result.status is Status.PASSED
+        count[1] += 1
+    return {group: GroupScore(passed, judged) for group, (passed, judged) in counts.items()}
+
+
+def soft_score(groups: dict[Group, GroupScore], scoring: Scoring) -> SoftScore:
+    """The weighted mean over weighted groups that have a score."""
+    weights = DEFAULT_WEIGHTS if scoring.weights is None else scoring.weights
+    total = value = 0.0
+    for group, score in groups.items():
+        weight = weights.get(group, 0.0)
+        total += weight
+        value += weight * score.passed / score.judged
+    mean = round(value / total, DIGITS) if total else None
+    threshold = scoring.threshold
+    passed = None if threshold is None else mean is not None and mean >= round(threshold, DIGITS)
+    return SoftScore(mean, threshold, passed)
+
+
+def _carried_out(check: Check, trace: Trace) -> CheckResult:
+    try:
+        return check.judge(trace)
+    except Exception as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR and stops no other case
+        wanted = str(getattr(check, "wanted", ""))
+        return CheckResult(check.name, check.group, Status.ERROR, wanted, f"{type(error).__name__}: {error}")
