@@ -1,0 +1,1 @@
+"""Reports: one format per file, each a function of a journal."""

@@ -1,0 +1,205 @@
+"""Files that appear whole or not at all, under names that no other run has."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Protocol, Self
+
+from karat.errors import ArtifactError
+
+REPORT_STEM: Final = "minimum-eval-results"
+BUFFER: Final = 1 << 18
+STEM_BYTES: Final = 120
+
+_ELSEWHERE: Final = "Choose another folder with --results-dir."
+_FIXES: Final = {
+    errno.ENOSPC: "Free some space, or choose another folder with --results-dir.",
+    errno.EDQUOT: "Free some space, or choose another folder with --results-dir.",
+    errno.ENOTDIR: "A part of this path is a file: remove it, or choose another folder with --results-dir.",
+    errno.EEXIST: "A file stands where a folder is needed: remove it, or choose another folder with --results-dir.",
+}
+# What file systems without hard links answer to a hard link.
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+class Sink(Protocol):
+    """Where a report's bytes go."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Names(NamedTuple):
+    """The files of one run: they share a stamp that no other run in the folder has."""
+
+    folder: Path
+    stamp: str
+    journal: Path
+
+    @property
+    def json(self) -> Path:
+        return self.report("json")
+
+    @property
+    def markdown(self) -> Path:
+        return self.report("md")
+
+    def report(self, extension: str) -> Path:
+        return self.folder / f"{REPORT_STEM}-{self.stamp}.{extension}"
+
+
+def stamp(now: datetime) -> str:
+    """A time as file names carry it: `20261115T183011Z`."""
+    return now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def results_dir_for(suite: Path, override: Path | None = None) -> Path:
+    """The folder for a suite's artifacts: beside the suites in `.claude/evals/`, else `karat-results/`."""
+    if override is not None:
+        return override
+    for folder in (*suite.parents, *suite.absolute().parents):
+        if folder.absolute().parts[-2:] == (".claude", "evals"):
+            return folder / "results"
+    return Path("karat-results")
+
+
+def reserve(results_dir: Path, suite_stem: str, now: datetime) -> Names:
+    """Names for a run's files, its journal already created: two runs in one second get two stamps."""
+    stem = _file_stem(suite_stem)
+    with explained(results_dir):
+        results_dir.mkdir(parents=True, exist_ok=True)
+        with _alone_in(results_dir):
+            taken = os.listdir(results_dir)
+            for mark in _numbered(stamp(now)):
+                if any(f"-{mark}." in name for name in taken):
+                    continue
+                journal = results_dir / f"{stem}-{mark}.jsonl"
+                try:
+                    os.close(os.open(journal, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                except FileExistsError:
+                    continue
+                return Names(results_dir, mark, journal)
+    raise AssertionError("numbers do not run out")
+
+
+def whole_file(path: Path) -> WholeFile:
+    """Write a file that appears when it is complete: `with whole_file(path) as out: out.write(...)`."""
+    return WholeFile(path)
+
+
+class WholeFile:
+    """A file in the making, beside its place. `path` is where it came to stand: another name if that was taken."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pending = bytearray()
+
+    def __enter__(self) -> Self:
+        with explained(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor, self._temporary = _temporary_beside(self.path)
+        return self
+
+    def write(self, data: bytes, /) -> None:
+        self._pending += data
+        if len(self._pending) >= BUFFER:
+            self._flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._flush()
+                with explained(self.path):
+                    os.fsync(self._descriptor)
+                    self.path = _place(self._temporary, self.path)
+        finally:
+            os.close(self._descriptor)
+            self._temporary.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        with explained(self.path), memoryview(self._pending) as pending:
+            written = 0
+            while written < len(pending):
+                written += os.write(self._descriptor, pending[written:])
+        self._pending.clear()
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say which artifact could not be written, why, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        fix = _FIXES.get(error.errno or 0, _ELSEWHERE)
+        raise ArtifactError(f"cannot be written: {why}.", where=str(path), fix=fix) from error
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs from choosing names in this folder; the lock goes with the process, so none is left behind."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            # Some network file systems lock no folders. Files are still created exclusively, so nothing is overwritten.
+            if error.errno not in {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}:
+                raise
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
+
+
+def _file_stem(name: str) -> str:
+    """A suite's name as part of a file name: no separators, no control characters, not hidden, not too long."""
+    safe = re.sub(r"[^\w.+-]+", "-", name).strip(".-")
+    return safe.encode()[:STEM_BYTES].decode(errors="ignore") or "suite"
+
+
+def _temporary_beside(path: Path) -> tuple[int, Path]:
+    """A new hidden file in the same folder, so that giving it its name cannot cross file systems."""
+    for number in count(os.getpid()):
+        temporary = path.with_name(f".{path.name}.{number}.part")
+        try:
+            return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), temporary
+        except FileExistsError:
+            continue
+    raise AssertionError("numbers do not run out")
+
+
+def _place(temporary: Path, path: Path) -> Path:
+    """Give a finished file its name, or the first numbered one that is free; never overwrite."""
+    for stem in _numbered(path.stem):
+        place = path.with_name(stem + path.suffix)
+        try:
+            _link(temporary, place)
+        except FileExistsError:
+            continue
+        return place
+    raise AssertionError("numbers do not run out")
+
+
+def _link(temporary: Path, place: Path) -> None:
+    try:
+        os.link(temporary, place)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.replace(temporary, place)

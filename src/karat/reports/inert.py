@@ -1,0 +1,101 @@
+"""Agents' text made inert: shown as it is, but unable to steer a terminal or to become markup."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from karat.model.trace import Message, Trace
+from karat.model.verdict import At
+
+CELL_LIMIT: Final = 200
+AROUND: Final = 60
+MATCH: Final = 80
+
+# Everything that moves a cursor, starts an escape sequence, reorders text or cannot be seen: the Unicode categories
+# Cc, Cf, Cs, Zl and Zp, then blank letters and selectors that hide text. A test compares the ranges with unicodedata.
+_HIDDEN: Final = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_hidden = re.compile(f"[{_HIDDEN}]")
+_SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+_markup = re.compile(r"[\\`*_\[\]<>#!|~&@$]|://|www\.|" + f"[{_HIDDEN}]", re.IGNORECASE)
+# A renderer that links bare addresses looks at the text after entities are read: only a character between breaks them.
+_BREAK: Final = "&#8203;"
+_MARKDOWN: Final = {
+    **{ord(mark): f"\\{mark}" for mark in "`*_[]<>!~&"},
+    # Table rows are cut at `|` before escapes are read, so neither a pipe nor a foreign backslash may stand in a cell.
+    **{ord(mark): f"&#{ord(mark)};" for mark in "|\\$"},
+    ord("@"): f"@{_BREAK}",
+    ord("#"): f"\\#{_BREAK}",
+}
+_address = re.compile(r"(:)(?=//)|(www)(?=\.)", re.IGNORECASE)
+
+
+def _visible(match: re.Match[str]) -> str:
+    char = match[0]
+    code = ord(char)
+    if char in _SHORT:
+        return _SHORT[char]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def terminal(text: str, limit: int | None = None) -> str:
+    """One line without control, reordering or invisible characters: each stands as a visible escape such as `\\x1b`."""
+    if limit is not None:
+        text = clip(text, limit)
+    return _hidden.sub(_visible, text) if _hidden.search(text) else text
+
+
+def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:
+    """Text that is nothing but text in Markdown, in a table cell as well as elsewhere within a line."""
+    text = clip(text, limit)
+    if not _markup.search(text):
+        return text.strip()
+    line = terminal(text).strip().translate(_MARKDOWN)
+    return _address.sub(lambda found: found[0] + _BREAK, line)
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, an ellipsis where something is missing."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """One bounded line around a span: `…before [match] after…`. White space is drawn together."""
+    start = min(max(start, 0), len(text))
+    end = min(max(end, start), len(text))
+    match = text[start:end]
+    if len(match) > MATCH:
+        match = f"{match[: MATCH // 2]}…{match[-MATCH // 2 :]}"
+    before = _one_line(text[max(start - AROUND, 0) : start])
+    after = _one_line(text[end : end + AROUND])
+    left = "…" if start > AROUND or len(before) > AROUND else ""
+    right = "…" if len(text) - end > AROUND or len(after) > AROUND else ""
+    # Cut once more: an invisible character is up to ten visible ones.
+    return f"{left}{before[-AROUND:]}[{clip(_one_line(match).strip(), 2 * MATCH)}]{after[:AROUND]}{right}".strip()
+
+
+def evidence(trace: Trace, at: At) -> str:
+    """The text around a check's evidence, or the empty string if the trace holds none there."""
+    text = _text_at(trace, at)
+    if at.start is not None and text:
+        return excerpt(text, at.start, at.start if at.end is None else at.end)
+    return clip(_one_line(text[: 4 * CELL_LIMIT]), CELL_LIMIT)
+
+
+def _text_at(trace: Trace, at: At) -> str:
+    texts = {"final_message": trace.final_message, "page": trace.page, "page_before": trace.page_before}
+    lists = {"tools": trace.tool_calls, "telemetry": trace.telemetry, "messages": trace.messages}
+    entries = lists.get(at.channel, ())
+    if at.index is None or not 0 <= at.index < len(entries):
+        return texts.get(at.channel) or ""
+    entry = entries[at.index]
+    return entry.content if isinstance(entry, Message) else str(entry)
+
+
+def _one_line(text: str) -> str:
+    return terminal(re.sub(r"\s+", " ", text))

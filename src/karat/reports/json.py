@@ -1,0 +1,191 @@
+"""`minimum-eval-results-<timestamp>.json`: every case with its checks and metrics, one case per line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from karat.model.run import CaseRecord, RunView, Summary
+from karat.model.trace import TraceError
+from karat.model.verdict import At, CaseStatus, Group, SoftScore, Status
+from karat.reports.artifacts import Sink
+from karat.reports.facts import Facts, Judged, facts
+
+
+class CheckRow(Struct, omit_defaults=True):
+    name: str
+    group: Group
+    expected: str
+    found: str
+    at: At | None = None
+    error: bool = False
+
+
+class Checks(Struct):
+    passed: list[CheckRow]
+    failed: list[CheckRow]
+    unknown: list[CheckRow]
+
+
+class Synthesis(Struct):
+    required_sources: list[str]
+    missing_sources: list[str]
+    missing_numbers: list[str]
+
+
+class MorningBrief(Struct):
+    missing_checks: list[str]
+
+
+class GroupRow(Struct):
+    score: float | None
+    passed: int
+    judged: int
+
+
+class Scoring(Struct):
+    groups: dict[Group, GroupRow]
+    hard_fail_triggered: Sequence[Group]
+    soft_score: SoftScore
+
+
+class Metrics(Struct):
+    synthesis: Synthesis
+    morning_brief: MorningBrief
+    scoring: Scoring
+
+
+class ErrorRow(Struct):
+    kind: str
+    message: str
+
+
+class CaseRow(Struct):
+    """One case; the order of the fields is the order in the file."""
+
+    id: str
+    category: str
+    prompt: str
+    expected_outcome: str
+    status: CaseStatus
+    checks: Checks
+    metrics: Metrics
+    response: str
+    tools_called: list[str]
+    duration_ms: float
+    error: ErrorRow | None
+
+
+class JsonReport:
+    """Writes the head at once, then a line per case."""
+
+    def __init__(self, run: RunView, out: Sink) -> None:
+        self._out = out
+        self._before = b"\n"
+        header = run.header
+        head = {
+            "generated_at": run.finished_at or header.started_at,
+            "eval_file": header.suite,
+            "target": header.target,
+            "summary": _summary(run.summary),
+        }
+        lines = b",\n".join(b" %s: %s" % (encode(key), encode(value)) for key, value in head.items())
+        out.write(b'{\n%s,\n "cases": [' % lines)
+
+    def case(self, record: CaseRecord) -> None:
+        self._out.write(self._before + encode(case_row(record)))
+        self._before = b",\n"
+
+    def end(self) -> None:
+        self._out.write(b"\n]}\n")
+
+
+def case_row(record: CaseRecord) -> CaseRow:
+    """What the file says of one case."""
+    case, trace, verdict = record.case, record.trace, record.verdict
+    known = facts(record)
+    groups = {
+        group: GroupRow(score.value if score.judged else None, score.passed, score.judged)
+        for group, score in verdict.groups.items()
+    }
+    return CaseRow(
+        case.id,
+        case.category,
+        case.prompt,
+        case.outcome,
+        verdict.status,
+        Checks(_rows(known.passed), _rows(known.failed), _rows(known.unknown)),
+        _metrics(known, Scoring(groups, verdict.hard_fail_triggered, verdict.soft)),
+        trace.final_message,
+        [call.name for call in trace.tool_calls],
+        record.duration_ms,
+        _error(trace.error),
+    )
+
+
+def _rows(checks: list[Judged]) -> list[CheckRow]:
+    return [
+        CheckRow(check.name, check.group, check.expected, check.found, check.at, check.status is Status.ERROR)
+        for _, check in checks
+    ]
+
+
+def _metrics(known: Facts, scoring: Scoring) -> Metrics:
+    synthesis = Synthesis(known.required_sources, known.missing_sources, known.missing_numbers)
+    return Metrics(synthesis, MorningBrief(known.missing_brief), scoring)
+
+
+def _error(error: TraceError | None) -> ErrorRow | None:
+    return ErrorRow(error.kind, error.message) if error else None
+
+
+def _summary(summary: Summary) -> dict[str, int | float | None]:
+    average = summary.avg_soft_score
+    row: dict[str, int | float | None] = {
+        "pass": summary.passed,
+        "fail": summary.failed,
+        "partial": summary.partial,
+        "error": summary.error,
+        "total": summary.total,
+        "avg_soft_score": None if average is None else round(average, 4),
+    }
+    return row | {"interrupted": True} if summary.interrupted else row
+
+
+_encoder: Final = msgspec.json.Encoder()
+_surrogate = re.compile("[\ud800-\udfff]")
+# DEL, C1 controls, line separators, reordering and invisible characters, as UTF-8: JSON lets them stand as they are,
+# but a terminal that shows the file would obey them.
+_risky = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
+    rb"|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
+)
+
+
+def encode(value: Any) -> bytes:
+    """One line of JSON that any reader accepts and that is harmless to print."""
+    try:
+        line = _encoder.encode(value)
+    except UnicodeEncodeError:
+        line = _encoder.encode(_whole_characters(msgspec.to_builtins(value)))
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return _risky.sub(_escaped, line)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    units = match[0].decode().encode("utf-16-be")
+    return b"".join(b"\\u%04x" % int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
+
+
+def _whole_characters(value: Any) -> Any:
+    """The same with each lone surrogate as one U+FFFD, so that the offsets of evidence still hold."""
+    if isinstance(value, str):
+        return _surrogate.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(entry) for key, entry in value.items()}
+    return [_whole_characters(entry) for entry in value] if isinstance(value, list | tuple) else value

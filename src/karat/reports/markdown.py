@@ -1,0 +1,123 @@
+"""`minimum-eval-results-<timestamp>.md`: the summary, a table of the cases, and details of those that did not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from karat.model.run import CaseRecord, RunView
+from karat.model.verdict import CaseStatus
+from karat.reports.artifacts import Sink
+from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete
+from karat.reports.inert import evidence, markdown_cell
+
+DETAILED_CASES: Final = 200
+DETAILED_CHECKS: Final = 30
+LISTED: Final = 12
+EXCERPT: Final = 400
+
+COLUMNS: Final = (
+    "Case",
+    "Status",
+    "Soft score",
+    "Missing sources",
+    "Missing numbers",
+    "Hard-fail groups",
+    "Failed checks",
+    "Unknown checks",
+)
+
+_escaped = lru_cache(maxsize=1024)(markdown_cell)
+
+
+class MarkdownReport:
+    """Writes the table as cases come, and keeps a bounded number of details for its end."""
+
+    def __init__(self, run: RunView, out: Sink) -> None:
+        self._out = out
+        self._details: list[str] = []
+        self._undetailed = 0
+        out.write("".join(_head(run)).encode())
+
+    def case(self, record: CaseRecord) -> None:
+        known = facts(record)
+        self._out.write(_row(record, known).encode())
+        if record.verdict.status is CaseStatus.PASS:
+            return
+        if len(self._details) < DETAILED_CASES:
+            self._details.append("".join(_detail(record, known)))
+        else:
+            self._undetailed += 1
+
+    def end(self) -> None:
+        if not self._details:
+            return
+        self._out.write(b"\n## Cases that did not pass\n")
+        for detail in self._details:
+            self._out.write(detail.encode())
+        if self._undetailed:
+            self._out.write(f"\n{self._undetailed} more did not pass: see the JSON beside this file.\n".encode())
+
+
+def _head(run: RunView) -> Iterator[str]:
+    header, summary = run.header, run.summary
+    yield "# Eval results\n\n"
+    if unfinished := incomplete(run):
+        yield f"**{unfinished}**\n\n"
+    yield f"- Eval file: {markdown_cell(header.suite)}\n"
+    yield f"- Target: {markdown_cell(header.target)}\n"
+    yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
+    yield f"- Result: {counts(summary)}, {summary.total} total\n"
+    yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
+    yield f"| {' | '.join(COLUMNS)} |\n"
+    yield f"|{'---|' * len(COLUMNS)}\n"
+
+
+def _row(record: CaseRecord, known: Facts) -> str:
+    verdict = record.verdict
+    start = f"| {markdown_cell(case_name(record))} | {verdict.status.value} | {_score(verdict.soft.value)} |"
+    if not (known.failed or known.unknown or verdict.hard_fail_triggered):
+        return f"{start} | | | | |\n"
+    cells = (
+        _listed(known.missing_sources),
+        _listed(known.missing_numbers),
+        _listed(verdict.hard_fail_triggered),
+        _listed(check.label for check in known.failed),
+        _listed(check.label for check in known.unknown),
+    )
+    return f"{start} {' | '.join(cells)} |\n"
+
+
+def _detail(record: CaseRecord, known: Facts) -> Iterator[str]:
+    verdict, error = record.verdict, record.trace.error
+    yield f"\n### {markdown_cell(case_name(record))}: {verdict.status.value}\n\n"
+    if verdict.reason:
+        yield f"Reason: {markdown_cell(verdict.reason, EXCERPT)}\n\n"
+    if error is not None:
+        yield f"Error: {markdown_cell(error.kind)}: {markdown_cell(error.message, EXCERPT)}\n\n"
+    checks = [*known.failed, *known.unknown]
+    for check in checks[:DETAILED_CHECKS]:
+        yield from _check(record, check)
+    if len(checks) > DETAILED_CHECKS:
+        yield f"- {len(checks) - DETAILED_CHECKS} more checks: see the JSON beside this file.\n"
+
+
+def _check(record: CaseRecord, check: Judged) -> Iterator[str]:
+    label, result = check
+    yield f"- {_escaped(label)} ({_escaped(result.group)}): {result.status.value}\n"
+    yield f"  - Expected: {markdown_cell(result.expected)}\n"
+    if result.found:
+        yield f"  - Found: {markdown_cell(result.found)}\n"
+    if result.at is not None and (around := evidence(record.trace, result.at)):
+        yield f"  - In {_escaped(result.at.channel)}: {markdown_cell(around, EXCERPT)}\n"
+
+
+def _listed(names: Iterable[str]) -> str:
+    escaped = [_escaped(name) for name in names]
+    more = [f"{len(escaped) - LISTED} more"] if len(escaped) > LISTED else []
+    return ", ".join(escaped[:LISTED] + more)
+
+
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

@@ -1,0 +1,143 @@
+"""What a run looks like in a terminal: a line per case, why it did not pass, and a summary."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TextIO
+
+from karat.model.run import CaseRecord, RunView
+from karat.model.verdict import CaseStatus, Status
+from karat.reports.facts import Judged, case_name, counts, facts, incomplete
+from karat.reports.inert import evidence, terminal
+
+LINE: Final = 300
+NAME: Final = 60
+WIDEST: Final = 32
+
+_RED, _GREEN, _YELLOW, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+_CASE_COLOURS: Final = {
+    CaseStatus.PASS: _GREEN,
+    CaseStatus.FAIL: _RED,
+    CaseStatus.PARTIAL: _YELLOW,
+    CaseStatus.ERROR: _RED,
+}
+_CHECK_COLOURS: Final = {Status.FAILED: _RED, Status.UNKNOWN: _YELLOW, Status.ERROR: _RED}
+_STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
+_INDENT: Final = " " * (_STATUS_WIDTH + 2)
+_DEEPER: Final = _INDENT + " " * 9
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether to colour: on a terminal that can, unless NO_COLOR says no."""
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+
+
+class CaseLines:
+    """Call it with each record as its case ends. Columns are as wide as the widest name so far, within bounds."""
+
+    def __init__(self, out: TextIO, *, colour: bool = False, id_width: int = 4, category_width: int = 0) -> None:
+        self._out = out
+        self._colour = colour
+        self._id_width = min(id_width, WIDEST)
+        self._category_width = min(category_width, WIDEST)
+
+    def __call__(self, record: CaseRecord) -> None:
+        line = self._line(record)
+        if record.verdict.status is not CaseStatus.PASS:
+            line += "".join(f"{why}\n" for why in why_not_passed(record, colour=self._colour))
+        show(self._out, line)
+
+    def _line(self, record: CaseRecord) -> str:
+        status = record.verdict.status
+        name, category = terminal(case_name(record), NAME), terminal(record.case.category, NAME)
+        self._id_width = _grown(self._id_width, name)
+        self._category_width = _grown(self._category_width, category)
+        word = f"{status.value:<{_STATUS_WIDTH}}"
+        if self._colour:
+            word = f"{_CASE_COLOURS[status]}{word}{_PLAIN}"
+        category = f"{_padded(category, self._category_width)}  " if self._category_width else ""
+        return f"{word}  {_padded(name, self._id_width)}  {category}{record.duration_ms / 1000:.2f}s\n"
+
+
+def why_not_passed(record: CaseRecord, *, colour: bool = False) -> Iterator[str]:
+    """The reason, then each check that did not pass with what was expected, what was found and where."""
+    if record.verdict.reason:
+        yield f"{_INDENT}{terminal(record.verdict.reason, LINE)}"
+    error = record.trace.error
+    if error is not None and error.message not in record.verdict.reason:
+        yield f"{_INDENT}{terminal(f'{error.kind}: {error.message}', LINE)}"
+    known = facts(record)
+    for check in (*known.failed, *known.unknown):
+        yield from _check_lines(record, check, colour)
+
+
+def _check_lines(record: CaseRecord, check: Judged, colour: bool) -> Iterator[str]:
+    label, result = check
+    word = f"{result.status.value:<7}"
+    if colour:
+        word = f"{_CHECK_COLOURS[result.status]}{word}{_PLAIN}"
+    yield f"{_INDENT}{word}  {terminal(label, LINE)} ({terminal(result.group)})"
+    yield f"{_DEEPER}expected  {terminal(result.expected, LINE)}"
+    if result.found:
+        yield f"{_DEEPER}found     {terminal(result.found, LINE)}"
+    if result.at is not None and (around := evidence(record.trace, result.at)):
+        yield f"{_DEEPER}in        {terminal(result.at.channel, NAME)}: {around}"
+
+
+def show_summary(run: RunView, artifacts: Sequence[Path], out: TextIO, *, colour: bool = False) -> None:
+    """The verdict of a run in one line, and where its files are."""
+    summary = run.summary
+    verdict = counts(summary)
+    if seconds := _seconds(run):
+        verdict += f" in {seconds}"
+    if summary.avg_soft_score is not None:
+        verdict += f", avg soft score {summary.avg_soft_score:.4f}"
+    lines = [line for line in (incomplete(run), verdict) if line]
+    if colour:
+        bad = summary.failed or summary.error or summary.interrupted or not summary.passed + summary.partial
+        paint = _RED if bad else _YELLOW if summary.partial else _GREEN
+        lines = [f"{_BOLD}{paint}{line}{_PLAIN}" for line in lines]
+    places = [f"  {terminal(str(path))}" for path in artifacts]
+    show(out, "".join(f"{line}\n" for line in (*lines, *places)))
+
+
+def show(out: TextIO, text: str) -> None:
+    """Write text, with escapes for what the terminal's encoding lacks."""
+    try:
+        out.write(text)
+    except UnicodeEncodeError:
+        encoding = out.encoding or "ascii"
+        out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def width(text: str) -> int:
+    """How many columns a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _grown(current: int, text: str) -> int:
+    return current if len(text) * 2 <= current else max(current, min(width(text), WIDEST))
+
+
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
+
+
+def _seconds(run: RunView) -> str:
+    """How long the run took; nothing if it did not end, or if the journal's times are no pair of times."""
+    try:
+        taken = datetime.fromisoformat(run.finished_at) - datetime.fromisoformat(run.header.started_at)
+    except (ValueError, TypeError):
+        return ""
+    return f"{max(taken.total_seconds(), 0):.1f}s"
