@@ -1,0 +1,1 @@
+"""What "contains" means: how the words of an agent are compared with what a suite asks for."""

@@ -1,0 +1,129 @@
+"""Whether a number stands in a text as a whole number, and where.
+
+Numbers are compared by value: `1,200`, `1'200` and digits grouped by a no-break or thin space are 1200, `12.0` is 12,
+`.5` is 0.5. Digits of every script count by their value. `$12`, `12%`, `12ms`, `(12)`, `#12` and a sentence's last
+`12.` hold 12. Where a reading is open, the one is taken under which a check can fail:
+
+- A minus makes another number: `-12` and `-$12` are not 12. In a range or after a word it is a hyphen: `10-12`, `Q-12`.
+- Parts of a longer token are no numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12pm`), versions (`v12`,
+  `1.12.3`, `12.x`), addresses, paths (`/12`), fractions (`3/12`), scores (`12-3`), ids (`a12`, `12f4`, `0x12`, `12e3`).
+- Magnitudes and ranks are other numbers: `12k`, `12M`, `12bn`, `12 million`, `12th`; so is `012`, which is a code.
+- The `2.` or `2)` that numbers an item of a list states no amount.
+
+A value with words or signs around one number ("12%", "$12", "12 commits", "12k") asks for that number with them. Any
+other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from karat.text.characters import LINE_ENDS, folded, plain
+from karat.text.normalise import glyphs, original_span_of_lines
+from karat.text.number_tokens import Number, canonical, numbers_by_value
+from karat.text.offsets import Span
+from karat.text.phrases import find_any, is_word_char, word_spans
+
+_VALUE = re.compile(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
+_JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """Where a number stands, and the phrase that says what it counts."""
+
+    number: Span
+    phrase: str | None = None
+    context: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A number to be found, with the folded words that must stand right before and after it."""
+
+    number: str
+    before: str
+    after: str
+
+
+def find_number(text: str, value: str, *, start: int = 0, end: int | None = None) -> Span | None:
+    """Where the value first stands in text[start:end], as offsets of the whole text as written."""
+    for span in number_spans(text, value):
+        if span[0] >= start and (end is None or span[1] <= end):
+            return span
+    return None
+
+
+def number_spans(text: str, value: str) -> list[Span]:
+    """Every place where the value stands, in order, as offsets of the text as written."""
+    wanted = _parsed(value)
+    if wanted is None:
+        return [span for span in word_spans(text, value, plural=False) if not _is_joined(text, span)]
+    seen = glyphs(text)
+    return [
+        original_span_of_lines(text, number.start, number.end)
+        for number in numbers_by_value(seen).get(wanted.number, ())
+        if (number.bare or wanted.after) and _stands_between(seen, number, wanted)
+    ]
+
+
+def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
+    """Where the value stands, if one of the phrases stands in the text too, or in the same line as the value."""
+    for number in number_spans(text, value):
+        if not context_any:
+            return Grounded(number)
+        first, last = _line_around(text, number) if same_line else (0, len(text))
+        if found := find_any(text[first:last], context_any):
+            phrase, (start, end) = found
+            return Grounded(number, phrase, (start + first, end + first))
+        if not same_line:
+            return None
+    return None
+
+
+def is_number(value: str) -> bool:
+    """Whether the value is compared as a number, perhaps with words around it, rather than as words."""
+    return _parsed(value) is not None
+
+
+@lru_cache(maxsize=4096)
+def _parsed(value: str) -> _Value | None:
+    match = _VALUE.fullmatch(plain(value).strip())
+    if match is None:
+        return None
+    sign, before = match["sign"], match["before"]
+    number = canonical("0" + match["digits"] if match["digits"][0] == "." else match["digits"])
+    if number is None or (before and (sign == "-" or is_word_char(before[-1]))):
+        return None
+    return _Value(("-" if sign == "-" else "") + number, folded(before), folded(match["after"]))
+
+
+def _stands_between(seen: str, number: Number, wanted: _Value) -> bool:
+    before, after = wanted.before, wanted.after
+    if after:
+        # White space between the number and its unit does not matter; the window leaves room for it.
+        follows = folded(seen[number.end : number.end + 2 * len(after) + 32])
+        if not follows.startswith(after) or (
+            is_word_char(after[-1]) and is_word_char(follows[len(after) :][:1] or " ")
+        ):
+            return False
+    if before:
+        precedes = folded(seen[max(0, number.start - 2 * len(before) - 32) : number.start])
+        rest = precedes[: -len(before)]
+        return precedes.endswith(before) and not (is_word_char(before[0]) and is_word_char(rest[-1:] or " "))
+    return True
+
+
+def _is_joined(text: str, span: Span) -> bool:
+    """Whether digits at an end of the span go on behind a joint: 10:12 in 10:12:30."""
+    start, end = span
+    goes_on_before = start > 1 and text[start - 1] in _JOINTS and text[start - 2].isdecimal()
+    goes_on_after = text[end : end + 1] in tuple(_JOINTS) and text[end + 1 : end + 2].isdecimal()
+    return (text[start].isdecimal() and goes_on_before) or (text[end - 1].isdecimal() and goes_on_after)
+
+
+def _line_around(text: str, span: Span) -> Span:
+    ends = "\n" + LINE_ENDS
+    last = min((at for end in ends if (at := text.find(end, span[1])) >= 0), default=len(text))
+    return max(text.rfind(end, 0, span[0]) for end in ends) + 1, last
