@@ -92,4 +92,5 @@ class MustGroundNumber(Check):
         text = trace.final_message
         if self.regex:
             return self.present(trace, safe_regex.search(self.regex, text))
-        return self.present(trace, numbers.ground(text, self.value, self.context_any, self.within == "line"))
+        grounded = numbers.ground(text, self.value, self.context_any, self.within == "line")
+        return self.present(trace, grounded.number if grounded else None)

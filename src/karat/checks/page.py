@@ -12,7 +12,8 @@ from karat.model.trace import Trace
 from karat.text.normalise import fold
 
 NODE = regex.compile(
-    r"""^(\s*)-\s+(?:'|")?([a-z]+)(?:\s+"((?:[^"\\]|\\.)*)")?((?:\s+\[[^\]\n]*\])*)\s*(?:'|")?(?::\s*(.*))?$""", regex.M
+    r"""^([ \t]*)-[ \t]+['"]?([a-z]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*+)")?((?:[ \t]+\[[^\]\n]*\])*)['"]?(?::[ \t]*(.*))?$""",
+    regex.M,
 )
 
 PICKERS = frozenset({"listbox", "radiogroup", "combobox"})

@@ -29,27 +29,37 @@ class Header(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="header"
     versions: dict[str, str] = field(default_factory=dict)
     started_at: str
     total: int
-    rescored_from: str = ""
+    repeat: int = 1
+    derived_from: str = ""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):
-    """One finished case: what was asked, what happened, how it was judged."""
+    """One finished case: what was asked, what happened, how it was judged.
+
+    `key` is a hash of the case and of the target's options: a resumed run keeps records whose key is unchanged.
+    `attempts` holds the traces of earlier attempts that ended in an error.
+    """
 
     index: int
     repeat: int = 0
-    attempt: int = 0
+    key: str = ""
     case: Case
     trace: Trace
     verdict: Verdict
     duration_ms: float = 0.0
+    attempts: tuple[Trace, ...] = ()
 
     @property
     def status(self) -> CaseStatus:
         return self.verdict.status
 
 
-class Summary(Struct, frozen=True, kw_only=True):
-    """The printed verdict of a run; the exit code is a function of it and nothing else."""
+class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The printed verdict of a run; the exit code is a function of it and nothing else.
+
+    `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run. Over repeats,
+    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N).
+    """
 
     passed: int = 0
     failed: int = 0
@@ -57,7 +67,12 @@ class Summary(Struct, frozen=True, kw_only=True):
     error: int = 0
     total: int = 0
     avg_soft_score: float | None = None
+    incomplete: str = ""
     interrupted: bool = False
+    repeat: int = 1
+    pass_all: float | None = None
+    pass_any: float | None = None
+    flaky: int = 0
 
     def exit_code(self, *, strict: bool = False) -> Exit:
         if self.interrupted:

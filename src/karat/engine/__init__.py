@@ -1,0 +1,1 @@
+"""Running a suite: plan, executors, deadlines, journal. It yields typed events and knows no report."""

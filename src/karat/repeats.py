@@ -1,0 +1,100 @@
+"""From the records of a run to its summary: what several runs of one case add up to, and all cases together."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from karat.model.run import CaseRecord, Summary
+from karat.model.verdict import CaseStatus
+
+Z95 = 1.959963984540054
+
+
+class Interval(Struct, frozen=True):
+    """A 95% confidence interval."""
+
+    low: float
+    high: float
+
+
+def wilson(passed: int, total: int, z: float = Z95) -> Interval:
+    """The Wilson score interval of a rate: honest for few runs and at both ends."""
+    if total == 0:
+        return Interval(0.0, 1.0)
+    rate = passed / total
+    spread = z * z / total
+    middle = rate + spread / 2
+    margin = z * math.sqrt(rate * (1 - rate) / total + spread / (4 * total))
+    low = 0.0 if passed == 0 else (middle - margin) / (1 + spread)
+    high = 1.0 if passed == total else (middle + margin) / (1 + spread)
+    return Interval(max(0.0, low), min(1.0, high))
+
+
+def case_status(counts: Mapping[CaseStatus, int], min_pass_rate: float | None) -> CaseStatus:
+    """The status of a case over its repeats. An error is never outvoted; by default every repeat must pass."""
+    total = sum(counts.values())
+    if counts.get(CaseStatus.ERROR):
+        return CaseStatus.ERROR
+    passed = counts.get(CaseStatus.PASS, 0)
+    if total and (passed == total or (min_pass_rate is not None and passed >= min_pass_rate * total)):
+        return CaseStatus.PASS
+    return CaseStatus.FAIL if counts.get(CaseStatus.FAIL) else CaseStatus.PARTIAL
+
+
+def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
+    """Whether a case both passed and failed."""
+    return bool(counts.get(CaseStatus.PASS)) and bool(counts.get(CaseStatus.FAIL))
+
+
+class Tally:
+    """Counts records as they come, in any order."""
+
+    def __init__(self, repeat: int = 1) -> None:
+        self._repeat = repeat
+        self._counts: Counter[CaseStatus] = Counter()
+        self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
+        self._soft_sum = 0.0
+        self._soft_count = 0
+
+    def add(self, record: CaseRecord) -> None:
+        verdict = record.verdict
+        if self._repeat == 1:
+            self._counts[verdict.status] += 1
+        else:
+            _, counts = self._cases.setdefault(record.index, (record.case.min_pass_rate, Counter()))
+            counts[verdict.status] += 1
+        if verdict.soft.value is not None and verdict.status is not CaseStatus.ERROR:
+            self._soft_sum += verdict.soft.value
+            self._soft_count += 1
+
+    def summary(self, *, incomplete: str = "", interrupted: bool = False) -> Summary:
+        """What has been counted so far; a case of which repeats are missing counts by those that are there."""
+        counts = self._counts
+        if self._repeat > 1:
+            counts = Counter(case_status(seen, rate) for rate, seen in self._cases.values())
+        return Summary(
+            passed=counts[CaseStatus.PASS],
+            failed=counts[CaseStatus.FAIL],
+            partial=counts[CaseStatus.PARTIAL],
+            error=counts[CaseStatus.ERROR],
+            total=counts.total(),
+            avg_soft_score=round(self._soft_sum / self._soft_count, 9) if self._soft_count else None,
+            incomplete=incomplete,
+            interrupted=interrupted,
+            repeat=self._repeat,
+            **self._over_repeats(),
+        )
+
+    def _over_repeats(self) -> dict[str, float]:
+        if self._repeat == 1 or not self._cases:
+            return {}
+        seen = [counts for _, counts in self._cases.values()]
+        return {
+            "pass_all": sum(c[CaseStatus.PASS] == c.total() for c in seen) / len(seen),
+            "pass_any": sum(c[CaseStatus.PASS] > 0 for c in seen) / len(seen),
+            "flaky": sum(is_flaky(c) for c in seen),
+        }

@@ -1,0 +1,1 @@
+"""Reading journals: no agent is needed for anything in here."""
