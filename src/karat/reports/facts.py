@@ -1,4 +1,4 @@
-"""What several reports say of a case, worked out once: its checks by outcome, and what was missing."""
+"""What every report says of a case and of a run, in one place."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ class Judged(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The checks of a case by outcome; a check that broke counts as unknown."""
+    """The checks of a case that did not pass, one that broke among the unknown, and what the answer lacks."""
 
-    passed: list[Judged]
     failed: list[Judged]
     unknown: list[Judged]
-    required_sources: list[str]
     missing_sources: list[str]
     missing_numbers: list[str]
     missing_brief: list[str]
+
+
+NOTHING_AMISS: Final = Facts([], [], [], [], [])
 
 
 class _Source(msgspec.Struct):
@@ -40,24 +41,31 @@ class _Number(msgspec.Struct):
     regex: str | None = None
 
 
+PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
 _source: Final = msgspec.json.Decoder(_Source)
 _number: Final = msgspec.json.Decoder(_Number)
 
 
 def facts(record: CaseRecord) -> Facts:
-    """Sort the checks of a case, and name what its answer lacks. Checks that were not judged lack nothing."""
-    found = Facts([], [], [], [], [], [], [])
+    """Sort the checks of a case that did not pass, and name what its answer lacks."""
     results = record.verdict.checks
-    specs = record.case.checks
-    for spec, result in zip(specs, results, strict=False):
-        label = spec.path or result.name
-        if result.status is Status.PASSED:
-            found.passed.append(Judged(label, result))
-        else:
+    for result in results:
+        if result.status is not PASSED:
+            break
+    else:
+        return NOTHING_AMISS
+    found = Facts([], [], [], [], [])
+    for spec, result in zip(record.case.checks, results, strict=False):
+        if result.status is not PASSED:
+            judged = Judged(spec.path or result.name, result)
+            (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
             _miss(found, spec, result)
-            (found.failed if result.status is Status.FAILED else found.unknown).append(Judged(label, result))
-    found.required_sources.extend(_source_name(spec) for spec in specs if spec.name == "required_sources")
     return found
+
+
+def required_sources(record: CaseRecord) -> list[str]:
+    """The sources that the answer was to draw on."""
+    return [_source_name(spec) for spec in record.case.checks if spec.name == "required_sources"]
 
 
 def _miss(found: Facts, spec: CheckSpec, result: CheckResult) -> None:

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.trace import TraceError
-from karat.model.verdict import At, CaseStatus, Group, SoftScore, Status
+from karat.model.verdict import At, CaseStatus, CheckResult, Group, SoftScore, Status
 from karat.reports.artifacts import Sink
-from karat.reports.facts import Facts, Judged, facts
+from karat.reports.facts import PASSED, Facts, Judged, facts, required_sources
 
 
-class CheckRow(Struct, omit_defaults=True):
+class CheckRow(Struct, omit_defaults=True, gc=False):
     name: str
     group: Group
     expected: str
@@ -25,46 +25,46 @@ class CheckRow(Struct, omit_defaults=True):
     error: bool = False
 
 
-class Checks(Struct):
+class Checks(Struct, gc=False):
     passed: list[CheckRow]
     failed: list[CheckRow]
     unknown: list[CheckRow]
 
 
-class Synthesis(Struct):
+class Synthesis(Struct, gc=False):
     required_sources: list[str]
     missing_sources: list[str]
     missing_numbers: list[str]
 
 
-class MorningBrief(Struct):
+class MorningBrief(Struct, gc=False):
     missing_checks: list[str]
 
 
-class GroupRow(Struct):
+class GroupRow(Struct, gc=False):
     score: float | None
     passed: int
     judged: int
 
 
-class Scoring(Struct):
+class Scoring(Struct, gc=False):
     groups: dict[Group, GroupRow]
     hard_fail_triggered: Sequence[Group]
     soft_score: SoftScore
 
 
-class Metrics(Struct):
+class Metrics(Struct, gc=False):
     synthesis: Synthesis
     morning_brief: MorningBrief
     scoring: Scoring
 
 
-class ErrorRow(Struct):
+class ErrorRow(Struct, gc=False):
     kind: str
     message: str
 
 
-class CaseRow(Struct):
+class CaseRow(Struct, gc=False):
     """One case; the order of the fields is the order in the file."""
 
     id: str
@@ -118,13 +118,21 @@ def case_row(record: CaseRecord) -> CaseRow:
         case.prompt,
         case.outcome,
         verdict.status,
-        Checks(_rows(known.passed), _rows(known.failed), _rows(known.unknown)),
-        _metrics(known, Scoring(groups, verdict.hard_fail_triggered, verdict.soft)),
+        Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown)),
+        _metrics(record, known, Scoring(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
         record.duration_ms,
         _error(trace.error),
     )
+
+
+def _passed(checks: Sequence[CheckResult]) -> list[CheckRow]:
+    return [
+        CheckRow(check.name, check.group, check.expected, check.found, check.at)
+        for check in checks
+        if check.status is PASSED
+    ]
 
 
 def _rows(checks: list[Judged]) -> list[CheckRow]:
@@ -134,8 +142,8 @@ def _rows(checks: list[Judged]) -> list[CheckRow]:
     ]
 
 
-def _metrics(known: Facts, scoring: Scoring) -> Metrics:
-    synthesis = Synthesis(known.required_sources, known.missing_sources, known.missing_numbers)
+def _metrics(record: CaseRecord, known: Facts, scoring: Scoring) -> Metrics:
+    synthesis = Synthesis(required_sources(record), known.missing_sources, known.missing_numbers)
     return Metrics(synthesis, MorningBrief(known.missing_brief), scoring)
 
 

@@ -51,15 +51,13 @@ class CaseLines:
         show(self._out, line)
 
     def _line(self, record: CaseRecord) -> str:
-        status = record.verdict.status
-        name, category = terminal(case_name(record), NAME), terminal(record.case.category, NAME)
-        self._id_width = _grown(self._id_width, name)
-        self._category_width = _grown(self._category_width, category)
-        word = f"{status.value:<{_STATUS_WIDTH}}"
+        word = f"{record.verdict.status.value:<{_STATUS_WIDTH}}"
         if self._colour:
-            word = f"{_CASE_COLOURS[status]}{word}{_PLAIN}"
-        category = f"{_padded(category, self._category_width)}  " if self._category_width else ""
-        return f"{word}  {_padded(name, self._id_width)}  {category}{record.duration_ms / 1000:.2f}s\n"
+            word = f"{_CASE_COLOURS[record.verdict.status]}{word}{_PLAIN}"
+        name, self._id_width = _column(case_name(record), self._id_width)
+        category, self._category_width = _column(record.case.category, self._category_width)
+        gap = "  " if category else ""
+        return f"{word}  {name}  {category}{gap}{record.duration_ms / 1000:.2f}s\n"
 
 
 def why_not_passed(record: CaseRecord, *, colour: bool = False) -> Iterator[str]:
@@ -126,12 +124,13 @@ def _columns(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _grown(current: int, text: str) -> int:
-    return current if len(text) * 2 <= current else max(current, min(width(text), WIDEST))
-
-
-def _padded(text: str, columns: int) -> str:
-    return text + " " * (columns - width(text))
+def _column(text: str, columns: int) -> tuple[str, int]:
+    """The text padded to its column, and how wide that column is now."""
+    text = terminal(text, NAME)
+    taken = width(text)
+    if taken > columns:
+        columns = min(taken, WIDEST)
+    return text + " " * (columns - taken), columns
 
 
 def _seconds(run: RunView) -> str:
