@@ -103,7 +103,15 @@ def counts(summary: Summary) -> str:
 
 
 def incomplete(run: RunView) -> str:
-    """What is to be said of a run that did not get to its end, else the empty string."""
-    if not run.summary.interrupted:
+    """What is to be said of a run that lacks cases, else the empty string."""
+    summary = run.summary
+    why = summary.incomplete or ("interrupted" if summary.interrupted else "")
+    return f"INCOMPLETE: {finished(summary)} of {run.header.total} cases finished ({why})" if why else ""
+
+
+def repeats(summary: Summary) -> str:
+    """What the repeats of cases add up to, else the empty string."""
+    if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
         return ""
-    return f"INCOMPLETE: {finished(run.summary)} of {run.header.total} cases finished"
+    shares = f"{summary.pass_all:.1%} passed each time, {summary.pass_any:.1%} at least once"
+    return f"{summary.repeat} repeats: {shares}, {summary.flaky} flaky"

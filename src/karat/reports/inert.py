@@ -89,7 +89,7 @@ def evidence(trace: Trace, at: At) -> str:
 
 def _text_at(trace: Trace, at: At) -> str:
     texts = {"final_message": trace.final_message, "page": trace.page, "page_before": trace.page_before}
-    lists = {"tools": trace.tool_calls, "telemetry": trace.telemetry, "messages": trace.messages}
+    lists = {"tool_calls": trace.tool_calls, "telemetry": trace.telemetry, "messages": trace.messages}
     entries = lists.get(at.channel, ())
     if at.index is None or not 0 <= at.index < len(entries):
         return texts.get(at.channel) or ""

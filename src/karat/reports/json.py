@@ -64,8 +64,8 @@ class ErrorRow(Struct, gc=False):
     message: str
 
 
-class CaseRow(Struct, gc=False):
-    """One case; the order of the fields is the order in the file."""
+class CaseRow(Struct, omit_defaults=True, gc=False):
+    """One case; the order of the fields is the order in the file. `repeat` stands in second and later runs of a case."""
 
     id: str
     category: str
@@ -78,6 +78,7 @@ class CaseRow(Struct, gc=False):
     tools_called: list[str]
     duration_ms: float
     error: ErrorRow | None
+    repeat: int = 0
 
 
 class JsonReport:
@@ -124,6 +125,7 @@ def case_row(record: CaseRecord) -> CaseRow:
         [call.name for call in trace.tool_calls],
         record.duration_ms,
         _error(trace.error),
+        record.repeat,
     )
 
 
@@ -151,9 +153,9 @@ def _error(error: TraceError | None) -> ErrorRow | None:
     return ErrorRow(error.kind, error.message) if error else None
 
 
-def _summary(summary: Summary) -> dict[str, int | float | None]:
+def _summary(summary: Summary) -> dict[str, Any]:
     average = summary.avg_soft_score
-    row: dict[str, int | float | None] = {
+    row = {
         "pass": summary.passed,
         "fail": summary.failed,
         "partial": summary.partial,
@@ -161,7 +163,11 @@ def _summary(summary: Summary) -> dict[str, int | float | None]:
         "total": summary.total,
         "avg_soft_score": None if average is None else round(average, 4),
     }
-    return row | {"interrupted": True} if summary.interrupted else row
+    if summary.incomplete or summary.interrupted:
+        row |= {"incomplete": summary.incomplete or "interrupted"}
+    if summary.repeat != 1:
+        row |= {name: getattr(summary, name) for name in ("repeat", "pass_all", "pass_any", "flaky")}
+    return row
 
 
 _encoder: Final = msgspec.json.Encoder()

@@ -9,7 +9,7 @@ from typing import Final
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import Sink
-from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete
+from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete, repeats
 from karat.reports.inert import evidence, markdown_cell
 
 DETAILED_CASES: Final = 200
@@ -64,11 +64,13 @@ def _head(run: RunView) -> Iterator[str]:
     header, summary = run.header, run.summary
     yield "# Eval results\n\n"
     if unfinished := incomplete(run):
-        yield f"**{unfinished}**\n\n"
+        yield f"**{markdown_cell(unfinished)}**\n\n"
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
     yield f"- Result: {counts(summary)}, {summary.total} total\n"
+    if repeated := repeats(summary):
+        yield f"- {repeated}\n"
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
     yield f"| {' | '.join(COLUMNS)} |\n"
     yield f"|{'---|' * len(COLUMNS)}\n"

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus, Status
-from karat.reports.facts import Judged, case_name, counts, facts, incomplete
+from karat.reports.facts import Judged, case_name, counts, facts, incomplete, repeats
 from karat.reports.inert import evidence, terminal
 
 LINE: Final = 300
@@ -86,16 +86,16 @@ def _check_lines(record: CaseRecord, check: Judged, colour: bool) -> Iterator[st
 
 
 def show_summary(run: RunView, artifacts: Sequence[Path], out: TextIO, *, colour: bool = False) -> None:
-    """The verdict of a run in one line, and where its files are."""
+    """The verdict of a run, and where its files are."""
     summary = run.summary
     verdict = counts(summary)
     if seconds := _seconds(run):
         verdict += f" in {seconds}"
     if summary.avg_soft_score is not None:
         verdict += f", avg soft score {summary.avg_soft_score:.4f}"
-    lines = [line for line in (incomplete(run), verdict) if line]
+    lines = [line for line in (terminal(incomplete(run), LINE), verdict, repeats(summary)) if line]
     if colour:
-        bad = summary.failed or summary.error or summary.interrupted or not summary.passed + summary.partial
+        bad = summary.failed or summary.error or incomplete(run) or not summary.passed + summary.partial
         paint = _RED if bad else _YELLOW if summary.partial else _GREEN
         lines = [f"{_BOLD}{paint}{line}{_PLAIN}" for line in lines]
     places = [f"  {terminal(str(path))}" for path in artifacts]
