@@ -73,9 +73,10 @@ class Tally:
 
     def summary(self, *, incomplete: str = "", interrupted: bool = False) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
+        seen = [counts for _, counts in self._cases.values()]
         counts = self._counts
-        if self._repeat > 1:
-            counts = Counter(case_status(seen, rate) for rate, seen in self._cases.values())
+        if seen:
+            counts = Counter(case_status(repeats, rate) for rate, repeats in self._cases.values())
         return Summary(
             passed=counts[CaseStatus.PASS],
             failed=counts[CaseStatus.FAIL],
@@ -86,15 +87,7 @@ class Tally:
             incomplete=incomplete,
             interrupted=interrupted,
             repeat=self._repeat,
-            **self._over_repeats(),
+            pass_all=sum(c[CaseStatus.PASS] == c.total() for c in seen) / len(seen) if seen else None,
+            pass_any=sum(c[CaseStatus.PASS] > 0 for c in seen) / len(seen) if seen else None,
+            flaky=sum(is_flaky(c) for c in seen),
         )
-
-    def _over_repeats(self) -> dict[str, float]:
-        if self._repeat == 1 or not self._cases:
-            return {}
-        seen = [counts for _, counts in self._cases.values()]
-        return {
-            "pass_all": sum(c[CaseStatus.PASS] == c.total() for c in seen) / len(seen),
-            "pass_any": sum(c[CaseStatus.PASS] > 0 for c in seen) / len(seen),
-            "flaky": sum(is_flaky(c) for c in seen),
-        }

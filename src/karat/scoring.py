@@ -34,6 +34,8 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
 
 
 def _status(statuses: set[Status], triggered: tuple[Group, ...], soft: SoftScore) -> tuple[CaseStatus, str]:
+    if not statuses:
+        return CaseStatus.ERROR, "no check was judged"
     if Status.ERROR in statuses:
         return CaseStatus.ERROR, "a check could not be carried out"
     if triggered:

@@ -64,7 +64,7 @@ class TraceError(Struct, frozen=True, omit_defaults=True):
 class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Everything seen of the judged turn, and what was not seen.
 
-    `page` of None without an entry in `unobserved` means that the agent has no page; with one, that it was not captured.
+    `page` of None without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
     """
 
     case_id: str

@@ -1,0 +1,59 @@
+"""Every check proves with its own examples that it can pass and that it can fail."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from karat.checks.base import Check
+from karat.checks.catalog import CATALOG, CHECKS
+from karat.model.check import Example
+from karat.model.suite import Case, CheckSpec
+from karat.model.verdict import Status
+
+EXAMPLES = [
+    pytest.param(cls, example, id=f"{cls.name}-{i}") for cls in CHECKS for i, example in enumerate(cls.examples)
+]
+
+
+def built(cls: type[Check], example: Example) -> Check:
+    spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
+    (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+    return check
+
+
+@pytest.mark.parametrize(("cls", "example"), EXAMPLES)
+def test_example_gives_its_status(cls: type[Check], example: Example) -> None:
+    result = built(cls, example).judge(example.trace)
+    assert result.status is example.status, result
+    assert result.name == cls.name
+    assert result.expected
+
+
+@pytest.mark.parametrize(("cls", "example"), EXAMPLES)
+def test_example_arguments_are_sound(cls: type[Check], example: Example) -> None:
+    assert list(built(cls, example).flaws()) == []
+
+
+@pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
+def test_every_check_shows_a_pass_and_a_failure(cls: type[Check]) -> None:
+    assert {Status.PASSED, Status.FAILED} <= {example.status for example in cls.examples}
+
+
+@pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
+def test_every_check_and_field_is_documented(cls: type[Check]) -> None:
+    assert cls.__doc__
+    assert cls.fields
+    assert all(field.doc.endswith(".") for field in cls.fields)
+
+
+def test_names_and_fields_are_unique() -> None:
+    names = [cls.name for cls in CHECKS]
+    fields = [field.name for cls in CHECKS for field in cls.fields]
+    assert len(set(names)) == len(names)
+    assert len(set(fields)) == len(fields)
+
+
+@pytest.mark.parametrize(("cls", "example"), [p for p in EXAMPLES if p.values[1].status is Status.FAILED])
+def test_a_failure_says_what_was_found(cls: type[Check], example: Example) -> None:
+    assert built(cls, example).judge(example.trace).found

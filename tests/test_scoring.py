@@ -1,0 +1,122 @@
+"""Every path from check results to a status."""
+
+from __future__ import annotations
+
+import pytest
+
+from karat import scoring
+from karat.checks.says import MustMatchRegex, MustSayAny
+from karat.model.suite import Scoring
+from karat.model.trace import Trace, TraceError
+from karat.model.verdict import CaseStatus, CheckResult, Group, Status
+
+F, N, T, U = Group.FORMATTING, Group.NUMERIC_GROUNDING, Group.TOOL_HYGIENE, Group.UNCERTAINTY
+HARD = Scoring(hard_fail=(F,))
+LETTERS = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR}
+
+
+def results(**groups: str) -> tuple[CheckResult, ...]:
+    return tuple(CheckResult("c", Group(g), LETTERS[letter]) for g, letters in groups.items() for letter in letters)
+
+
+def soft(threshold: float | None, **weights: float) -> Scoring:
+    return Scoring(threshold=threshold, weights={Group(g): w for g, w in weights.items()} or None)
+
+
+@pytest.mark.parametrize(
+    ("checks", "rules", "status"),
+    [
+        pytest.param(results(formatting="pp"), Scoring(), CaseStatus.PASS, id="all-passed"),
+        pytest.param(results(formatting="pf"), Scoring(), CaseStatus.FAIL, id="failed-without-threshold"),
+        pytest.param(results(formatting="pu"), Scoring(), CaseStatus.PARTIAL, id="unknown-alone"),
+        pytest.param(results(formatting="uf"), Scoring(), CaseStatus.FAIL, id="failed-and-unknown"),
+        pytest.param(results(formatting="pe"), Scoring(), CaseStatus.ERROR, id="check-broke"),
+        pytest.param(results(formatting="ef"), HARD, CaseStatus.ERROR, id="broken-check-before-hard-fail"),
+        pytest.param(results(formatting="f"), HARD, CaseStatus.FAIL, id="hard-fail"),
+        pytest.param(results(formatting="u"), HARD, CaseStatus.PARTIAL, id="unknown-in-hard-fail-group"),
+        pytest.param(results(formatting="p", uncertainty="f"), HARD, CaseStatus.FAIL, id="failed-outside-hard-fail"),
+        pytest.param(
+            results(formatting="fppp"),
+            Scoring(hard_fail=(F,), threshold=0.0),
+            CaseStatus.FAIL,
+            id="hard-fail-before-passing-score",
+        ),
+        pytest.param(results(formatting="fppp"), soft(0.75), CaseStatus.PARTIAL, id="threshold-just-met"),
+        pytest.param(results(formatting="fppp"), soft(0.76), CaseStatus.FAIL, id="threshold-just-missed"),
+        pytest.param(results(formatting="f"), soft(0.0), CaseStatus.PARTIAL, id="threshold-of-zero"),
+        pytest.param(results(formatting="p"), soft(1.0), CaseStatus.PASS, id="threshold-of-one-met"),
+        pytest.param(results(formatting="ppppf"), soft(1.0), CaseStatus.FAIL, id="threshold-of-one-missed"),
+        pytest.param(results(formatting="pu"), soft(0.5), CaseStatus.PARTIAL, id="unknown-counts-as-not-passed-met"),
+        pytest.param(results(formatting="pu"), soft(0.51), CaseStatus.FAIL, id="unknown-counts-as-not-passed-missed"),
+        pytest.param(
+            results(formatting="p", uncertainty="f"),
+            soft(0.8, formatting=0.8, uncertainty=0.2),
+            CaseStatus.PARTIAL,
+            id="weighted-equal-to-threshold",
+        ),
+        pytest.param(
+            results(formatting="p", uncertainty="f"),
+            soft(0.8, formatting=0.79, uncertainty=0.21),
+            CaseStatus.FAIL,
+            id="weighted-below",
+        ),
+        pytest.param(
+            results(formatting="f"), soft(0.5, uncertainty=1.0), CaseStatus.FAIL, id="no-weighted-group-scored"
+        ),
+        pytest.param(results(decision="p"), soft(0.5), CaseStatus.FAIL, id="group-without-default-weight"),
+        pytest.param(results(decision="f"), Scoring(), CaseStatus.FAIL, id="unweighted-group-fails-without-threshold"),
+        pytest.param((), Scoring(), CaseStatus.ERROR, id="nothing-judged"),
+    ],
+)
+def test_status(checks: tuple[CheckResult, ...], rules: Scoring, status: CaseStatus) -> None:
+    verdict = scoring.verdict(checks, rules)
+    assert verdict.status is status
+    assert bool(verdict.reason) == (status is not CaseStatus.PASS)
+
+
+def test_default_weights_are_the_documented_ones() -> None:
+    every = results(
+        tool_hygiene="f",
+        synthesis_coverage="p",
+        numeric_grounding="f",
+        uncertainty="f",
+        formatting="f",
+        morning_brief_contract="f",
+    )
+    assert scoring.verdict(every, Scoring()).soft.value == pytest.approx(0.30 / 1.35)
+
+
+def test_groups_without_a_check_take_no_part() -> None:
+    verdict = scoring.verdict(results(formatting="pf"), soft(0.5, formatting=0.1, uncertainty=0.9))
+    assert verdict.soft.value == 0.5
+    assert set(verdict.groups) == {F}
+
+
+def test_binary_fractions_do_not_miss_their_threshold() -> None:
+    checks = results(tool_hygiene="p", formatting="p", uncertainty="f")
+    rules = soft(0.7, tool_hygiene=0.1 + 0.2, formatting=0.4, uncertainty=0.3)
+    assert scoring.verdict(checks, rules).soft.passed
+
+
+def test_hard_fail_groups_are_named_once_and_in_order() -> None:
+    rules = Scoring(hard_fail=(N, F, U))
+    assert scoring.verdict(
+        results(formatting="ff", numeric_grounding="f", uncertainty="p"), rules
+    ).hard_fail_triggered == (N, F)
+
+
+def test_a_trace_that_broke_is_an_error_and_is_not_judged() -> None:
+    trace = Trace(case_id="a", final_message="yes", error=TraceError("agent", "it raised"))
+    verdict = scoring.judge([MustSayAny(("yes",))], Scoring(), trace)
+    assert verdict.status is CaseStatus.ERROR
+    assert verdict.checks == ()
+    assert verdict.soft.value is None
+    assert "it raised" in verdict.reason
+
+
+def test_a_regex_that_runs_away_is_an_error_of_its_check_alone() -> None:
+    checks = [MustMatchRegex("(a|aa)+$"), MustSayAny(("aaa",))]
+    verdict = scoring.judge(checks, Scoring(), Trace(case_id="a", final_message="a" * 60 + "!"))
+    assert [c.status for c in verdict.checks] == [Status.ERROR, Status.PASSED]
+    assert verdict.status is CaseStatus.ERROR
+    assert "took too long" in verdict.checks[0].found
