@@ -34,6 +34,7 @@ _AGE = re.compile(
     rf"(?<![\w.])(?<![0-9][,:/]){_PART}(?:{_BETWEEN}{_PART})*(?![^\W_]|_|/[^\W\d])",
     re.IGNORECASE,
 )
+_MAYBE_AGE = re.compile(r"[0-9](?:[^\S\n]*|-)[smhdwy]", re.IGNORECASE)
 _SPLIT = re.compile(rf"(?P<number>{_NUMBER})(?:[^\S\n]*|-)(?P<unit>{_NAMES})(?![^\W\d_])", re.IGNORECASE)
 _FIRST_NUMBER = re.compile(_NUMBER)
 _NEXT_WORD = re.compile(r"[^\S\n]+([^\W\d_]+)")
@@ -51,6 +52,8 @@ class Age:
 def stated_ages(text: str) -> list[Age]:
     """Every age in the text, in order; parts from the larger to the smaller unit are one age ("1h 30m")."""
     seen = lines(text)
+    if not _MAYBE_AGE.search(seen):
+        return []
     ages: list[Age] = []
     for match in _AGE.finditer(seen):
         if _means_something_else(seen, match):

@@ -6,16 +6,24 @@ are kept. Both are in NFC with plain quotes, dashes and line ends and without in
 
 from functools import lru_cache
 
-from karat.text.characters import folded, plain, plain_spaces
+from karat.text.characters import folded, folded_plain, plain, plain_spaces
 from karat.text.offsets import OffsetMap, Span, fold_map, plain_map
 
 # A text may have a mebibyte and is judged by many checks in a row: few entries, each used often.
 _TEXTS = 8
 _PHRASES = 16_384
 
-fold = lru_cache(maxsize=_TEXTS)(folded)
-glyphs = lru_cache(maxsize=_TEXTS)(plain)
-"""Like `lines`, with wide and no-break spaces as they are: they group the digits of a number."""
+
+@lru_cache(maxsize=_TEXTS)
+def glyphs(text: str) -> str:
+    """Like `lines`, with wide and no-break spaces as they are: they group the digits of a number."""
+    return plain(text)
+
+
+@lru_cache(maxsize=_TEXTS)
+def fold(text: str) -> str:
+    """The text as phrases are searched in it."""
+    return folded_plain(text if text.isascii() else glyphs(text))
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -49,9 +57,9 @@ def original_span_of_lines(text: str, start: int, end: int) -> Span:
 
 @lru_cache(maxsize=_TEXTS)
 def _fold_map(text: str) -> OffsetMap | None:
-    return fold_map(text)
+    return fold_map(text, glyphs(text))
 
 
 @lru_cache(maxsize=_TEXTS)
 def _plain_map(text: str) -> OffsetMap | None:
-    return plain_map(text)
+    return plain_map(text, glyphs(text))

@@ -1,6 +1,7 @@
 """The free-standing numbers of a text, by value."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 from unicodedata import category, digit
@@ -9,10 +10,11 @@ from karat.text.phrases import is_word_char
 
 _GROUP_SPACES: Final = "\xa0\u2007\u2009\u202f"
 _SPACED = rf"\d{{1,3}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?"
-_RUN = re.compile(rf"{_SPACED}|\d+(?:[.,:/'\-]\d+)*")
-_SINGLE = re.compile(rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d+(?:\.\d+)?")
+# Starts with one digit and no alternative, which the engine looks for six times as fast.
+_RUN = re.compile(rf"\d\d*(?:(?<!\d\d\d\d)([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?|(?:[.,:/'\-]\d+)*)")
+_SINGLE = re.compile(rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 _GROUPING = re.compile(rf"[,'{_GROUP_SPACES}]")
-_LIST_MARKER = re.compile(r"^[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S", re.MULTILINE)
+_LIST_MARKER = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
 _LETTERS = re.compile(r"\w+")
 _EXPONENT = re.compile(r"[eE][+-]\d")
 _LARGE_WORD = re.compile(r"[^\S\n]?(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
@@ -47,59 +49,83 @@ _OTHER_NUMBERS: Final = frozenset(
 
 
 class Number(NamedTuple):
-    """A number of a text: its canonical value, its place, and whether it stands for itself (12, not 12k)."""
+    """A number of a text: its place, and whether it stands for itself (12, not 12k)."""
 
-    value: str
     start: int
     end: int
     bare: bool
 
 
+class _Candidate(NamedTuple):
+    """A number within a run of digits and joints; whether the run stands freely is looked at when it is asked for."""
+
+    start: int
+    end: int
+    run_start: int
+    run_end: int
+
+
+def find_numbers(text: str, value: str) -> Iterator[Number]:
+    """Where a text of plain glyphs holds the canonical value as a free-standing number."""
+    sign, unsigned = ("-", value[1:]) if value[0] == "-" else ("", value)
+    for candidate in _candidates(text).get(unsigned, ()):
+        start, end, run_start, run_end = candidate
+        # In a range the sign belongs to the first number.
+        lead = _lead(text, run_start)
+        if lead is None or (lead if start == run_start else "") != sign or _numbers_list_item(text, start, end):
+            continue
+        bare = _stands_for_itself(text, run_end)
+        if bare is not None:
+            yield Number(start - len(sign), end, bare)
+
+
 @lru_cache(maxsize=8)
-def numbers_by_value(text: str) -> dict[str, list[Number]]:
-    """The numbers of a text of plain glyphs."""
-    list_markers = {marker.start(1) for marker in _LIST_MARKER.finditer(text)}
-    found: dict[str, list[Number]] = {}
+def _candidates(text: str) -> dict[str, list[_Candidate]]:
+    found: dict[str, list[_Candidate]] = {}
     for run in _RUN.finditer(text):
         start, end = run.span()
-        lead = None if start in list_markers else _lead(text, start)
-        bare = None if lead is None else _stands_for_itself(text, end)
-        if lead is None or bare is None:
-            continue
-        for value, first, last in _parts(run[0], lead):
-            found.setdefault(value, []).append(Number(value, start + first, start + last, bare))
+        if text[start - 1 : start] == "." and (start == 1 or not _joins(text[start - 2])):
+            start -= 1  # .5
+        for value, first, last in _parts(text[start:end]):
+            found.setdefault(value, []).append(_Candidate(start + first, start + last, start, end))
     return found
 
 
 def canonical(digits: str) -> str | None:
     """One number without its grouping and the zeros that end a fraction; None if it is not one number."""
+    if digits.isascii() and digits.isdigit():
+        return digits
     if not _SINGLE.fullmatch(digits):
         return None
-    if not digits.isdigit() or not digits.isascii():
-        digits = _GROUPING.sub("", digits)
+    digits = _GROUPING.sub("", digits)
+    if not digits.isascii():
         digits = "".join(str(digit(char)) if char.isdigit() else char for char in digits)
     whole, _, fraction = digits.partition(".")
     fraction = fraction.rstrip("0")
-    return f"{whole}.{fraction}" if fraction else whole
+    return f"{whole or 0}.{fraction}" if fraction else whole or "0"
 
 
-def _parts(run: str, lead: str) -> list[tuple[str, int, int]]:
+def _parts(run: str) -> list[tuple[str, int, int]]:
     """The numbers of a run of digits: itself, the two ends of a range, or none (a date, a version)."""
-    if lead == ".":
-        value = canonical("0." + run) if run.isdigit() else None
-        return [(value, -1, len(run))] if value else []
     value = canonical(run)
     if value is not None:
-        return [(lead + value, -len(lead) if lead == "-" else 0, len(run))]
+        return [(value, 0, len(run))]
     low, hyphen, high = run.partition("-")
     low_value, high_value = canonical(low), canonical(high) if hyphen else None
     if low_value is None or high_value is None or float(low_value) >= float(high_value):
         return []
-    return [(lead + low_value, 0, len(low)), (high_value, len(low) + 1, len(run))]
+    return [(low_value, 0, len(low)), (high_value, len(low) + 1, len(run))]
+
+
+def _numbers_list_item(text: str, start: int, end: int) -> bool:
+    if text[end : end + 1] not in (".", ")"):
+        return False
+    marker = _LIST_MARKER.match(text, text.rfind("\n", 0, start) + 1)
+    return marker is not None and marker.start(1) == start
 
 
 def _lead(text: str, start: int) -> str | None:
-    """What stands before a run of digits and belongs to the number: "", "-" or "."; None if it is part of a token."""
+    """What stands before a run of digits and belongs to the number: "" or "-"; None if it is part of a token."""
     if start == 0:
         return ""
     char, before = text[start - 1], text[start - 2 : start - 1]
@@ -108,9 +134,7 @@ def _lead(text: str, start: int) -> str | None:
     if is_word_char(char) or char in "/\\":
         return None
     if char == ".":
-        if before == ".":
-            return ""
-        return None if before and (is_word_char(before) or before == "-") else "."
+        return "" if before == "." else None
     if char == "-":
         if _is_minus(text, start - 1):
             return "-"
@@ -139,6 +163,10 @@ def _stands_for_itself(text: str, end: int) -> bool | None:
     if joined and _has_digit(joined[0]):
         return None
     return not (letters and letters[0] in _OTHER_NUMBERS) and not _LARGE_WORD.match(text, end)
+
+
+def _joins(char: str) -> bool:
+    return char in ".-" or is_word_char(char)
 
 
 def _has_digit(text: str) -> bool:

@@ -15,13 +15,14 @@ other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from karat.text.characters import LINE_ENDS, folded, plain
 from karat.text.normalise import glyphs, original_span_of_lines
-from karat.text.number_tokens import Number, canonical, numbers_by_value
+from karat.text.number_tokens import Number, canonical, find_numbers
 from karat.text.offsets import Span
 from karat.text.phrases import find_any, is_word_char, word_spans
 
@@ -55,17 +56,16 @@ def find_number(text: str, value: str, *, start: int = 0, end: int | None = None
     return None
 
 
-def number_spans(text: str, value: str) -> list[Span]:
+def number_spans(text: str, value: str) -> Iterator[Span]:
     """Every place where the value stands, in order, as offsets of the text as written."""
     wanted = _parsed(value)
     if wanted is None:
-        return [span for span in word_spans(text, value, plural=False) if not _is_joined(text, span)]
+        yield from (span for span in word_spans(text, value, plural=False) if not _is_joined(text, span))
+        return
     seen = glyphs(text)
-    return [
-        original_span_of_lines(text, number.start, number.end)
-        for number in numbers_by_value(seen).get(wanted.number, ())
-        if (number.bare or wanted.after) and _stands_between(seen, number, wanted)
-    ]
+    for number in find_numbers(seen, wanted.number):
+        if (number.bare or wanted.after) and _stands_between(seen, number, wanted):
+            yield original_span_of_lines(text, number.start, number.end)
 
 
 def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
@@ -93,7 +93,7 @@ def _parsed(value: str) -> _Value | None:
     if match is None:
         return None
     sign, before = match["sign"], match["before"]
-    number = canonical("0" + match["digits"] if match["digits"][0] == "." else match["digits"])
+    number = canonical(match["digits"])
     if number is None or (before and (sign == "-" or is_word_char(before[-1]))):
         return None
     return _Value(("-" if sign == "-" else "") + number, folded(before), folded(match["after"]))

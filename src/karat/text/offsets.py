@@ -5,17 +5,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
-from unicodedata import is_normalized
+from unicodedata import is_normalized, normalize
 
 import regex
 
-from karat.text.characters import INVISIBLE, folded, plain
+from karat.text.characters import INVISIBLE, all_spaces, folded, plain
 
 Span = tuple[int, int]
 
-# Characters that may melt into a neighbour or vanish; without them a normal text changes one for one.
-_MELTING = regex.compile(rf"[{INVISIBLE}\p{{M}}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]")
-_WIDE_GAP = re.compile(r"\s{2,}")
+_NO_SPACE = re.compile("[^ ]")
 _FOLD_SEGMENT = re.compile(rf"(?P<gap>[{INVISIBLE}]*\s[\s{INVISIBLE}]*)|\S?[^\x00-\x7f\s]+")
 _PLAIN_SEGMENT = re.compile(r"\r\n|[^\r]?[^\x00-\x7f]+")
 _CLUSTER = regex.compile(rf"[{INVISIBLE}]++$|[{INVISIBLE}]*+\X(?:[{INVISIBLE}]|\p{{M}})*+")
@@ -52,22 +50,30 @@ class OffsetMap:
         return offset, offset + 1
 
 
-def fold_map(text: str) -> OffsetMap | None:
+def fold_map(text: str, plain_text: str) -> OffsetMap | None:
     """The map from folded(text) to text; None if all offsets agree."""
-    if text.isascii() or (_keeps_characters(text) and len(text.casefold()) == len(text)):
-        return _map_of(_gap_units(text))
+    if text.isascii() or (_plain_keeps_offsets(text, plain_text) and _case_keeps_offsets(text)):
+        # ASCII with \r\n is shorter as plain text, but has no other white space than all_spaces knows.
+        return _map_of(_gap_units(text if text.isascii() else plain_text))
     return _map_of(_segment_units(text, _FOLD_SEGMENT, folded))
 
 
-def plain_map(text: str) -> OffsetMap | None:
+def plain_map(text: str, plain_text: str) -> OffsetMap | None:
     """The map from plain(text) to text; None if all offsets agree."""
-    if "\r\n" not in text and _keeps_characters(text):
+    if _plain_keeps_offsets(text, plain_text):
         return None
     return _map_of(_segment_units(text, _PLAIN_SEGMENT, plain))
 
 
-def _keeps_characters(text: str) -> bool:
-    return text.isascii() or (is_normalized("NFC", text) and not _MELTING.search(text))
+def _plain_keeps_offsets(text: str, plain_text: str) -> bool:
+    # In a text that is in NFC already nothing grows: of the same length is one for one.
+    return len(text) == len(plain_text) and is_normalized("NFC", text)
+
+
+def _case_keeps_offsets(text: str) -> bool:
+    # Folding case never shrinks, and composing what it took apart never grows.
+    caseless = text.casefold()
+    return len(caseless) == len(text) == len(normalize("NFC", caseless))
 
 
 def _map_of(units: Iterator[_Unit]) -> OffsetMap | None:
@@ -75,15 +81,19 @@ def _map_of(units: Iterator[_Unit]) -> OffsetMap | None:
     return OffsetMap([unit.start for unit in listed], listed) if listed else None
 
 
-def _gap_units(text: str) -> Iterator[_Unit]:
-    lead = len(text) - len(text.lstrip())
-    if lead:
-        yield _Unit(0, lead, 0, 0)
-    shift = lead
-    for gap in _WIDE_GAP.finditer(text, lead):
-        start, end = gap.span()
+def _gap_units(plain_text: str) -> Iterator[_Unit]:
+    """Units of a text in which nothing but runs of white space changes its length."""
+    spaced = all_spaces(plain_text)
+    shift = len(spaced) - len(spaced.lstrip(" "))
+    if shift:
+        yield _Unit(0, shift, 0, 0)
+    start = spaced.find("  ", shift)
+    while start >= 0:
+        word = _NO_SPACE.search(spaced, start)
+        end = word.start() if word else len(spaced)
         yield _Unit(start, end, start - shift, start - shift + 1)
         shift += end - start - 1
+        start = spaced.find("  ", end)
 
 
 def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str], str]) -> Iterator[_Unit]:
@@ -106,7 +116,7 @@ def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str],
 def _pieces(run: str, change: Callable[[str], str]) -> list[tuple[int, int]]:
     """Lengths before and after, cluster by cluster; as one piece where clusters melt together."""
     changed = change(run)
-    if len(changed) == len(run) == len(run.casefold()) and _keeps_characters(run):
+    if len(changed) == len(run) and _plain_keeps_offsets(run, plain(run)) and _case_keeps_offsets(run):
         return []
     clusters = _CLUSTER.findall(run)
     parts = [change(cluster) for cluster in clusters]

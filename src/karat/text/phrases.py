@@ -1,6 +1,7 @@
 """Whether a phrase stands in a text, and where."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from unicodedata import category
 
 from karat.text.normalise import fold, fold_phrase, original_span
@@ -32,15 +33,14 @@ def find_word(text: str, phrase: str, plural: bool = True) -> Span | None:
     A letter, digit or underscore next to the phrase makes it part of another word. An end of the phrase that is itself
     no such character may touch anything.
     """
-    for start, end in _word_spans(fold(text), fold_phrase(phrase).strip(), plural):
+    for start, end in _word_spans(fold(text), phrase, plural):
         return original_span(text, start, end)
     return None
 
 
 def word_spans(text: str, phrase: str, plural: bool = True) -> list[Span]:
     """Every place where the phrase stands as whole words, in order."""
-    found = _word_spans(fold(text), fold_phrase(phrase).strip(), plural)
-    return [original_span(text, start, end) for start, end in found]
+    return [original_span(text, start, end) for start, end in _word_spans(fold(text), phrase, plural)]
 
 
 def find_any(text: str, phrases: Iterable[str]) -> tuple[str, Span] | None:
@@ -64,13 +64,18 @@ def is_word_char(char: str) -> bool:
     return char.isalnum() or char == "_" or (not char.isascii() and category(char)[0] == "M")
 
 
-def _word_spans(haystack: str, needle: str, plural: bool) -> Iterator[Span]:
-    if not needle:
-        return
-    open_start, open_end = not is_word_char(needle[0]), not is_word_char(needle[-1])
-    length, start = len(needle), haystack.find(needle)
+@lru_cache(maxsize=4096)
+def _word(phrase: str) -> tuple[str, bool, bool]:
+    """The folded phrase, and whether its start and its end may touch a word."""
+    needle = fold_phrase(phrase).strip()
+    return needle, not is_word_char(needle[:1] or " "), not is_word_char(needle[-1:] or " ")
+
+
+def _word_spans(haystack: str, phrase: str, plural: bool) -> Iterator[Span]:
+    needle, open_start, open_end = _word(phrase)
+    start = haystack.find(needle) if needle else -1
     while start >= 0:
-        end = start + length
+        end = start + len(needle)
         if open_start or start == 0 or not is_word_char(haystack[start - 1]):
             if open_end or _ends_word(haystack, end):
                 yield start, end
