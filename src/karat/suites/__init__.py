@@ -1,0 +1,27 @@
+"""Bytes to a Suite: every problem of a file at once, each at its line and column.
+
+Importing this package loads nothing heavy, so that `karat list` can use `karat.suites.listing` alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from karat.model.check import Vocabulary
+    from karat.model.suite import Suite
+
+
+def load(path: str | Path, vocabulary: Vocabulary) -> Suite:
+    """Read a suite file. Raises UsageError if it cannot be read, SuiteError with every problem that it holds."""
+    from karat.suites.source import read_bytes
+
+    return loads(read_bytes(path), str(path), vocabulary)
+
+
+def loads(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
+    """Read a suite from bytes. `file` names it in messages, and its suffix tells YAML from JSON."""
+    from karat.suites.reading import read_suite
+
+    return read_suite(data, file, vocabulary)

@@ -1,0 +1,86 @@
+"""What eval sets and golden sets share on the way from a valid tree to cases."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from karat.model.check import Vocabulary
+from karat.model.suite import Case, CheckSpec
+from karat.suites.findings import Finding, Path, render
+from karat.suites.shown import quoted
+
+DEFAULT_OUTCOME = "response_only"
+
+
+class Read(NamedTuple):
+    """A file as its format reads it."""
+
+    format: str
+    version: str
+    cases: tuple[Case, ...]
+    findings: list[Finding]
+    warnings: list[Finding]
+    name: str = ""
+    description: str = ""
+    metadata: Mapping[str, Any] = {}
+
+
+class Asking(NamedTuple):
+    """What a case expects, where the case stands, and where each of its fields does.
+
+    `whole`: nothing that the case expects had to be left out for being of the wrong shape.
+    """
+
+    expected: Mapping[str, Any]
+    case: Path
+    where: Callable[[str], Path]
+    whole: bool = True
+
+
+def checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
+    """The checks that a case asks for, and what is wrong with them."""
+    expected, case, where, whole = asking
+    asked = list(vocabulary.read(expected))
+    found = [
+        Finding((*where(str(a.path[0])), *a.path[1:], *flaw.path), flaw.message, flaw.slug)
+        for a in asked
+        for flaw in a.flaws
+    ]
+    if whole:
+        found += [
+            Finding((*where(str(stray.path[0])), *stray.path[1:]), stray.message, stray.slug, key=True)
+            for stray in vocabulary.strays(expected)
+        ]
+        if not found and "outcome" not in expected and all(a.path[:1] == ("outcome",) for a in asked):
+            message = "the case checks nothing. Say in 'expected' what the answer must hold."
+            found.append(Finding(case, message, "no-checks"))
+    return tuple([a.spec for a in asked]), found
+
+
+def repeated_ids(cases: Sequence[Any], prefix: Path) -> Iterable[Finding]:
+    """A finding for every id that an earlier case has already."""
+    first: dict[str, int] = {}
+    for index, case in enumerate(cases):
+        name = case.get("id") if isinstance(case, dict) else None
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            message = f"{render((*prefix, first[name]))} has the id {quoted(name)} already. Give each case its own."
+            yield Finding((*prefix, index, "id"), message, "duplicate-id")
+
+
+def faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, set[Path]]:
+    """Where each case is of the wrong shape: the first one or two steps below the case."""
+    faults: defaultdict[int, set[Path]] = defaultdict(set)
+    depth = len(prefix)
+    for finding in findings:
+        if len(finding.path) > depth and finding.path[:depth] == prefix:
+            index = finding.path[depth]
+            if isinstance(index, int):
+                faults[index].add(finding.path[depth + 1 : depth + 3])
+    return faults
+
+
+def sound(keys: Mapping[str, Any], faults: Collection[Path], *place: str) -> dict[str, Any]:
+    """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
+    return {key: value for key, value in keys.items() if not any(f[: len(place) + 1] == (*place, key) for f in faults)}

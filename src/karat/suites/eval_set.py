@@ -1,0 +1,132 @@
+"""Eval sets 0.1 to 0.3: an object with `cases`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from karat.model.check import Vocabulary
+from karat.model.suite import Case, CheckSpec, Scoring
+from karat.model.verdict import Group
+from karat.suites.cases import DEFAULT_OUTCOME, Asking, Read, checks, faults_by_case, repeated_ids, sound
+from karat.suites.findings import Finding, Path
+from karat.suites.judging import judge
+from karat.suites.models import EVAL_SET, VERSIONS, eval_set
+from karat.suites.notes import Notes, by_case, flat
+
+_OWN = ("scoring", "min_pass_rate")
+_SCORING_SINCE = "0.2"
+_KEPT = ("$schema", "captured_at", "integration_baseline")
+
+
+def read(tree: dict[str, Any], vocabulary: Vocabulary, flawed: Iterable[Finding]) -> Read:
+    """The cases of an eval set. `flawed`: what is known to be wrong with the file already."""
+    notes, found = judge(tree, eval_set(vocabulary.fields))
+    listed = tree["cases"] if isinstance(tree["cases"], list) else []
+    faults = faults_by_case([*found, *flawed], ("cases",))
+    notes_of = by_case(notes, ("cases",))
+    cases: list[Case] = []
+    for index, raw in enumerate(listed):
+        if isinstance(raw, dict) and isinstance(raw.get("expected"), dict):
+            path = ("cases", index)
+            specs, wrong = _checks(raw, path, vocabulary, faults.get(index, ()))
+            found += wrong
+            if index not in faults:
+                cases.append(_case(raw, specs, notes_of.get(index, {})))
+    found += repeated_ids(listed, ("cases",))
+    if found:
+        return Read(EVAL_SET, "", (), found, [])
+    version = tree.get("version", VERSIONS[-1])
+    return Read(
+        EVAL_SET,
+        version,
+        tuple(cases),
+        [],
+        [*_versionless(tree), *_newer(listed, version, vocabulary)],
+        name=tree.get("name", ""),
+        description=tree.get("description", ""),
+        metadata={key: tree[key] for key in _KEPT if key in tree} | dict(flat(notes_of.get(None, {}))),
+    )
+
+
+def _checks(
+    raw: Mapping[str, Any], path: Path, vocabulary: Vocabulary, faults: Collection[Path]
+) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
+    expected = raw["expected"]
+    usable = sound(expected, faults, "expected") if faults else expected
+    asking = Asking(
+        {key: value for key, value in usable.items() if key not in _OWN},
+        path,
+        lambda field: (*path, "expected", field),
+        whole=len(usable) == len(expected),
+    )
+    specs, found = checks(asking, vocabulary)
+    if "scoring" in raw and "scoring" in expected:
+        message = "scoring stands in the case as well. Keep one of the two."
+        found.append(Finding((*path, "expected", "scoring"), message, "duplicate-field", key=True))
+    found += _weightless(sound(raw, faults).get("scoring"), path)
+    found += _weightless(usable.get("scoring"), (*path, "expected"))
+    return specs, found
+
+
+def _weightless(scoring: Mapping[str, Any] | None, place: Path) -> Iterator[Finding]:
+    weights = scoring.get("soft_score", {}).get("weights") if scoring else None
+    if weights is not None and not any(weights.values()):
+        message = "no group has a weight over zero. Give one, or leave the weights out."
+        yield Finding((*place, "scoring", "soft_score", "weights"), message, "zero-weights")
+
+
+def _case(raw: Mapping[str, Any], specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
+    expected = raw["expected"]
+    return Case(
+        id=raw["id"],
+        prompt=raw["prompt"],
+        category=raw.get("category", ""),
+        setup_prompts=tuple(raw.get("setup_prompts", ())),
+        preconditions=tuple(raw.get("preconditions", ())),
+        outcome=expected.get("outcome", DEFAULT_OUTCOME),
+        checks=specs,
+        scoring=_scoring(expected.get("scoring", raw.get("scoring"))),
+        min_pass_rate=expected.get("min_pass_rate"),
+        metadata=dict(flat(notes)) if notes else {},
+    )
+
+
+def _scoring(raw: Mapping[str, Any] | None) -> Scoring:
+    if not raw:
+        return Scoring()
+    soft = raw.get("soft_score", {})
+    threshold, weights = soft.get("threshold"), soft.get("weights")
+    return Scoring(
+        hard_fail=tuple(dict.fromkeys(Group(name) for name in raw.get("hard_fail", ()))),
+        threshold=None if threshold is None else float(threshold),
+        weights=None if weights is None else {Group(name): float(weight) for name, weight in weights.items()},
+    )
+
+
+def _versionless(tree: Mapping[str, Any]) -> Iterator[Finding]:
+    if "version" not in tree:
+        message = f'no version given, read as {VERSIONS[-1]}. Write "version": "{VERSIONS[-1]}".'
+        yield Finding(("version",), message, "missing-version")
+
+
+def _newer(cases: Iterable[Mapping[str, Any]], version: str, vocabulary: Vocabulary) -> Iterator[Finding]:
+    """One warning per field that the suite's version does not have yet, at its first use."""
+    since = {f.name: f.since for f in vocabulary.fields if EVAL_SET in f.formats} | {"scoring": _SCORING_SINCE}
+    newer = {name for name, first in since.items() if _numbers(first) > _numbers(version)}
+    used: dict[str, tuple[Path, int]] = {}
+    for index, case in enumerate(cases) if newer else ():
+        for place, keys in ((("cases", index), case), (("cases", index, "expected"), case["expected"])):
+            for name in newer & keys.keys():
+                first, count = used.get(name, ((*place, name), 0))
+                used[name] = first, count + 1
+    for name, (path, count) in used.items():
+        more = f" It is used {count} times." if count > 1 else ""
+        message = (
+            f"this field is new in version {since[name]}, the suite says {version}. It is checked all the same.{more}"
+        )
+        yield Finding(path, message, "newer-field", key=True)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

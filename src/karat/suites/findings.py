@@ -1,0 +1,81 @@
+"""What is wrong where, before it is known at which line that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+from karat.errors import Problem
+from karat.suites.shown import shorten, visible
+
+Path = tuple[str | int, ...]
+Place = tuple[int, int]
+
+MOST = 10_000
+"""Problems reported of one file; a line counts the rest."""
+
+
+class Finding(NamedTuple):
+    """One thing wrong at a path. `key`: with the name of the last step rather than with its value."""
+
+    path: Path
+    message: str
+    slug: str
+    key: bool = False
+    place: Place | None = None
+
+
+class Document(Protocol):
+    """A file read into plain values, which can still tell where each of them stands."""
+
+    tree: Any
+    findings: list[Finding]
+
+    def place(self, path: Path, *, key: bool = False) -> Place:
+        """The line and column of the value at a path, or of its key; of the nearest value around it if it is absent."""
+        ...
+
+
+class RefusedError(Exception):
+    """A file that gives no tree at all."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__(findings)
+        self.findings = findings
+
+
+def refuse(message: str, slug: str, place: Place = (1, 1), path: Path = ()) -> RefusedError:
+    return RefusedError(Finding(path, message, slug, place=place))
+
+
+def render(path: Path) -> str:
+    """A path as people write it: `cases[2].expected.must_not_say[0]`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else _name(step) for step in path).removeprefix(".")
+
+
+def _name(step: str) -> str:
+    plain = step.replace("-", "_").replace("$", "_").isidentifier()
+    return f".{shorten(step)}" if plain else f'["{visible(shorten(step))}"]'
+
+
+def problems(
+    file: str, findings: Iterable[Finding], document: Document | None, *, warning: bool = False
+) -> list[Problem]:
+    """Findings with their lines and columns, in the order of the file, the same one only once."""
+    found = list(dict.fromkeys(findings))
+    located = [
+        Problem(file, *_place(f, document), path=render(f.path), message=f.message, slug=f.slug, warning=warning)
+        for f in found[:MOST]
+    ]
+    located.sort(key=lambda p: (p.line, p.column))
+    if len(found) > MOST:
+        last = located[-1]
+        more = f"{len(found) - MOST} more problems are not shown."
+        located.append(Problem(file, last.line, last.column, "", more, "too-many-problems", warning))
+    return located
+
+
+def _place(finding: Finding, document: Document | None) -> Place:
+    if finding.place is not None or document is None:
+        return finding.place or (1, 1)
+    return document.place(finding.path, key=finding.key)

@@ -1,0 +1,49 @@
+"""The rows of `karat list`, with nothing but the standard library: it must start as fast as click alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.suites.shown import visible
+
+if TYPE_CHECKING:
+    from karat.model.suite import Suite
+
+Row = tuple[str, str, str]
+
+
+def rows(path: str | Path) -> list[Row] | None:
+    """Id, category and prompt of every case, or None where only `karat.suites.load` can say what is wrong."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            tree = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return None
+    if isinstance(tree, dict):
+        cases, prompt = tree.get("cases"), "prompt"
+    else:
+        cases, prompt = tree, "input"
+    if not isinstance(cases, list) or not cases:
+        return None
+    found = [_row(case, prompt) for case in cases]
+    whole = [row for row in found if row is not None]
+    ids = {row[0] for row in whole}
+    return whole if len(ids) == len(cases) else None
+
+
+def suite_rows(suite: Suite) -> list[Row]:
+    """The same rows of a suite that was loaded."""
+    return [(case.id, case.category, visible(case.prompt)) for case in suite.cases]
+
+
+def _row(case: Any, prompt: str) -> Row | None:
+    if not isinstance(case, dict):
+        return None
+    name, category, text = case.get("id"), case.get("category", ""), case.get(prompt)
+    if not (isinstance(name, str) and isinstance(category, str) and isinstance(text, str)):
+        return None
+    if not name.strip() or not text.strip() or name != visible(name) or category != visible(category):
+        return None
+    return name, category, visible(text)

@@ -1,0 +1,176 @@
+"""The shapes of suite files, as pydantic models made from the fields that the checks declare."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, reduce
+from operator import or_
+from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic import Field as Declared
+
+from karat.model.check import Field
+from karat.model.verdict import Group
+
+VERSIONS = ("0.1", "0.2", "0.3")
+GOLDEN_VERSION = "1.0"
+
+EVAL_SET = "eval-set"
+GOLDEN_EXPECTED = "golden-expected"
+GOLDEN_CASE = "golden-case"
+
+CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+LABEL_PATTERN = rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*$"
+TEXT_PATTERN = r"\S"
+
+Label = Annotated[str, Declared(pattern=LABEL_PATTERN)]
+Text = Annotated[str, Declared(pattern=TEXT_PATTERN)]
+Versions = Literal["0.1", "0.2", "0.3"]
+Weight = Annotated[float, Declared(ge=0)]
+
+
+class Closed(BaseModel):
+    """An object with no other keys than these; `metadata` and `x-` keys are set aside before it is judged."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class SoftScore(Closed):
+    """A weighted sum of group scores, and the least that it may be."""
+
+    threshold: Annotated[float, Declared(ge=0, le=1)] = Declared(
+        default=0, description="A soft score under this fails the case."
+    )
+    weights: dict[Group, Weight] = Declared(
+        default_factory=dict, description="How much each group counts. At least one must be over zero."
+    )
+
+
+class ScoringModel(Closed):
+    """How group scores become a status."""
+
+    hard_fail: list[Group] = Declared(
+        default_factory=list, description="Groups in which one failed check fails the case."
+    )
+    soft_score: SoftScore = Declared(default_factory=SoftScore, description="The weighted score and its threshold.")
+
+
+def eval_set(fields: Iterable[Field]) -> TypeAdapter[Any]:
+    """Eval sets 0.1 to 0.3."""
+    return _eval_set(tuple(fields))
+
+
+def golden(fields: Iterable[Field]) -> TypeAdapter[Any]:
+    """Golden decisions and QA 1.0."""
+    return _golden(tuple(fields))
+
+
+@lru_cache(maxsize=8)
+def _eval_set(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
+    rate = Annotated[float, Declared(gt=0, le=1)]
+    scoring = (ScoringModel, "How group scores become a status.")
+    expected = _model(
+        "Expected",
+        "What is expected of the answer.",
+        _asked(fields, EVAL_SET)
+        | {
+            "scoring": scoring,
+            "min_pass_rate": (rate, "The share of repeats that must pass, over 0 and at most 1; all by default."),
+        },
+    )
+    case = _model(
+        "Case",
+        "One prompt and what is expected of the answer.",
+        {
+            "id": (Label, "A name that no other case of the suite has."),
+            "category": (Label, "What kind of case it is, to select by."),
+            "setup_prompts": (list[Text], "Prompts sent first in the same conversation, not judged."),
+            "preconditions": (list[str], "What must hold before the case, for people to read."),
+            "prompt": (Text, "What the agent is asked."),
+            "expected": (expected, "What is expected of the answer."),
+            "scoring": scoring,
+        },
+        required=("id", "prompt", "expected"),
+    )
+    suite = _model(
+        "EvalSet",
+        "A Karat eval set: prompts, and what is expected of the answers.",
+        {
+            "$schema": (str, "The JSON Schema that editors check this file with."),
+            "name": (str, "The name of the suite."),
+            "version": (Versions, "The version of the format."),
+            "description": (str, "What the suite is for."),
+            "captured_at": (Any, "When the expectations were written down."),
+            "integration_baseline": (Any, "What the suite was written against."),
+            "cases": (Annotated[list[case], Declared(min_length=1)], "The cases."),  # type: ignore[valid-type]
+        },
+        required=("cases",),
+    )
+    return TypeAdapter(suite)
+
+
+@lru_cache(maxsize=8)
+def _golden(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
+    beside = _asked(fields, GOLDEN_CASE)
+    inside: Any = _model("Expected", "What is expected of a decision.", _asked(fields, GOLDEN_EXPECTED))
+    if "expected_contains" in beside:
+        inside = inside | beside["expected_contains"][0]
+    case = _model(
+        "Case",
+        "One input and what is expected of the answer.",
+        {
+            "id": (Label, "A name that no other case of the set has."),
+            "category": (Label, "What kind of case it is, to select by."),
+            "input": (Text, "What the agent is asked."),
+            "expected": (inside, "What is expected of a decision, or the phrases that a QA answer contains."),
+            "constraints": (Any, "What the decision had to respect; documentation, not checked."),
+            **beside,
+        },
+        required=("id", "input"),
+    )
+    cases: Any = list[case]  # type: ignore[valid-type]
+    return TypeAdapter(Annotated[cases, Declared(min_length=1)])
+
+
+def _asked(fields: Sequence[Field], spelling: str) -> dict[str, tuple[Any, str]]:
+    return {f.name: (closed(f.type), f.doc) for f in fields if spelling in f.formats}
+
+
+def _model(name: str, doc: str, keys: Mapping[str, tuple[Any, str]], required: Sequence[str] = ()) -> type[Closed]:
+    """A closed object. Keys are aliases, so that a check may call its field as it likes, `copy` or `json` included."""
+    declared: dict[str, Any] = {
+        f"key_{index}": (kind, Declared(... if key in required else None, alias=key, title=key, description=doc_of_key))
+        for index, (key, (kind, doc_of_key)) in enumerate(keys.items())
+    }
+    return create_model(name, __base__=Closed, __doc__=doc, **declared)
+
+
+def closed(kind: Any) -> Any:
+    """A type with every TypedDict in it made a closed object.
+
+    pydantic reads `typing.TypedDict` from Python 3.12 on only, and would let unknown keys through.
+    """
+    if typing.is_typeddict(kind):
+        return _closed_dict(kind)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is None or origin is Literal:
+        return kind
+    if origin is Annotated:
+        return Annotated[(closed(inner[0]), *inner[1:])]
+    mended = tuple(closed(part) for part in inner)
+    if mended == inner:
+        return kind
+    return reduce(or_, mended) if origin in (Union, types.UnionType) else origin[mended]
+
+
+@lru_cache(maxsize=256)
+def _closed_dict(kind: Any) -> type[Closed]:
+    declared: dict[str, Any] = {}
+    for index, (key, hint) in enumerate(typing.get_type_hints(kind, include_extras=True).items()):
+        wanted = get_origin(hint) is Required or (kind.__total__ and get_origin(hint) is not NotRequired)
+        bare = get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint
+        declared[f"key_{index}"] = (closed(bare), Declared(... if wanted else None, alias=key, title=key))
+    return create_model(kind.__name__, __base__=Closed, __doc__=kind.__doc__, **declared)

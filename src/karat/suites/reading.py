@@ -1,0 +1,68 @@
+"""Which format a file is of, and the suite that it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import PurePath
+from typing import Any
+
+from karat.errors import SuiteError
+from karat.model.check import Vocabulary
+from karat.model.suite import Suite
+from karat.suites import eval_set, golden
+from karat.suites.cases import Read
+from karat.suites.findings import Document, Finding, RefusedError, problems
+from karat.suites.hints import did_you_mean
+from karat.suites.source import utf8
+
+YAML_SUFFIXES = (".yaml", ".yml")
+
+_FORMATS = (
+    "a suite is an object with 'cases' (eval set), a list of cases with 'input' and an 'expected' object "
+    "(golden decisions), or a list of cases with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
+)
+
+
+def read_suite(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
+    """The suite that a file holds, or every problem that it has."""
+    document: Document | None = None
+    try:
+        document = parse(data, file)
+        read = _read(document, vocabulary)
+        findings = [*document.findings, *read.findings]
+        if findings:
+            raise RefusedError(*findings)
+    except RefusedError as refused:
+        raise SuiteError(tuple(problems(file, refused.findings, document))) from None
+    return Suite(
+        file=file,
+        format=read.format,
+        version=read.version,
+        sha256=hashlib.sha256(data).hexdigest(),
+        name=read.name,
+        description=read.description,
+        cases=read.cases,
+        metadata=dict(read.metadata),
+        warnings=tuple(map(str, problems(file, read.warnings, document, warning=True))),
+    )
+
+
+def parse(data: bytes, file: str) -> Document:
+    """The values of a file, by its suffix YAML or JSON."""
+    if PurePath(file).suffix.lower() in YAML_SUFFIXES:
+        from karat.suites.yaml_document import YamlDocument
+
+        return YamlDocument(utf8(data))
+    from karat.suites.json_document import JsonDocument
+
+    return JsonDocument(utf8(data))
+
+
+def _read(document: Document, vocabulary: Vocabulary) -> Read:
+    tree: Any = document.tree
+    if isinstance(tree, dict) and "cases" in tree:
+        return eval_set.read(tree, vocabulary, document.findings)
+    if isinstance(tree, list):
+        return golden.read(tree, vocabulary, document.findings)
+    near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""
+    raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS}{near}", "unknown-format"))

@@ -1,0 +1,72 @@
+"""From a path to bytes, and from bytes to text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from karat.errors import UsageError
+from karat.suites.findings import Place, refuse
+
+LARGEST = 256 << 20
+
+_BOM = b"\xef\xbb\xbf"
+_WIDE_BOMS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The bytes of a suite file, at most LARGEST of them."""
+    shown = str(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise UsageError("no such file.", where=shown, fix="Check the path.", slug="missing-file") from None
+    except IsADirectoryError:
+        fix = "Name a suite file inside it."
+        raise UsageError("is a directory, not a suite file.", where=shown, fix=fix, slug="not-a-file") from None
+    except (OSError, ValueError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise UsageError(f"cannot be read: {why}.", where=shown, slug="unreadable-file") from None
+    if len(data) > LARGEST:
+        message = f"is larger than {LARGEST >> 20} MiB, the most that a suite may hold."
+        raise UsageError(message, where=shown, fix="Split it into several suites.", slug="too-large")
+    return data
+
+
+def utf8(data: bytes) -> bytes:
+    """The data as UTF-8 without byte order mark, proven to be text."""
+    data = data.removeprefix(_BOM)
+    for bom, name in _WIDE_BOMS:
+        if data.startswith(bom):
+            raise _encoded(name)
+    if not data.strip():
+        raise refuse("the file is empty.", "empty-file")
+    nul = data.find(0)
+    if nul >= 0:
+        if nul <= 3 and len(data) % 2 == 0:
+            raise _encoded("UTF-32" if b"\0\0" in data[:4] else "UTF-16")
+        message = f"a NUL byte at offset {nul}: this is no text. Save the suite as UTF-8."
+        raise refuse(message, "nul-byte", byte_place(data, nul))
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}. Save the file as UTF-8."
+        raise refuse(message, "not-utf-8", byte_place(data, error.start)) from None
+    return data
+
+
+def byte_place(data: bytes, offset: int) -> Place:
+    """The line and column, in characters, of a byte."""
+    start = data.rfind(b"\n", 0, offset) + 1
+    return data.count(b"\n", 0, offset) + 1, len(data[start:offset].decode(errors="replace")) + 1
+
+
+def _encoded(name: str) -> Exception:
+    message = f"the file is {name}, not UTF-8. Mend it with: iconv -f {name} -t UTF-8."
+    return refuse(message, "not-utf-8")
