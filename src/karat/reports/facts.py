@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -89,6 +90,15 @@ def _number_name(spec: CheckSpec) -> str:
 def case_name(record: CaseRecord) -> str:
     """The case's id, and which repeat of it this is."""
     return f"{record.case.id} #{record.repeat + 1}" if record.repeat else record.case.id
+
+
+def reasons(record: CaseRecord) -> Iterator[str]:
+    """Why a case came out as it did, and what broke if that is another story."""
+    reason, error = record.verdict.reason, record.trace.error
+    if reason:
+        yield reason
+    if error is not None and error.message not in reason:
+        yield f"{error.kind}: {error.message}"
 
 
 def finished(summary: Summary) -> int:

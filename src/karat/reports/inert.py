@@ -76,7 +76,7 @@ def excerpt(text: str, start: int, end: int) -> str:
     left = "…" if start > AROUND or len(before) > AROUND else ""
     right = "…" if len(text) - end > AROUND or len(after) > AROUND else ""
     # Cut once more: an invisible character is up to ten visible ones.
-    return f"{left}{before[-AROUND:]}[{clip(_one_line(match).strip(), 2 * MATCH)}]{after[:AROUND]}{right}".strip()
+    return f"{left}{before[-AROUND:]}[{clip(_one_line(match), 2 * MATCH)}]{after[:AROUND]}{right}".strip()
 
 
 def evidence(trace: Trace, at: At) -> str:

@@ -65,7 +65,7 @@ class ErrorRow(Struct, gc=False):
 
 
 class CaseRow(Struct, omit_defaults=True, gc=False):
-    """One case; the order of the fields is the order in the file. `repeat` stands in second and later runs of a case."""
+    """One case, its fields in the order of the file. `repeat` stands in the second run of a case and on."""
 
     id: str
     category: str
@@ -155,7 +155,7 @@ def _error(error: TraceError | None) -> ErrorRow | None:
 
 def _summary(summary: Summary) -> dict[str, Any]:
     average = summary.avg_soft_score
-    row = {
+    row: dict[str, Any] = {
         "pass": summary.passed,
         "fail": summary.failed,
         "partial": summary.partial,

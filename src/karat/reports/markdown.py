@@ -9,7 +9,7 @@ from typing import Final
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import Sink
-from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete, repeats
+from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete, reasons, repeats
 from karat.reports.inert import evidence, markdown_cell
 
 DETAILED_CASES: Final = 200
@@ -92,12 +92,10 @@ def _row(record: CaseRecord, known: Facts) -> str:
 
 
 def _detail(record: CaseRecord, known: Facts) -> Iterator[str]:
-    verdict, error = record.verdict, record.trace.error
+    verdict = record.verdict
     yield f"\n### {markdown_cell(case_name(record))}: {verdict.status.value}\n\n"
-    if verdict.reason:
-        yield f"Reason: {markdown_cell(verdict.reason, EXCERPT)}\n\n"
-    if error is not None:
-        yield f"Error: {markdown_cell(error.kind)}: {markdown_cell(error.message, EXCERPT)}\n\n"
+    for reason in reasons(record):
+        yield f"Reason: {markdown_cell(reason, EXCERPT)}\n\n"
     checks = [*known.failed, *known.unknown]
     for check in checks[:DETAILED_CHECKS]:
         yield from _check(record, check)

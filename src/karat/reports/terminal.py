@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus, Status
-from karat.reports.facts import Judged, case_name, counts, facts, incomplete, repeats
+from karat.reports.facts import Judged, case_name, counts, facts, incomplete, reasons, repeats
 from karat.reports.inert import evidence, terminal
 
 LINE: Final = 300
@@ -62,11 +62,8 @@ class CaseLines:
 
 def why_not_passed(record: CaseRecord, *, colour: bool = False) -> Iterator[str]:
     """The reason, then each check that did not pass with what was expected, what was found and where."""
-    if record.verdict.reason:
-        yield f"{_INDENT}{terminal(record.verdict.reason, LINE)}"
-    error = record.trace.error
-    if error is not None and error.message not in record.verdict.reason:
-        yield f"{_INDENT}{terminal(f'{error.kind}: {error.message}', LINE)}"
+    for reason in reasons(record):
+        yield f"{_INDENT}{terminal(reason, LINE)}"
     known = facts(record)
     for check in (*known.failed, *known.unknown):
         yield from _check_lines(record, check, colour)

@@ -1,0 +1,48 @@
+"""Each report of one run that has everything, to the letter. KARAT_UPDATE_GOLDEN=1 writes the files anew."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from karat.reports.catalog import BUILT_IN, Format
+from karat.reports.terminal import CaseLines, show_summary
+
+from .runs import HUGE, Kept, every_status, interrupted, repeated
+
+GOLDEN = Path(__file__).parent / "golden"
+RUNS = {"everything": every_status, "interrupted": interrupted, "repeated": repeated}
+
+
+def agrees_with(name: str, text: str) -> bool:
+    """Whether the golden file says the same; a text of 1 MiB stands in it as a mark."""
+    text = text.replace(HUGE, "<1 MiB>")
+    place = GOLDEN / name
+    if os.environ.get("KARAT_UPDATE_GOLDEN"):
+        place.write_text(text, encoding="utf-8", newline="")
+    with place.open(encoding="utf-8", newline="") as file:
+        assert text == file.read()
+    return True
+
+
+@pytest.mark.parametrize("format_", BUILT_IN, ids=lambda f: f.name)
+@pytest.mark.parametrize("run", RUNS)
+def test_file(run: str, format_: Format) -> None:
+    out = Kept()
+    format_.write(RUNS[run](), out)
+    assert agrees_with(f"{run}.{format_.extension}", out.data.decode())
+
+
+@pytest.mark.parametrize("colour", [False, True], ids=["plain", "coloured"])
+@pytest.mark.parametrize("run", RUNS)
+def test_terminal(run: str, colour: bool) -> None:
+    view = RUNS[run]()
+    out = io.StringIO(newline="")
+    lines = CaseLines(out, colour=colour)
+    for record in view.records():
+        lines(record)
+    show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], out, colour=colour)
+    assert agrees_with(f"{run}.{'ansi' if colour else 'txt'}", out.getvalue())

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from karat.model.trace import Message, ToolCall, Trace
+from karat.model.verdict import At
+from karat.reports.inert import AROUND, CELL_LIMIT, MATCH, clip, evidence, excerpt, markdown_cell, terminal
+
+from .runs import HOSTILE, HUGE
+
+UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+ZERO_WIDTH_SPACE = "\u200b"
+
+nasty = st.sampled_from(
+    [
+        *"|\\`*_~<>[]()!#&@$:/.-+=\n\r\t\x00\x1b\x7f\x9b\u202e\u2066\u200b\ud800 a1",
+        "://",
+        "www.",
+        "&#124;",
+        "```",
+        "<b>",
+    ]
+)
+texts = st.one_of(st.text(st.characters()), st.lists(nasty).map("".join))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("12 commits, naïve 宽字符 🙂", "12 commits, naïve 宽字符 🙂", id="plain"),
+        pytest.param("\x1b[2J", r"\x1b[2J", id="ansi"),
+        pytest.param("\x1b]8;;http://x\x07", r"\x1b]8;;http://x\x07", id="osc"),
+        pytest.param("\x9b31m", r"\x9b31m", id="c1"),
+        pytest.param("a\nb\r\n\tc", r"a\nb\r\n\tc", id="lines"),
+        pytest.param("\u202egnp.exe\u2069", r"\u202egnp.exe\u2069", id="bidi"),
+        pytest.param("a\u200bb\ufeff", r"a\u200bb\ufeff", id="zero-width"),
+        pytest.param("\ud800", r"\ud800", id="lone-surrogate"),
+        pytest.param("\x00", r"\x00", id="nul"),
+        pytest.param("\U000e0041", r"\U000e0041", id="tag"),
+    ],
+)
+def test_terminal_shows_what_it_does_not_obey(text: str, shown: str) -> None:
+    assert terminal(text) == shown
+
+
+def test_every_unsafe_character_of_unicode_is_shown() -> None:
+    unsafe = (chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) in UNSAFE_CATEGORIES)
+    assert [hex(ord(char)) for char in unsafe if terminal(char) == char] == []
+
+
+@given(texts)
+@example(HOSTILE)
+def test_terminal_is_one_harmless_line(text: str) -> None:
+    shown = terminal(text)
+    assert not {unicodedata.category(char) for char in shown} & UNSAFE_CATEGORIES
+    assert shown.splitlines() in ([], [shown])
+    shown.encode()
+
+
+@given(texts, st.integers(1, 40))
+def test_terminal_keeps_to_its_limit(text: str, limit: int) -> None:
+    assert terminal(text, limit) == terminal(clip(text, limit))
+    assert len(clip(text, limit)) <= limit
+
+
+def parsed_row(cells: list[str]) -> list[str]:
+    """The cells of the one row of a table as a Markdown renderer reads them; they hold nothing but text."""
+    source = f"{'| h ' * len(cells)}|\n{'|---' * len(cells)}|\n| {' | '.join(cells)} |\n"
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    tokens = parser.parse(source)
+    assert [token.type for token in tokens].count("tr_open") == 2
+    assert tokens[-1].type == "table_close"
+    inlines = [token for token in tokens if token.type == "inline"][len(cells) :]
+    for inline in inlines:
+        assert {child.type for child in inline.children or ()} <= {"text"}
+    return ["".join(child.content for child in inline.children or ()) for inline in inlines]
+
+
+@given(st.lists(texts, min_size=1, max_size=4))
+@example([HOSTILE, HOSTILE])
+@example(["a\\", "|"])
+@example(["`", "`"])
+@example(["<b", ">"])
+def test_cells_are_text_and_add_no_column_and_no_row(cells: list[str]) -> None:
+    rendered = parsed_row([markdown_cell(cell) for cell in cells])
+    shown = [terminal(cell, CELL_LIMIT).strip() for cell in cells]
+    assert [text.replace(ZERO_WIDTH_SPACE, "") for text in rendered] == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["see https://evil.example", "HTTP://x", "WWW.evil.example", "@team", "me@x.org", "#12"]
+)
+def test_addresses_and_mentions_are_broken(text: str) -> None:
+    """Forges link them in the rendered text, where entities are read already: only another character helps."""
+    (rendered,) = parsed_row([markdown_cell(text)])
+    assert not any(mark in rendered for mark in ("://", "WWW.", "@t", "@x", "#1"))
+    assert rendered.replace(ZERO_WIDTH_SPACE, "") == text
+
+
+@pytest.mark.parametrize("text", [HUGE, "|" * 5000, "\U000e0041" * 5000], ids=["huge", "pipes", "tags"])
+def test_cells_are_bounded(text: str) -> None:
+    assert len(markdown_cell(text)) <= CELL_LIMIT * len("&#92;U000e0041")
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "shown"),
+    [
+        pytest.param("It is an AI model.", 9, 11, "It is an [AI] model.", id="short"),
+        pytest.param("x" * 100 + "AI" + "y" * 100, 100, 102, f"…{'x' * 60}[AI]{'y' * 60}…", id="cut-at-both-ends"),
+        pytest.param("a\n\n b\x1b", 4, 5, r"a [b]\x1b", id="one-line"),
+        pytest.param("abc", 50, 60, "abc[]", id="beyond-the-end"),
+        pytest.param("abc", -5, -1, "[]abc", id="before-the-start"),
+        pytest.param("abc", 2, 1, "ab[]c", id="backwards"),
+        pytest.param("", 0, 0, "[]", id="empty"),
+    ],
+)
+def test_excerpt(text: str, start: int, end: int, shown: str) -> None:
+    assert excerpt(text, start, end) == shown
+
+
+@given(texts, st.integers(), st.integers())
+@example(HUGE, 5, 1 << 20)
+@example("\U000e0041" * 300, 100, 200)
+def test_excerpt_is_one_bounded_harmless_line(text: str, start: int, end: int) -> None:
+    shown = excerpt(text, start, end)
+    assert len(shown) <= 2 * AROUND + 2 * MATCH + 4
+    assert terminal(shown) == shown
+
+
+TRACE = Trace(
+    case_id="G1",
+    final_message="twelve commits",
+    messages=(Message("assistant", "one moment"),),
+    tool_calls=(ToolCall("lookup", success=True),),
+    telemetry=("started\x1b",),
+    page="- list",
+)
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [
+        pytest.param(At("final_message", 7, 14), "twelve [commits]", id="span"),
+        pytest.param(At("final_message", 7), "twelve []commits", id="point"),
+        pytest.param(At("page"), "- list", id="whole-page"),
+        pytest.param(At("page_before"), "", id="no-such-text"),
+        pytest.param(At("tool_calls", index=0), "lookup (success)", id="tool-call"),
+        pytest.param(At("telemetry", index=0), r"started\x1b", id="event"),
+        pytest.param(At("messages", 4, 10, 0), "one [moment]", id="span-of-a-message"),
+        pytest.param(At("messages", index=7), "", id="no-such-message"),
+        pytest.param(At("messages", index=-1), "", id="negative-index"),
+        pytest.param(At("elsewhere", 1, 2), "", id="unknown-channel"),
+    ],
+)
+def test_evidence(at: At, shown: str) -> None:
+    assert evidence(TRACE, at) == shown

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.reports.json import JsonReport, encode
+
+from .runs import HOSTILE, HUGE, Kept, MemoryRun, every_status, interrupted, passing, repeated
+
+CASE_FIELDS = [
+    "id",
+    "category",
+    "prompt",
+    "expected_outcome",
+    "status",
+    "checks",
+    "metrics",
+    "response",
+    "tools_called",
+    "duration_ms",
+    "error",
+]
+
+
+def written(run: MemoryRun) -> str:
+    out = Kept()
+    report = JsonReport(run, out)
+    for record in run.records():
+        report.case(record)
+    report.end()
+    return out.data.decode()
+
+
+def test_fields_and_their_order() -> None:
+    report = json.loads(written(every_status()))
+    assert list(report) == ["generated_at", "eval_file", "target", "summary", "cases"]
+    assert list(report["summary"]) == ["pass", "fail", "partial", "error", "total", "avg_soft_score"]
+    for case in report["cases"]:
+        assert list(case) == CASE_FIELDS
+        assert list(case["checks"]) == ["passed", "failed", "unknown"]
+        assert list(case["metrics"]) == ["synthesis", "morning_brief", "scoring"]
+        assert list(case["metrics"]["synthesis"]) == ["required_sources", "missing_sources", "missing_numbers"]
+        assert list(case["metrics"]["morning_brief"]) == ["missing_checks"]
+        assert list(case["metrics"]["scoring"]) == ["groups", "hard_fail_triggered", "soft_score"]
+        assert list(case["metrics"]["scoring"]["soft_score"]) == ["value", "threshold", "passed"]
+
+
+def test_every_check_is_in_one_list() -> None:
+    run = every_status()
+    for record, case in zip(run.records(), json.loads(written(run))["cases"], strict=True):
+        assert sum(map(len, case["checks"].values())) == len(record.verdict.checks)
+
+
+def test_a_check_that_broke_is_unknown_and_marked() -> None:
+    checks = json.loads(written(every_status()))["cases"][-1]["checks"]
+    assert [check["error"] for check in checks["unknown"]] == [True]
+    assert not checks["passed"]
+
+
+def test_text_is_kept_with_its_offsets() -> None:
+    cases = json.loads(written(every_status()))["cases"]
+    assert cases[2]["response"] == HOSTILE.replace("\ud800", "\ufffd")
+    assert cases[3]["response"] == HUGE
+
+
+def test_no_case_at_all_is_still_json() -> None:
+    assert json.loads(written(passing(0)))["cases"] == []
+
+
+def test_a_case_is_a_line() -> None:
+    assert sum(line.startswith('{"id":') for line in written(passing(5)).splitlines()) == 5
+
+
+def test_what_is_missing_from_a_run_is_said() -> None:
+    report = json.loads(written(interrupted()))
+    assert report["summary"]["incomplete"].startswith("stopped by")
+    assert report["generated_at"] == interrupted().header.started_at
+
+
+def test_repeats_are_told_apart_and_summed_up() -> None:
+    report = json.loads(written(repeated()))
+    assert [case.get("repeat", 0) for case in report["cases"]] == [0, 1, 2]
+    assert report["summary"]["flaky"] == 1
+
+
+@st.composite
+def nested(draw: st.DrawFn) -> tuple[object, object]:
+    """A value, and the same as a reader of the file must see it: a lone surrogate is U+FFFD."""
+    text = draw(st.lists(st.text(st.characters()) | st.just("\ud83d\ude00"), max_size=4))
+    read = ["".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in entry) for entry in text]
+    return {"a": [text, {"b": 1.5}], "c": None}, {"a": [read, {"b": 1.5}], "c": None}
+
+
+@given(nested())
+def test_encoded_text_can_be_read_back_and_printed(pair: tuple[object, object]) -> None:
+    value, read = pair
+    line = encode(value).decode()
+    assert not {char for char in line if unicodedata.category(char) in {"Cc", "Zl", "Zp"}}
+    assert json.loads(line) == read
+
+
+@pytest.mark.parametrize(
+    "char", ["\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\U000e0041"]
+)
+def test_steering_characters_are_escaped(char: str) -> None:
+    line = encode({"text": f"é{char}"}).decode()
+    assert char not in line
+    assert json.loads(line) == {"text": f"é{char}"}
