@@ -24,8 +24,10 @@ _FLAGS: Final = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
 _CPU_BUDGET: Final = 0.5
 _WALL_BUDGET: Final = 1.5
 # The first slice is short: only after it is known how much wall time a second of CPU takes on this machine now.
-_FIRST_SLICE: Final = 0.05
-_SHORTEST_SLICE: Final = 0.01
+_FIRST_SLICE: Final = 0.02
+_SHORTEST_SLICE: Final = 0.005
+# A machine that gets busier during a slice stretches it: plan for less wall time than is left.
+_CAUTION: Final = 0.5
 
 
 class RegexTimeout(Exception):
@@ -52,10 +54,12 @@ def compile_pattern(pattern: str) -> Pattern:
 def search(pattern: str, text: str) -> Span | None:
     """Where the pattern first matches, as offsets of the text as written."""
     compiled, seen = compile_pattern(pattern), lines(text)
+    started = time.monotonic()
     try:
+        # Most searches take microseconds, less than looking at the other clocks does.
         match = compiled.search(seen, timeout=_FIRST_SLICE)
     except TimeoutError:
-        match = _within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen)
+        match = _within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen, started)
     return None if match is None else original_span_of_lines(text, *match.span())
 
 
@@ -95,22 +99,25 @@ def _matches(compiled: Pattern, seen: str, at_most: int, limit: float) -> Iterat
             raise TimeoutError
 
 
-def _within_budget(attempt: Callable[[float], _Result], pattern: str, seen: str) -> _Result:
+def _within_budget(
+    attempt: Callable[[float], _Result], pattern: str, seen: str, started: float | None = None
+) -> _Result:
     """Try until it is done, or until this thread has used its CPU budget, or until the wall budget is used.
 
     The limit of the `regex` module counts the CPU time of the whole process. While other threads are busy it strikes
     early, while the machine is busy it strikes late: each slice is sized by what the last one cost.
     """
     wall, process, thread = time.monotonic(), time.process_time(), time.thread_time()
+    wall_end = (started or wall) + _WALL_BUDGET
     limit = _FIRST_SLICE
     while True:
         try:
             return attempt(limit)
         except TimeoutError:
-            used_wall = time.monotonic() - wall
+            now = time.monotonic()
             used_process = max(time.process_time() - process, _SHORTEST_SLICE)
             used_thread = max(time.thread_time() - thread, _SHORTEST_SLICE / 100)
-        cpu_left, wall_left = _CPU_BUDGET - used_thread, _WALL_BUDGET - used_wall
-        limit = min(cpu_left * used_process / used_thread, wall_left * used_process / used_wall)
+        cpu_left, wall_left = _CPU_BUDGET - used_thread, (wall_end - now) * _CAUTION
+        limit = min(cpu_left * used_process / used_thread, wall_left * used_process / (now - wall))
         if limit < _SHORTEST_SLICE:
             raise RegexTimeout(pattern, len(seen))

@@ -1,0 +1,122 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.text.ages import ages_by, stated_ages
+
+SEED_REGEX = r"(?i)[0-9]{1,4}\s*(?:m|min|minute|minutes)"
+HOUR, DAY = 60.0, 1440.0
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "written"),
+    [
+        pytest.param("updated 12m ago", 12, "12m", id="m"),
+        pytest.param("12 min", 12, "12 min", id="min"),
+        pytest.param("90 mins.", 90, "90 mins", id="mins"),
+        pytest.param("12 Minutes ago", 12, "12 Minutes", id="minutes"),
+        pytest.param("30 seconds", 0.5, "30 seconds", id="seconds"),
+        pytest.param("45s ago", 0.75, "45s", id="s"),
+        pytest.param("(3h)", 3 * HOUR, "3h", id="h"),
+        pytest.param("2 hours", 2 * HOUR, "2 hours", id="hours"),
+        pytest.param("4 hrs", 4 * HOUR, "4 hrs", id="hrs"),
+        pytest.param("1 day", DAY, "1 day", id="day"),
+        pytest.param("5d", 5 * DAY, "5d", id="d"),
+        pytest.param("2d ago", 2 * DAY, "2d", id="2d-ago"),
+        pytest.param("2 weeks", 14 * DAY, "2 weeks", id="weeks"),
+        pytest.param("3 months ago", 90 * DAY, "3 months", id="months"),
+        pytest.param("1 year", 365 * DAY, "1 year", id="year"),
+        pytest.param("1h 30m", 90, "1h 30m", id="sum"),
+        pytest.param("1h30m", 90, "1h30m", id="sum-without-space"),
+        pytest.param("1 hour and 30 minutes", 90, "1 hour and 30 minutes", id="sum-in-words"),
+        pytest.param("1d, 2h, 3m", DAY + 2 * HOUR + 3, "1d, 2h, 3m", id="sum-of-three"),
+        pytest.param("1.5 hours", 90, "1.5 hours", id="fraction"),
+        pytest.param(".5 hours", 30, ".5 hours", id="bare-fraction"),
+        pytest.param("1,440 minutes", 1440, "1,440 minutes", id="thousands"),
+        pytest.param("a 12-minute-old copy", 12, "12-minute", id="hyphen"),
+        pytest.param("10–12 minutes", 12, "12 minutes", id="range"),
+        pytest.param("age:12m", 12, "12m", id="after-a-colon"),
+        pytest.param("12\xa0min", 12, "12\xa0min", id="no-break-space"),
+        pytest.param("“x”\r\n12 min", 12, "12 min", id="offsets-as-written"),
+        pytest.param("9" * 400 + "m", 1e12, "9" * 400 + "m", id="absurd"),
+        pytest.param("12m vs the bound", 12, "12m", id="no-plural-noun"),
+    ],
+)
+def test_age(text: str, minutes: float, written: str) -> None:
+    (age,) = stated_ages(text)
+    assert age.minutes == pytest.approx(minutes)
+    assert text[slice(*age.span)] == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("12 mentions", id="spec-mentions"),
+        pytest.param("12 mb", id="megabytes"),
+        pytest.param("5 moments", id="moments"),
+        pytest.param("3 monkeys", id="monkeys"),
+        pytest.param("5 million", id="million"),
+        pytest.param("12 m/s", id="speed"),
+        pytest.param("12m users", id="millions-of-a-plural-noun"),
+        pytest.param("12M", id="capital-m"),
+        pytest.param("$12m", id="money"),
+        pytest.param("3d chart", id="dimensions"),
+        pytest.param("2D", id="dimensions-in-capitals"),
+        pytest.param("the 90s", id="decade"),
+        pytest.param("just now", id="no-number"),
+        pytest.param("v1.12m", id="version"),
+        pytest.param("x12m", id="letter-before"),
+        pytest.param("10:12 min", id="time"),
+        pytest.param("1,5 hours", id="comma-fraction"),
+        pytest.param("12\nminutes of the meeting", id="next-line"),
+        pytest.param("12 m_x", id="identifier"),
+        pytest.param("12 m\u200bentions", id="invisible-character-ends-no-word"),
+        pytest.param("", id="empty"),
+    ],
+)
+def test_no_age(text: str) -> None:
+    assert stated_ages(text) == []
+
+
+def test_ages_apart_stay_apart() -> None:
+    text = "GitHub 5 min, Slack 3 hours; 10 min and 2 h; 4h\n20m"
+    assert [age.minutes for age in stated_ages(text)] == [5, 180, 10, 120, 240, 20]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "minutes"),
+    [
+        pytest.param(SEED_REGEX, "as of 12 min, then 240m", [12, 240], id="seed"),
+        pytest.param(r"age: .*", "age: about 7 of 9\nage: none", [7], id="first-number-of-each-match"),
+        pytest.param(r"fresh", "fresh 12", [], id="no-number-in-the-match"),
+        pytest.param(r"(?=12)", "12", [], id="zero-width"),
+        pytest.param(r"\S+ minutes", "1,440.5 minutes", [1440.5], id="thousands"),
+    ],
+)
+def test_ages_by_regex(pattern: str, text: str, minutes: list[float]) -> None:
+    assert [age.minutes for age in ages_by(pattern, text)] == minutes
+
+
+def test_ages_by_regex_are_pointed_at_as_written() -> None:
+    text = "caf\u0065\u0301: 12 min"
+    (age,) = ages_by(SEED_REGEX, text)
+    assert text[slice(*age.span)] == "12 m"
+
+
+@given(st.lists(st.integers(0, 9999), max_size=5), st.sampled_from(["m", " min", " minutes", "-minute"]))
+def test_minutes_round_trip(numbers: list[int], unit: str) -> None:
+    text = "; ".join(f"source is {number}{unit} old" for number in numbers)
+    assert [age.minutes for age in stated_ages(text)] == numbers
+
+
+@given(st.integers(0, 400), st.integers(0, 23), st.integers(0, 59))
+def test_sums_round_trip(days: int, hours: int, minutes: int) -> None:
+    (age,) = stated_ages(f"seen {days}d {hours}h {minutes}m ago")
+    assert age.minutes == days * DAY + hours * HOUR + minutes
+
+
+@given(st.text(max_size=40) | st.text("0123456789.,:/- mhdswyMD\nando", max_size=40))
+def test_any_text_can_be_read(text: str) -> None:
+    for age in stated_ages(text):
+        assert age.minutes >= 0
+        assert any(char.isdigit() for char in text[slice(*age.span)])
