@@ -107,6 +107,27 @@ def test_many_processes_at_once_get_distinct_names(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 60
 
 
+def test_no_other_run_chooses_a_name_between_the_look_and_the_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listdir = os.listdir
+    looks = []
+
+    def look(folder: Path) -> list[str]:
+        other = os.open(folder, os.O_RDONLY)
+        try:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(other)
+        looks.append(folder)
+        return listdir(folder)
+
+    monkeypatch.setattr(os, "listdir", look)
+    reserve(tmp_path, "a", NOW)
+    assert looks == [tmp_path]
+
+
 def test_a_folder_that_cannot_be_locked_still_gives_distinct_journals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
