@@ -1,0 +1,110 @@
+"""The protocol of a target: open, run a case, close. It gives a Trace or raises TargetError; it never judges."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from msgspec import Struct
+
+from karat.errors import Exit, KaratError
+from karat.model.suite import Case
+from karat.model.trace import Trace, TraceError
+from karat.targets.recorder import Recorder
+
+Answer = TypeVar("Answer")
+
+
+class TargetError(KaratError):
+    """The agent or the way to it broke: the case is an ERROR, with whatever was seen until then.
+
+    Kinds: `agent` it raised or exited, `bad-answer` what it gave is no answer, `setup` a setup prompt failed,
+    `setup-hook` and `teardown-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it.
+    """
+
+    exit_code = Exit.FAILED
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        detail: str = "",
+        partial: Trace | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, slug=kind)
+        self.kind = kind
+        self.detail = detail
+        self.partial = partial
+        self.retry_after = retry_after
+
+    @property
+    def error(self) -> TraceError:
+        return TraceError(self.kind, self.message, self.detail)
+
+
+class Limits(Struct, frozen=True, omit_defaults=True):
+    """What a target can bear. None: no limit of its own."""
+
+    max_concurrency: int | None = None
+    per_minute: float | None = None
+
+
+@dataclass(slots=True)
+class RunContext:
+    """One run of one case in a conversation of its own: what came before it, and what is seen of it."""
+
+    repeat: int = 0
+    attempt: int = 0
+    given: Any = None
+    """What the setup hook returned, for the agent."""
+    recorder: Recorder = field(default_factory=Recorder)
+
+
+class Target(Protocol):
+    """The agent under test, built from a TargetConfig. Cases may run side by side, each with a context of its own.
+
+    `limits` is what it can bear by its nature; the configuration may ask for less.
+    """
+
+    limits: ClassVar[Limits]
+
+    async def open(self) -> None:
+        """Get ready, or raise a ConfigError before any case is run."""
+        ...
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        """The trace of the judged turn, or TargetError. When cancelled, it leaves nothing running and returns soon."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+async def converse(
+    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Answer]], turn_timeout: float | None
+) -> Answer:
+    """Send the setup prompts and then the prompt; the answer to the prompt. Only its turn stays in the recorder."""
+    for number, prompt in enumerate(case.setup_prompts, 1):
+        context.recorder.restart()
+        try:
+            await _within(turn(prompt), turn_timeout)
+        except TargetError as error:
+            place = f"setup prompt {number} of {len(case.setup_prompts)}"
+            raise TargetError(
+                "setup", f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
+            ) from error
+    context.recorder.restart()
+    return await _within(turn(case.prompt), turn_timeout)
+
+
+async def _within(turn: Awaitable[Answer], seconds: float | None) -> Answer:
+    if seconds is None:
+        return await turn
+    try:
+        async with asyncio.timeout(seconds):
+            return await turn
+    except TimeoutError as error:
+        raise TargetError("timeout", f"the turn took longer than {seconds:g} s") from error

@@ -1,0 +1,174 @@
+"""A function of the user's, named as `module:function` or `file.py:function`: found, and called as it wishes."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from karat.errors import ConfigError
+from karat.targets.base import TargetError
+from karat.targets.names import did_you_mean
+from karat.targets.threads import DaemonThreads
+
+DETAIL_CAP = 8_000
+
+
+class Callee:
+    """A function, and which of the arguments on offer it asks for.
+
+    Its parameters are filled by name; the first that bears no name on offer gets the first argument.
+    """
+
+    def __init__(self, function: Callable[..., Any], where: str, first: str, offered: Sequence[str]) -> None:
+        self.function = function
+        self.is_async = _is_async(function)
+        self.takes_first, self.takes = _wanted(function, where, first, offered)
+
+    def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], Any]:
+        args = (first,) if self.takes_first else ()
+        return partial(self.function, *args, **{name: offered[name] for name in self.takes})
+
+    async def call(self, first: object, offered: Mapping[str, object], threads: DaemonThreads) -> Any:
+        """Call it: in the event loop if it is async, else in a thread."""
+        bound = self.bind(first, offered)
+        result = bound() if self.is_async else await threads.call(bound)
+        return await result if inspect.isawaitable(result) else result
+
+
+def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
+    """What the user's function raised, with the end of its traceback."""
+    said = _one_line(str(error))
+    detail = "".join(traceback.format_exception(error))
+    return TargetError(
+        kind,
+        f"{doing}{type(error).__name__}{f': {said}' if said else ''}",
+        detail=detail[-DETAIL_CAP:],
+        retry_after=_retry_after(error),
+    )
+
+
+def cancelled_from_outside() -> bool:
+    """Whether a CancelledError that is being handled was asked for, not raised by the agent on its own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def load(spec: str, root: Path) -> Callable[..., Any]:
+    """The function that a spec names; relative files are looked for below `root`."""
+    place, colon, path = spec.rpartition(":")
+    if not colon or not place or not path:
+        raise ConfigError(f"{spec!r} names no function.", fix="Write it as 'module:function' or 'file.py:function'.")
+    module = _from_file(root / place, spec) if place.endswith(".py") else _from_name(place, spec)
+    found: Any = module
+    for name in path.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            near = did_you_mean(name, (known for known in dir(found) if not known.startswith("__")))
+            raise ConfigError(f"{spec!r}: {place} has no {name!r}.", fix=near) from None
+    if not callable(found):
+        raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
+    return found  # type: ignore[no-any-return]
+
+
+def extend_path(entries: Sequence[Path]) -> None:
+    """Put directories at the head of sys.path, in this order, each once."""
+    for entry in reversed([str(path.resolve()) for path in entries]):
+        if entry in sys.path:
+            sys.path.remove(entry)
+        sys.path.insert(0, entry)
+
+
+def _from_name(name: str, spec: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise ConfigError(
+                f"{spec!r}: there is no module {error.name!r}.",
+                fix="Run from its directory, or name its directory in `python_path`.",
+            ) from None
+        raise _not_importable(spec, error) from error
+    except (Exception, SystemExit) as error:  # importing runs the user's code
+        raise _not_importable(spec, error) from error
+
+
+def _from_file(file: Path, spec: str) -> ModuleType:
+    if not file.is_file():
+        raise ConfigError(f"{spec!r}: there is no file {file}.")
+    name = f"karat_agent_{abs(hash(file.resolve())):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    found = importlib.util.spec_from_file_location(name, file)
+    if found is None or found.loader is None:
+        raise ConfigError(f"{spec!r}: {file} cannot be imported.")
+    module = importlib.util.module_from_spec(found)
+    extend_path([file.parent])
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # importing runs the user's code
+        del sys.modules[name]
+        raise _not_importable(spec, error) from error
+    return module
+
+
+def _not_importable(spec: str, error: BaseException) -> ConfigError:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    if isinstance(error, SyntaxError):
+        where = f" at {error.filename}:{error.lineno}"
+    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {_one_line(str(error))}{where}")
+
+
+def _wanted(
+    function: Callable[..., Any], where: str, first: str, offered: Sequence[str]
+) -> tuple[bool, tuple[str, ...]]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return True, ()  # some functions written in C do not tell their parameters
+    named = tuple(
+        p.name for p in parameters if p.name in offered and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    )
+    rest = [p for p in parameters if p.name not in named and p.kind is not p.VAR_KEYWORD]
+    positional = rest[:1] if rest and rest[0].kind is not rest[0].KEYWORD_ONLY else []
+    for parameter in rest[len(positional) :]:
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
+            near = did_you_mean(parameter.name, offered)
+            raise ConfigError(
+                f"{where} asks for {parameter.name!r}, which Karat does not have.",
+                fix=f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip(),
+            )
+    return bool(positional), named
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004  the method itself is asked, not whether there is one
+    return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """How long a provider asked to wait: `retry_after` of the exception, or the header of its response."""
+    seconds = getattr(error, "retry_after", None)
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if seconds is None and isinstance(headers, Mapping):
+        seconds = headers.get("retry-after")
+    try:
+        value = float(seconds)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return value if 0 <= value < 86_400 else None

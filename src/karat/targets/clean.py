@@ -1,0 +1,110 @@
+"""Whatever an agent hands over → values that JSON can hold and read back the same."""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+REPR_CAP = 2_000
+DEPTH_CAP = 64
+NODE_CAP = 200_000
+FAR_ENOUGH = 64
+"""Integers of more bits are kept as text: readers of JSON disagree about them."""
+
+_CONTAINERS = (dict, list, tuple, set, frozenset)
+_ENDLESS = {"inf": "Infinity", "-inf": "-Infinity"}
+
+
+def text(value: str) -> str:
+    """The same text if UTF-8 can hold it, else with lone surrogates replaced."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return str(value)
+
+
+def jsonable(value: Any) -> Any:
+    """Plain JSON values stay, known types become their JSON form, anything else becomes its bounded repr."""
+    return _Cleaner().value(value, 0)
+
+
+def table(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A dict of which JSON can hold every key and value."""
+    return _Cleaner().table(value, 0) if value else {}
+
+
+class _Cleaner:
+    """One value being cleaned, within a budget: objects that hold themselves would otherwise never end."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = NODE_CAP
+
+    def value(self, value: Any, depth: int) -> Any:
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, str):
+            return text(value)
+        if isinstance(value, int):
+            return int(value) if value.bit_length() <= FAR_ENOUGH else _repr(value)
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else _ENDLESS.get(repr(float(value)), "NaN")
+        self.left -= 1
+        if depth >= DEPTH_CAP or self.left < 0:
+            return _repr(value)
+        if isinstance(value, dict):
+            return self.table(value, depth)
+        if isinstance(value, list | tuple):
+            return [self.value(item, depth + 1) for item in list(value)]
+        return self._foreign(value, depth)
+
+    def table(self, value: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        return {_key(key): self.value(item, depth + 1) for key, item in list(value.items())}
+
+    def _foreign(self, value: Any, depth: int) -> Any:
+        dump = getattr(value, "model_dump", None)
+        convert: Callable[[], Any] = dump if callable(dump) else lambda: msgspec.to_builtins(value)
+        try:
+            built = convert()
+        except Exception:  # noqa: BLE001  the agent's own objects may fail in any way; their repr is still evidence
+            return _repr(value)
+        return _repr(value) if built is value else self.value(built, depth + 1)
+
+
+def loads(line: str | bytes) -> Any:
+    """JSON, and also what is not quite JSON but is written as such: NaN, lone surrogates, broken UTF-8.
+
+    Raises ValueError with a short reason.
+    """
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        reason = str(error)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    try:
+        return jsonable(json.loads(line if isinstance(line, str) else line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(reason) from error
+
+
+def _key(key: object) -> str:
+    if isinstance(key, str):
+        return text(key)
+    plain = key is None or isinstance(key, bool | int | float)
+    return json.dumps(key) if plain else str(_repr(key))
+
+
+def _repr(value: object) -> str:
+    try:
+        shown = reprlib.repr(value) if isinstance(value, _CONTAINERS) else repr(value)
+    except Exception:  # noqa: BLE001  a broken __repr__ must not break the record of what the agent did
+        shown = f"<{type(value).__name__} that cannot be shown>"
+    return text(shown if len(shown) <= REPR_CAP else f"{shown[:REPR_CAP]}…")

@@ -1,0 +1,229 @@
+r"""`command:./agent --flag`: an agent that is a program, in any language. One process per case.
+
+The command is split as a shell would split it, but no shell runs it. It is started in the directory of the
+configuration file, or the current one, and gets one JSON object on stdin, and then the end of the input:
+
+    {"case_id": "refund-1", "setup_prompts": ["..."], "prompt": "...", "metadata": {...}, "context": ...}
+
+`context` is what the setup hook returned; `setup_prompts`, `metadata` and `context` are left out when empty.
+The program answers on stdout with one JSON object per line:
+
+    {"type": "tool_call", "name": "lookup", "arguments": {...}, "result": {...}, "success": true}
+    {"type": "message", "role": "assistant", "content": "..."}
+    {"type": "telemetry", "event": {...}}       the event as an object, or as "line": "..." as written
+    {"final_message": "..."}                    the answer, with any other key of the short form
+
+Events are optional and may come at any time of their turn; a case that is cut short keeps them. A list in the answer
+(`tool_calls`, `telemetry`, `messages`) stands instead of the events of that sort. An agent that calls no tool says so
+with `"tool_calls": []`; otherwise its tool calls count as not observed. There is one answer per prompt, in order: one
+for each setup prompt, with the events of its turn before it, and then the one that is judged. `{"error": "..."}`
+instead of `final_message` says that the turn failed.
+
+Other lines are taken for logs. No answer, too few or too many answers, an exit status other than 0, or death by a
+signal make the case an ERROR with the end of stderr. On a time-out the process group gets SIGTERM and, a second later,
+SIGKILL; processes that outlive the command are killed too. `turn_timeout` counts for all turns together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+from functools import partial
+from time import perf_counter, time
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct, structs
+
+from karat.errors import ConfigError
+from karat.model.suite import Case
+from karat.model.trace import Message, Trace
+from karat.targets.base import Limits, RunContext, TargetError
+from karat.targets.clean import jsonable, loads
+from karat.targets.config import TargetConfig
+from karat.targets.process import STDOUT_CAP, Child, Ended
+from karat.targets.short_form import Short, ShortCall, ShortMessage, convert, event_lines, read, to_trace, tool_call
+from karat.targets.threads import DaemonThreads
+
+LOG_CAP = 300
+
+
+class _Telemetry(Struct, forbid_unknown_fields=True, kw_only=True):
+    event: dict[str, Any] | None = None
+    line: str | None = None
+
+
+class CommandTarget:
+    """An agent in a process of its own."""
+
+    limits: ClassVar[Limits] = Limits()
+
+    def __init__(self, config: TargetConfig) -> None:
+        self._config = config
+        self._argv: list[str] = []
+        self._threads = DaemonThreads("karat-command")
+
+    async def open(self) -> None:
+        try:
+            argv = shlex.split(self._config.spec)
+        except ValueError as error:
+            raise ConfigError(f"the command {self._config.spec!r} cannot be split: {error}.") from error
+        if not argv:
+            raise ConfigError("the command is empty.", fix="Write it as 'command:./agent --flag'.")
+        self._argv = [self._executable(argv[0]), *argv[1:]]
+
+    async def close(self) -> None:
+        self._threads.close()
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        answers = _Answers(case, context)
+        env = {**os.environ, **self._config.env}
+        child = Child(self._argv, self._config.root, env, _request(case, context))
+        running = asyncio.ensure_future(self._threads.call(partial(child.run, answers.line)))
+        began, started_at = perf_counter(), time()
+        budget = self._config.turn_timeout
+        try:
+            async with asyncio.timeout(budget and budget * (1 + len(case.setup_prompts))):
+                ended: Ended = await asyncio.shield(running)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            child.stop()
+            await asyncio.wait({running})
+            if isinstance(error, TimeoutError):
+                raise TargetError("timeout", f"the turn took longer than {budget:g} s") from error
+            raise
+        except OSError as error:
+            raise TargetError("agent", f"the command could not be started: {error}") from error
+        trace = answers.trace(ended)
+        took = (perf_counter() - began) * 1000
+        return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or round(took, 3))
+
+    def _executable(self, name: str) -> str:
+        path = str(self._config.root / name) if "/" in name else name
+        found = shutil.which(path, path={**os.environ, **self._config.env}.get("PATH"))
+        if found is None:
+            what = "is not executable" if "/" in name and os.path.exists(path) else "is not found"
+            raise ConfigError(
+                f"the command {path!r} {what}.", fix="Check the path, and `chmod +x` it if it is a script."
+            )
+        return os.path.abspath(found) if "/" in name else found
+
+
+class _Answers:
+    """What a process writes, line by line, as the turns of a conversation."""
+
+    def __init__(self, case: Case, context: RunContext) -> None:
+        self._case = case
+        self._recorder = context.recorder
+        self._answered = 0
+        self._short: Short | None = None
+        self._flaw: TargetError | None = None
+        self._log = ""
+
+    def line(self, data: bytes) -> None:
+        """Take one line. A flaw is kept for the end: the process is drained whatever it writes."""
+        if self._flaw is not None or not data.strip():
+            return
+        try:
+            value = loads(data)
+        except ValueError:
+            value = None
+        try:
+            if not (isinstance(value, dict) and self._take(value)):
+                self._log = self._log or data[:LOG_CAP].decode("utf-8", "replace")
+        except TargetError as error:
+            self._flaw = error
+        except ValueError as error:
+            self._flaw = TargetError("bad-answer", f"the command wrote a line that cannot be read: {error}")
+
+    def trace(self, ended: Ended) -> Trace:
+        """The judged answer, or why there is none."""
+        broken = self._died(ended) or self._flaw or self._miscounted()
+        trace = None
+        if self._short is not None:
+            try:
+                trace = to_trace(self._short, self._case, has_page=False, recorder=self._recorder)
+            except TargetError as error:
+                broken = broken or error
+        if broken is None and trace is not None:
+            return trace
+        broken = broken or TargetError("bad-answer", "the command gave no answer")
+        broken.detail = broken.detail or ended.stderr
+        broken.partial = broken.partial or trace
+        raise broken
+
+    def _take(self, value: dict[str, Any]) -> bool:
+        """Whether the object is part of the protocol; if so, it is recorded."""
+        kind = value.get("type")
+        rest = {key: item for key, item in value.items() if key != "type"}
+        if kind == "tool_call":
+            self._recorder.tool_call(tool_call(convert(rest, ShortCall)))
+        elif kind == "message":
+            message = convert(rest, ShortMessage)
+            self._recorder.messages.append(Message(message.role, message.content or "", message.name))
+        elif kind == "telemetry":
+            event = convert(rest, _Telemetry)
+            for given in (event.event, event.line):
+                for line in () if given is None else event_lines(given):
+                    self._recorder.event(line)
+        elif "final_message" in value or ("error" in value and value.keys() <= set(Short.__struct_encode_fields__)):
+            self._answer(read(value))
+        else:
+            return False
+        return True
+
+    def _answer(self, short: Short) -> None:
+        setups = len(self._case.setup_prompts)
+        self._answered += 1
+        if self._answered > setups:
+            self._short = short
+            self._recorder.final_message = short.final_message or ""
+            return
+        if short.error is not None:
+            message = short.error if isinstance(short.error, str) else short.error.message
+            raise TargetError("setup", f"setup prompt {self._answered} of {setups}: {message}")
+        self._recorder.restart()
+
+    def _died(self, ended: Ended) -> TargetError | None:
+        kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"
+        if ended.returncode < 0:
+            return TargetError(kind, f"the command was killed by {_signal(-ended.returncode)}")
+        if ended.returncode > 0:
+            return TargetError(kind, f"the command ended with exit status {ended.returncode}")
+        if ended.overflowed:
+            return TargetError("bad-answer", f"the command wrote more than {STDOUT_CAP:,} bytes")
+        return None
+
+    def _miscounted(self) -> TargetError | None:
+        wanted = 1 + len(self._case.setup_prompts)
+        if self._answered == wanted:
+            return None
+        said = f"; it wrote: {self._log}" if self._log and not self._answered else ""
+        return TargetError(
+            "bad-answer",
+            f"the command wrote {self._answered} lines with `final_message`, and not one for each of {wanted} "
+            f"prompt{'s' if wanted > 1 else ''}{said}",
+        )
+
+
+def _request(case: Case, context: RunContext) -> bytes:
+    request = {
+        "case_id": case.id,
+        "setup_prompts": list(case.setup_prompts),
+        "prompt": case.prompt,
+        "metadata": case.metadata,
+        "context": context.given,
+    }
+    given = {
+        key: value for key, value in request.items() if key in ("case_id", "prompt") or value not in (None, [], {})
+    }
+    return msgspec.json.encode(jsonable(given)) + b"\n"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

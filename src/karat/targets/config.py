@@ -1,0 +1,213 @@
+"""`karat.toml`, or `[tool.karat]` of pyproject.toml, nearest upward: targets by name, with their options."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from karat.errors import ConfigError
+from karat.targets.base import Limits
+from karat.targets.names import did_you_mean
+
+Seconds = Annotated[float, Meta(gt=0)]
+Text = Annotated[str, Meta(min_length=1)]
+
+_SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
+_RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
+
+
+class TargetConfig(Struct, frozen=True, kw_only=True):
+    """A target as it is to be built: what it is, where it is, and how it is treated."""
+
+    kind: str
+    spec: str
+    name: str = ""
+    root: Path = field(default_factory=Path)
+    timeout: float | None = None
+    turn_timeout: float | None = None
+    python_path: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    setup: str | None = None
+    teardown: str | None = None
+    ui_vocabulary: dict[str, Any] = field(default_factory=dict)
+    limits: Limits = Limits()
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def use(self) -> str:
+        return f"{self.kind}:{self.spec}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What may change answers or verdicts, as JSON. Values of the environment are told apart but never shown.
+
+        Not the timeouts: who raises one to finish a run does not want the finished cases run again.
+        """
+        parts: dict[str, Any] = {
+            "use": self.use,
+            "name": self.name,
+            "python_path": list(self.python_path),
+            "env": {name: f"sha256:{_digest(value)}" for name, value in sorted(self.env.items())},
+            "setup": self.setup,
+            "teardown": self.teardown,
+            "ui_vocabulary": self.ui_vocabulary,
+            "options": self.options,
+        }
+        return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    """A configuration file, read and checked; without a file, the defaults."""
+
+    file: Path | None = None
+    target: str | None = None
+    results_dir: Path | None = None
+    secrets: tuple[str, ...] = ()
+    targets: dict[str, TargetConfig] = field(default_factory=dict)
+
+
+class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
+    use: Text
+    timeout: Seconds | None = None
+    turn_timeout: Seconds | None = None
+    python_path: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    setup: Text | None = None
+    teardown: Text | None = None
+    ui_vocabulary: dict[str, Any] = field(default_factory=dict)
+    max_concurrency: Annotated[int, Meta(ge=1)] | None = None
+    rate: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
+    target: Text | None = None
+    results_dir: Text | None = None
+    secrets: tuple[Text, ...] = ()
+    targets: dict[str, _TargetTable] = field(default_factory=dict)
+
+
+def load(start: Path) -> Config:
+    """The configuration that holds for a directory; the defaults if there is none."""
+    for directory in (start.resolve(), *start.resolve().parents):
+        for file, section in ((directory / "karat.toml", ()), (directory / "pyproject.toml", ("tool", "karat"))):
+            if file.is_file() and (table := _table(file, section)) is not None:
+                return _config(file, table, ".".join(section))
+    return Config()
+
+
+def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
+    """The target that a command line names: one of the configuration, or a spec such as `python:module:function`."""
+    if spec_or_name in config.targets:
+        return config.targets[spec_or_name]
+    kind, colon, spec = spec_or_name.partition(":")
+    if colon and kind and spec:
+        return TargetConfig(kind=kind, spec=spec, root=cwd)
+    known = ", ".join(map(repr, sorted(config.targets))) or "none"
+    fix = (
+        did_you_mean(spec_or_name, config.targets)
+        or "Write it as 'python:module:function', 'command:./agent' or 'replay:traces.jsonl'."
+    )
+    raise ConfigError(f"there is no target {spec_or_name!r} (configured: {known}).", fix=fix, slug="unknown-target")
+
+
+def parse_rate(text: str) -> float:
+    """`30/min`, `5/s`, `100/hour` → cases per minute."""
+    match = _RATE.fullmatch(text)
+    seconds = _SECONDS.get(match[2].lower()) if match else None
+    if match is None or seconds is None or int(match[1]) == 0:
+        raise ConfigError(f"{text!r} is no rate.", fix="Write it as '30/min', '5/s' or '100/hour'.")
+    return int(match[1]) * 60 / seconds
+
+
+def _table(file: Path, section: tuple[str, ...]) -> dict[str, Any] | None:
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        table: Any = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"it cannot be read: {error}", where=str(file)) from error
+    except tomllib.TOMLDecodeError as error:
+        if section and ".".join(section) not in text:
+            return None  # a broken pyproject that says nothing of Karat is another tool's business
+        raise ConfigError(f"it is not TOML: {error}", where=str(file)) from error
+    for name in section:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else None
+
+
+def _config(file: Path, table: dict[str, Any], section: str) -> Config:
+    try:
+        top = msgspec.convert(table, _Top)
+    except msgspec.ValidationError as error:
+        raise _explained(file, str(error), section) from error
+    root = file.parent
+    targets = {name: _target(name, given, file, section) for name, given in top.targets.items()}
+    if top.target is not None and ":" not in top.target and top.target not in targets:
+        raise ConfigError(
+            f"`target` names {top.target!r}, which is not under [targets].",
+            where=_where(file, section, "target"),
+            fix=did_you_mean(top.target, targets),
+        )
+    results = None if top.results_dir is None else root / top.results_dir
+    return Config(file=file, target=top.target, results_dir=results, secrets=top.secrets, targets=targets)
+
+
+def _target(name: str, given: _TargetTable, file: Path, section: str) -> TargetConfig:
+    kind, colon, spec = given.use.partition(":")
+    where = _where(file, ".".join(filter(None, (section, "targets", name))), "use")
+    if not (colon and kind and spec):
+        raise ConfigError(f"{given.use!r} is no target.", where=where, fix="Write it as 'python:module:function'.")
+    return TargetConfig(
+        kind=kind,
+        spec=spec,
+        name=name,
+        root=file.parent,
+        timeout=given.timeout,
+        turn_timeout=given.turn_timeout,
+        python_path=given.python_path,
+        env=given.env,
+        setup=given.setup,
+        teardown=given.teardown,
+        ui_vocabulary=given.ui_vocabulary,
+        limits=Limits(given.max_concurrency, None if given.rate is None else parse_rate(given.rate)),
+        options=given.options,
+    )
+
+
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"unknown field `(.*)`$", re.DOTALL)
+
+
+def _explained(file: Path, message: str, section: str) -> ConfigError:
+    match = _PLACE.match(message)
+    what, path = (match["what"], match["path"] or "") if match else (message, "")
+    unknown = _UNKNOWN.search(what)
+    if unknown is None:
+        table, _, key = ".".join(filter(None, (section, path))).rpartition(".")
+        return ConfigError(f"`{path}`: {what}." if path else f"{what}.", where=_where(file, table, key))
+    known = _TargetTable.__struct_fields__ if path.startswith("targets") else _Top.__struct_fields__
+    where = _where(file, ".".join(filter(None, (section, path))), unknown[1])
+    return ConfigError(
+        f"unknown key {unknown[1]!r}.", where=where, fix=did_you_mean(unknown[1], known), slug="unknown-key"
+    )
+
+
+def _where(file: Path, table: str, key: str) -> str:
+    """`file:line` of a key where it can be found by looking, else the file."""
+    current = ""
+    for number, line in enumerate(file.read_text("utf-8-sig").splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
+            current = header[1].replace('"', "").replace("'", "")
+        elif current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
+            return f"{file}:{number}"
+    return str(file)
+
+
+def _digest(value: str) -> str:
+    return hashlib.sha256(value.encode("utf-8", "surrogateescape")).hexdigest()[:12]

@@ -1,0 +1,150 @@
+"""One child process from start to end, in a thread: bounded output, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import IO, cast
+
+OnLine = Callable[[bytes], None]
+
+CHUNK = 1 << 16
+STDOUT_CAP = 1 << 26
+STDERR_TAIL = 1 << 12
+GRACE = 1.0
+"""How long a process may take to end after SIGTERM, and its pipes to close after its end."""
+POLL = 0.05
+"""How often a process that writes nothing is looked at."""
+
+
+@dataclass(slots=True)
+class Ended:
+    """How a process came to its end."""
+
+    returncode: int
+    stderr: str
+    overflowed: bool
+
+
+class Child:
+    """A process that gets `stdin`, and whose stdout is handed on line by line."""
+
+    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str], stdin: bytes) -> None:
+        self._argv = argv
+        self._cwd = cwd
+        self._env = env
+        self._stdin = memoryview(stdin)
+        self._stdout = bytearray()
+        self._stderr = bytearray()
+        self._seen = 0
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Ask, from another thread, that the process be ended."""
+        self._stopping.set()
+
+    def run(self, on_line: OnLine) -> Ended:
+        """Run to the end. Whatever happens, the whole process group is dead and reaped afterwards."""
+        process = subprocess.Popen(
+            self._argv,
+            cwd=self._cwd,
+            env=self._env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            self._attend(process, on_line)
+        finally:
+            _end(process)
+        if self._stdout:
+            on_line(bytes(self._stdout))
+        return Ended(process.returncode, self._stderr.decode("utf-8", "replace"), self._seen > STDOUT_CAP)
+
+    def _attend(self, process: subprocess.Popen[bytes], on_line: OnLine) -> None:
+        """Feed and drain the pipes until the process has ended and they are closed, or it is to be stopped."""
+        with selectors.DefaultSelector() as selector:
+            self._watch(selector, process)
+            deadline: float | None = None
+            while (selector.get_map() or process.poll() is None) and not self._stopping.is_set():
+                for key, _ in selector.select(POLL):
+                    self._serve(selector, key, on_line)
+                if deadline is None and process.poll() is not None:
+                    deadline = monotonic() + GRACE
+                    _kill(process, signal.SIGKILL)
+                if deadline is not None and monotonic() > deadline:
+                    return
+
+    def _watch(self, selector: selectors.BaseSelector, process: subprocess.Popen[bytes]) -> None:
+        pipes = ((process.stdout, selectors.EVENT_READ, "stdout"), (process.stderr, selectors.EVENT_READ, "stderr"))
+        for pipe, event, name in (*pipes, (process.stdin, selectors.EVENT_WRITE, "stdin")):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+                selector.register(pipe, event, name)
+
+    def _serve(self, selector: selectors.BaseSelector, key: selectors.SelectorKey, on_line: OnLine) -> None:
+        if key.data == "stdin":
+            done = self._feed(key.fd)
+        else:
+            data = os.read(key.fd, CHUNK)
+            done = not data
+            if key.data == "stdout":
+                self._lines(data, on_line)
+            else:
+                self._stderr += data
+                del self._stderr[:-STDERR_TAIL]
+        if done:
+            selector.unregister(key.fileobj)
+            cast(IO[bytes], key.fileobj).close()
+
+    def _feed(self, fd: int) -> bool:
+        try:
+            written = os.write(fd, self._stdin[:CHUNK])
+        except BlockingIOError:
+            return False
+        except BrokenPipeError:
+            return True
+        self._stdin = self._stdin[written:]
+        return not self._stdin
+
+    def _lines(self, data: bytes, on_line: OnLine) -> None:
+        """Hand on what became whole lines; beyond the cap, drain and forget."""
+        room = STDOUT_CAP - self._seen
+        self._seen += len(data)
+        self._stdout += data[: max(room, 0)]
+        if b"\n" not in data:
+            return
+        *whole, rest = bytes(self._stdout).split(b"\n")
+        self._stdout = bytearray(rest)
+        for line in whole:
+            on_line(line)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM, a moment of grace, SIGKILL, and the pipes closed."""
+    if process.poll() is None:
+        _kill(process, signal.SIGTERM)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            _kill(process, signal.SIGKILL)
+            process.wait()
+    _kill(process, signal.SIGKILL)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _kill(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
+    try:
+        os.killpg(process.pid, how)
+    except (ProcessLookupError, PermissionError):
+        return  # the group is gone; on some systems a group of zombies is answered with EPERM

@@ -1,0 +1,117 @@
+"""`python:module:function`: an agent that is a Python function, sync or async.
+
+It is called with the prompt. By name it may ask for more: `case`, `conversation` (a `Conversation`: messages so far,
+`state`, `tool_call(...)`, `event(...)`) and `context` (what the setup hook returned). It returns the final message as
+text, or a dict in the short form, or a Trace; anything else is an error of kind `bad-answer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from time import perf_counter, time
+from typing import Any, ClassVar
+
+from msgspec import structs
+
+from karat.errors import ConfigError
+from karat.model.suite import Case
+from karat.model.trace import Message, Trace
+from karat.targets.base import Limits, RunContext, TargetError, converse
+from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
+from karat.targets.config import TargetConfig
+from karat.targets.conversation import Conversation
+from karat.targets.limits import checked
+from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
+from karat.targets.threads import DaemonThreads
+
+OFFERED = ("case", "conversation", "context")
+TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
+
+
+class PythonTarget:
+    """An agent in this process."""
+
+    limits: ClassVar[Limits] = Limits()
+
+    def __init__(self, config: TargetConfig) -> None:
+        self._config = config
+        self._threads = DaemonThreads("karat-agent")
+        self._callee: Callee | None = None
+        self._environ_before: dict[str, str | None] = {}
+
+    async def open(self) -> None:
+        config = self._config
+        extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
+        self._environ_before = {name: os.environ.get(name) for name in config.env}
+        os.environ.update(config.env)
+        callee = Callee(load(config.spec, config.root), repr(config.spec), "prompt", OFFERED)
+        if not callee.takes_first and "case" not in callee.takes:
+            raise ConfigError(f"{config.spec!r} does not take the prompt.", fix="Give it a parameter `prompt`.")
+        self._callee = callee
+
+    async def close(self) -> None:
+        self._threads.close()
+        for name, value in self._environ_before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        conversation = Conversation(context.recorder)
+        offered = {"case": case, "conversation": conversation, "context": context.given}
+
+        async def turn(prompt: str) -> Trace:
+            began, started_at = perf_counter(), time()
+            answer = await self._call(prompt, offered)
+            took = (perf_counter() - began) * 1000
+            trace = _trace(answer, case, context)
+            if trace.duration_ms is None:
+                trace = structs.replace(trace, started_at=started_at, duration_ms=round(took, 3))
+            conversation.messages += (Message("user", prompt), Message("assistant", trace.final_message))
+            return trace
+
+        return await converse(case, context, turn, self._config.turn_timeout)
+
+    async def _call(self, prompt: str, offered: dict[str, object]) -> Any:
+        if self._callee is None:
+            raise RuntimeError("the target is not open")
+        try:
+            return await self._callee.call(prompt, offered, self._threads)
+        except asyncio.CancelledError as error:
+            if cancelled_from_outside():
+                raise
+            raise failed("agent", error) from error
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            if isinstance(error, KeyboardInterrupt) and self._callee.is_async:
+                raise
+            raise failed("agent", error) from error
+
+
+def _trace(answer: object, case: Case, context: RunContext) -> Trace:
+    recorder = context.recorder
+    if isinstance(answer, str):
+        if recorder.tool_calls is None and recorder.telemetry is None:
+            return Trace(case_id=case.id, input=case.prompt, final_message=answer, unobserved=TEXT_ONLY)
+        answer = {"final_message": answer}
+    try:
+        if isinstance(answer, dict):
+            return to_trace(read(answer), case, has_page=False, recorder=recorder)
+        if isinstance(answer, Trace):
+            return _whole(answer, case)
+    except ValueError as error:
+        raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is no trace: {error}") from error
+    what = "None" if answer is None else f"a value of type {type(answer).__name__}"
+    raise TargetError("bad-answer", f"the agent returned {what}, not text, a dict or a Trace")
+
+
+def _whole(trace: Trace, case: Case) -> Trace:
+    """A Trace made by the agent: structs do not check their fields when they are made, so this does."""
+    if trace.case_id not in ("", case.id):
+        raise ValueError(f"it is for case {trace.case_id!r}, not {case.id!r}")
+    trace = checked(structs.replace(trace, case_id=case.id, input=trace.input or case.prompt))
+    if trace.error is not None:
+        raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
+    return trace

@@ -1,0 +1,111 @@
+"""What has been seen of a turn so far, and what that says about its tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from karat.model.suite import Case
+from karat.model.trace import Message, ToolCall, Trace, TraceError
+from karat.telemetry.events import tool_calls
+
+UNFINISHED = "the turn did not finish"
+
+
+class Recorder:
+    """A target fills it as it goes, so that a case that is cut short keeps what was seen until then.
+
+    None means that nothing was seen of a channel, which is not the same as seeing that nothing happened.
+    """
+
+    __slots__ = ("final_message", "messages", "page", "page_before", "telemetry", "tool_calls")
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all: a new turn begins, and only the last one is judged."""
+        self.final_message = ""
+        self.messages: list[Message] = []
+        self.tool_calls: list[ToolCall] | None = None
+        self.telemetry: list[str] | None = None
+        self.page: str | None = None
+        self.page_before: str | None = None
+
+    def tool_call(self, call: ToolCall) -> None:
+        if self.tool_calls is None:
+            self.tool_calls = []
+        self.tool_calls.append(call)
+
+    def event(self, line: str) -> None:
+        if self.telemetry is None:
+            self.telemetry = []
+        self.telemetry.append(line)
+
+    def partial(self, case: Case, error: TraceError) -> Trace:
+        """The trace of a case that broke."""
+        telemetry = tuple(self.telemetry or ())
+        unobserved = {"tools": UNFINISHED, "telemetry": UNFINISHED, "page": UNFINISHED}
+        seen = {
+            "tools": self.tool_calls is not None or self.telemetry is not None,
+            "telemetry": self.telemetry is not None,
+            "page": self.page is not None,
+        }
+        return Trace(
+            case_id=case.id,
+            input=case.prompt,
+            final_message=self.final_message,
+            messages=tuple(self.messages),
+            tool_calls=joined(tuple(self.tool_calls or ()), telemetry),
+            telemetry=telemetry,
+            page=self.page,
+            page_before=self.page_before,
+            unobserved={channel: why for channel, why in unobserved.items() if not seen[channel]},
+            error=error,
+        )
+
+
+def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...]) -> tuple[ToolCall, ...]:
+    """The calls that were told of, completed by the telemetry, and then those that only the telemetry tells of.
+
+    Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
+    """
+    if not telemetry:
+        return tuple(calls)
+    derived = tool_calls(telemetry)
+    waiting: dict[str, list[int]] = {}
+    for index, twin in enumerate(derived):
+        waiting.setdefault(twin.name, []).append(index)
+    complete = []
+    for call in calls:
+        match = _twin(call, derived, waiting.get(call.name, []))
+        complete.append(call if match is None else _completed(call, derived[match]))
+    left = sorted(index for indices in waiting.values() for index in indices)
+    return (*complete, *(derived[index] for index in left))
+
+
+def _twin(call: ToolCall, derived: Sequence[ToolCall], waiting: list[int]) -> int | None:
+    """Take the derived call of the same name: the one with the same id, else the earliest."""
+    if not waiting:
+        return None
+    if call.id is None:
+        return waiting.pop(0)
+    place = next((n for n, index in enumerate(waiting) if derived[index].id == call.id), 0)
+    return waiting.pop(place)
+
+
+def _completed(call: ToolCall, twin: ToolCall) -> ToolCall:
+    """A call that tells neither result nor success nor error takes them from its twin in the telemetry."""
+    if call.result is not None or call.error is not None or call.success is not None:
+        return call
+    return structs.replace(
+        call,
+        arguments=twin.arguments if call.arguments is None else call.arguments,
+        result=twin.result,
+        error=twin.error,
+        success=twin.success,
+        missing_fields=call.missing_fields or twin.missing_fields,
+        started_at=twin.started_at if call.started_at is None else call.started_at,
+        ended_at=twin.ended_at if call.ended_at is None else call.ended_at,
+    )

@@ -1,0 +1,185 @@
+"""`replay:traces.jsonl`: recorded traces instead of an agent.
+
+A line is a trace in the short form, with `case_id` and, for the second and later runs of a case, `repeat` (1, 2, ...).
+Or it holds a whole trace under `trace`, as the lines of a journal do: a journal can be replayed as it is, and of
+several attempts at a case the last one counts. Every line is checked before any case is run. What is kept of the file
+is where each case stands in it, so a large file costs little memory.
+"""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from io import BufferedReader
+from itertools import islice
+from typing import ClassVar
+
+import msgspec
+from msgspec import Raw, Struct, UnsetType
+
+from karat.errors import ConfigError, Problem, SuiteError
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.targets.base import Limits, RunContext, TargetError
+from karat.targets.clean import loads
+from karat.targets.config import TargetConfig
+from karat.targets.names import did_you_mean
+from karat.targets.short_form import Short, read, to_trace
+
+PROBLEMS_CAP = 20
+WHOLE_ONLY = frozenset({"unobserved", "cuts", "started_at", "timings", "attachments"})
+"""Keys that the short form does not have: a line with one of them is a whole trace."""
+
+_trace = msgspec.json.Decoder(Trace)
+
+
+class _Line(Struct):
+    """What tells apart the lines of a journal and those of the short form."""
+
+    kind: str | None = None
+    trace: Raw | UnsetType = msgspec.UNSET
+    repeat: int = 0
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
+class Recorded(Struct, frozen=True):
+    """One line, read: a whole trace or a short one."""
+
+    case_id: str
+    repeat: int
+    whole: Trace | None = None
+    short: Short | None = None
+
+
+class ReplayTarget:
+    """Traces of an earlier time."""
+
+    limits: ClassVar[Limits] = Limits()
+
+    def __init__(self, config: TargetConfig) -> None:
+        self._path = config.root / config.spec
+        self._file: BufferedReader | None = None
+        self._offsets: dict[str | tuple[str, int], int] = {}
+
+    async def open(self) -> None:
+        try:
+            self._file = self._path.open("rb")
+        except OSError as error:
+            raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=str(self._path)) from error
+        problems = tuple(islice(self._index(self._file), PROBLEMS_CAP))
+        if problems or not self._offsets:
+            await self.close()
+            raise (
+                SuiteError(problems)
+                if problems
+                else ConfigError("the recording holds no trace.", where=str(self._path))
+            )
+
+    async def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        recorded = self._read(case, context.repeat)
+        if recorded.short is not None:
+            _same_prompt(recorded.short.input, case)
+            return to_trace(recorded.short, case, has_page=True)
+        trace = recorded.whole
+        if trace is None:
+            raise TargetError("not-recorded", f"{self._path} changed while it was replayed")
+        _same_prompt(trace.input, case)
+        if trace.error is not None:
+            raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
+        return trace
+
+    def _index(self, file: BufferedReader) -> Iterator[Problem]:
+        """Find every case; what cannot be read is a problem with its line."""
+        number, offset = 0, 0
+        while data := file.readline():
+            number, start, offset = number + 1, offset, offset + len(data)
+            try:
+                recorded = parse(data)
+                if recorded is not None:
+                    self._add(recorded, start)
+            except ValueError as error:
+                torn = "" if data.endswith(b"\n") else "the line is cut off: "
+                yield Problem(str(self._path), number, 1, "", f"{torn}{error}", "replay")
+
+    def _add(self, recorded: Recorded, offset: int) -> None:
+        key = _key(recorded.case_id, recorded.repeat)
+        if recorded.whole is None and key in self._offsets:
+            raise ValueError(f'case {recorded.case_id!r} is recorded twice. Number its repeats: "repeat": 1')
+        self._offsets[key] = offset
+
+    def _read(self, case: Case, repeat: int) -> Recorded:
+        offset = self._offsets.get(_key(case.id, repeat))
+        if self._file is None or offset is None:
+            raise self._not_recorded(case.id, repeat)
+        self._file.seek(offset)
+        try:
+            recorded = parse(self._file.readline())
+        except ValueError as error:
+            raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
+        if recorded is None or recorded.case_id != case.id:
+            raise TargetError("not-recorded", f"{self._path} changed while it was replayed")
+        return recorded
+
+    def _not_recorded(self, case_id: str, repeat: int) -> TargetError:
+        if repeat and case_id in self._offsets:
+            return TargetError("not-recorded", f"{self._path} holds no repeat {repeat} of this case")
+        few = [key for key in self._offsets if isinstance(key, str)] if len(self._offsets) <= 1_000 else []
+        near = did_you_mean(case_id, few)
+        return TargetError("not-recorded", f"{self._path} holds no trace of this case. {near}".rstrip())
+
+
+def parse(data: bytes) -> Recorded | None:
+    """One line of a recording; None if it is blank, or a header or footer. Raises ValueError with the reason."""
+    data = data.removeprefix(BOM_UTF8).strip()
+    if not data:
+        return None
+    try:
+        line = _line.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        line = _Line()
+    if line.kind in ("header", "footer"):
+        return None
+    if isinstance(line.trace, Raw):
+        return _whole(bytes(line.trace), line.repeat)
+    value = loads(data)
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object; a recording holds one object per line")
+    repeat = value.pop("repeat", 0)
+    if type(repeat) is not int or repeat < 0:
+        raise ValueError("`repeat` is a whole number: 0, 1, 2, ...")
+    if not WHOLE_ONLY.isdisjoint(value):
+        _known(value)
+        return _whole(data, repeat)
+    short = read(value)
+    if not short.case_id:
+        raise ValueError("it has no `case_id`")
+    return Recorded(short.case_id, repeat, short=short)
+
+
+def _whole(data: bytes, repeat: int) -> Recorded:
+    try:
+        trace = _trace.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"its trace cannot be read: {error}") from error
+    return Recorded(trace.case_id, repeat, whole=trace)
+
+
+def _known(value: dict[str, object]) -> None:
+    for key in value.keys() - set(Trace.__struct_fields__):
+        raise ValueError(f"unknown key {key!r}. {did_you_mean(key, Trace.__struct_fields__)}".rstrip())
+
+
+def _key(case_id: str, repeat: int) -> str | tuple[str, int]:
+    return (case_id, repeat) if repeat else case_id
+
+
+def _same_prompt(recorded: str | None, case: Case) -> None:
+    if recorded and recorded != case.prompt:
+        raise TargetError("not-recorded", "the trace was recorded with another prompt: record it again")

@@ -1,0 +1,220 @@
+"""The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
+
+Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
+duration_ms, tokens, database, metadata`. `final_message` is needed unless `error` is there. `telemetry` holds objects
+or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls are
+derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null,
+was not observed; an empty list was observed to be empty. A page of null says that the agent has no page.
+
+A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
+ended_at`. Without `success`, the result says it (`result.success`, a boolean); else an error means failure; else it is
+left open, and no check takes it for a success.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from karat.model.suite import Case
+from karat.model.trace import Message, Tokens, ToolCall, Trace
+from karat.targets.base import TargetError
+from karat.targets.clean import jsonable, table, text
+from karat.targets.names import did_you_mean
+from karat.targets.recorder import Recorder, joined
+from karat.telemetry.events import moment
+
+NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
+NO_TELEMETRY = "the target gave no telemetry"
+NO_PAGE = "the target gave no page"
+
+Name = Annotated[str, Meta(min_length=1)]
+Span = Annotated[float, Meta(ge=0)]
+
+
+class ShortError(Struct, forbid_unknown_fields=True, kw_only=True):
+    message: str
+    kind: str = "agent"
+    detail: str = ""
+    retry_after: Span | None = None
+
+
+class ShortMessage(Struct, forbid_unknown_fields=True, kw_only=True):
+    role: str
+    content: str | None = None
+    name: str | None = None
+
+
+class ShortTokens(Struct, forbid_unknown_fields=True, kw_only=True):
+    input: int | None = None
+    output: int | None = None
+
+
+class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
+    name: Name
+    arguments: Any = None
+    args: Any = None
+    result: Any = None
+    error: str | dict[str, Any] | None = None
+    success: bool | None = None
+    missing_fields: list[str] | None = None
+    missing_fields_too: list[str] | None = field(default=None, name="missingFields")
+    started: bool = True
+    id: str | int | None = None
+    started_at: float | str | None = None
+    ended_at: float | str | None = None
+
+
+class Short(Struct, forbid_unknown_fields=True, kw_only=True):
+    case_id: str | None = None
+    final_message: str | None = None
+    tool_calls: list[ShortCall] | None = None
+    tools_called: list[Name] | None = None
+    telemetry: list[str | dict[str, Any]] | None = None
+    page: str | UnsetType | None = UNSET
+    page_before: str | None = None
+    messages: list[ShortMessage] | None = None
+    input: str | None = None
+    error: str | ShortError | None = None
+    duration_ms: Span | None = None
+    tokens: ShortTokens | None = None
+    database: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+Form = TypeVar("Form", bound=Struct)
+
+_TABLES: dict[str, type[Struct]] = {
+    "tool_calls": ShortCall,
+    "messages": ShortMessage,
+    "tokens": ShortTokens,
+    "error": ShortError,
+}
+_UNKNOWN = re.compile(r"unknown field `(.*)`(?: - at `\$\.(\w+).*`)?$", re.DOTALL)
+
+
+def convert(value: object, to: type[Form]) -> Form:
+    """The value as this struct. Raises ValueError with one line that names the key and the nearest known one."""
+    try:
+        return msgspec.convert(value, to)
+    except msgspec.ValidationError as error:
+        raise ValueError(_explained(str(error), to)) from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def read(value: object) -> Short:
+    """The short form in a dict, or a ValueError as `convert` raises it."""
+    short = convert(value, Short)
+    if short.final_message is None and short.error is None:
+        raise ValueError("it has no `final_message`")
+    if short.tool_calls is not None and short.tools_called is not None:
+        raise ValueError("give either `tool_calls` or `tools_called`, not both")
+    return short
+
+
+def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | None = None) -> Trace:
+    """The trace of a case; what the recorder holds stands in for what the short form leaves out.
+
+    `has_page`: whether an agent behind this target may have a page that was not given.
+    """
+    if short.case_id not in (None, case.id):
+        raise TargetError("bad-answer", f"the answer is for case {short.case_id!r}, not {case.id!r}")
+    calls, telemetry = _calls(short, recorder), _telemetry(short, recorder)
+    unobserved = {}
+    if calls is None and telemetry is None:
+        unobserved["tools"] = NO_TOOLS
+    if telemetry is None:
+        unobserved["telemetry"] = NO_TELEMETRY
+    if short.page is UNSET and has_page:
+        unobserved["page"] = NO_PAGE
+    messages = [Message(m.role, m.content or "", m.name) for m in short.messages or ()]
+    trace = Trace(
+        case_id=case.id,
+        input=case.prompt,
+        final_message=short.final_message or "",
+        messages=tuple(messages or (recorder.messages if recorder else ())),
+        tool_calls=joined(calls or (), telemetry or ()),
+        telemetry=telemetry or (),
+        page=None if short.page is UNSET else short.page,
+        page_before=short.page_before,
+        database=table(short.database or {}),
+        unobserved=unobserved,
+        duration_ms=short.duration_ms,
+        tokens=None if short.tokens is None else Tokens(short.tokens.input, short.tokens.output),
+        metadata=table(short.metadata or {}),
+    )
+    if short.error is not None:
+        raise _told(short.error, trace)
+    return trace
+
+
+def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:
+    if short.tools_called is not None:
+        return [ToolCall(name) for name in short.tools_called]
+    if short.tool_calls is not None:
+        return [tool_call(call) for call in short.tool_calls]
+    return recorder.tool_calls if recorder else None
+
+
+def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | None:
+    if short.telemetry is not None:
+        return tuple(line for item in short.telemetry for line in event_lines(item))
+    return tuple(recorder.telemetry) if recorder and recorder.telemetry is not None else None
+
+
+def tool_call(call: ShortCall) -> ToolCall:
+    result = jsonable(call.result)
+    says = result if isinstance(result, dict) else {}
+    success, missing = says.get("success"), says.get("missingFields", says.get("missing_fields"))
+    if call.success is not None:
+        success = call.success
+    elif not isinstance(success, bool):
+        success = None if call.error is None else False
+    given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
+    if given is None:
+        given = [name for name in missing if isinstance(name, str)] if isinstance(missing, list) else []
+    return ToolCall(
+        call.name,
+        jsonable(call.args if call.arguments is None else call.arguments),
+        id=None if call.id is None else str(call.id),
+        started=call.started,
+        result=result,
+        error=_error_text(call.error),
+        success=success,
+        missing_fields=tuple(given),
+        started_at=moment(call.started_at),
+        ended_at=moment(call.ended_at),
+    )
+
+
+def event_lines(item: str | dict[str, Any]) -> list[str]:
+    """One telemetry entry as lines: an object as compact JSON, raw text as written."""
+    if isinstance(item, str):
+        return [line.rstrip("\r") for line in text(item).split("\n") if line.strip()]
+    return [msgspec.json.encode(table(item)).decode()]
+
+
+def _told(error: str | ShortError, trace: Trace) -> TargetError:
+    if isinstance(error, str):
+        return TargetError("agent", error or "the agent gave an empty error", partial=trace)
+    return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=error.retry_after)
+
+
+def _error_text(error: str | dict[str, Any] | None) -> str | None:
+    if isinstance(error, dict):
+        message = error.get("message")
+        return message if isinstance(message, str) and message else msgspec.json.encode(table(error)).decode()
+    return error
+
+
+def _explained(message: str, to: type[Struct]) -> str:
+    unknown = _UNKNOWN.search(message)
+    if unknown is None:
+        return message
+    name, place = unknown.groups()
+    known = _TABLES.get(place or "", to).__struct_encode_fields__
+    return f"unknown key {name!r}{f' in `{place}`' if place else ''}. {did_you_mean(name, known)}".rstrip()
