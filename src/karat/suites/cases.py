@@ -83,4 +83,5 @@ def faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, se
 
 def sound(keys: Mapping[str, Any], faults: Collection[Path], *place: str) -> dict[str, Any]:
     """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
-    return {key: value for key, value in keys.items() if not any(f[: len(place) + 1] == (*place, key) for f in faults)}
+    wrong = {fault[: len(place) + 1] for fault in faults}
+    return {key: value for key, value in keys.items() if (*place, key) not in wrong}

@@ -45,12 +45,13 @@ class Levels:
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
         self._named = {"EvalSet": schema, **schema.get("$defs", {})}
+        self._keys: dict[Path, frozenset[str]] = {}
         self._told: dict[tuple[str, frozenset[str]], str] = {}
 
     def unknown(self, path: Path) -> str:
         """What to say of an unknown key at a path."""
         key = str(path[-1])
-        here = frozenset(self._keys(path[:-1]))
+        here = self._here(tuple(0 if isinstance(step, int) else step for step in path[:-1]))
         told = self._told.get((key, here))
         if told is None:
             told = self._say(key, here) if len(self._told) < MOST else "unknown field."
@@ -74,9 +75,10 @@ class Levels:
             return f"unknown field. Did you mean {quoted(near)}, which belongs {elsewhere[near]}?"
         return "unknown field. Begin its name with 'x-' if it is a note of your own."
 
-    def _keys(self, path: Path) -> Iterator[str]:
-        for node in self._at(path):
-            yield from node.get("properties", {})
+    def _here(self, path: Path) -> frozenset[str]:
+        if path not in self._keys:
+            self._keys[path] = frozenset(key for node in self._at(path) for key in node.get("properties", {}))
+        return self._keys[path]
 
     def _at(self, path: Path) -> list[dict[str, Any]]:
         nodes = self._plain(self._schema)

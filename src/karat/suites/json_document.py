@@ -17,8 +17,9 @@ from karat.suites.source import byte_place
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Only files with such digits can hold a number that does not fit: the others need no second look.
-_SUSPECT = re.compile(rb"[0-9]{19}|[0-9][eE]\+?[0-9]{2}")
+# With digits alike and signs gone, a number that does not fit shows as one of these: other files need no second look.
+_SHAPE = bytes.maketrans(b"123456789E", b"000000000e")
+_SUSPECT = (b"0" * 19, b"0e00")
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
@@ -30,19 +31,23 @@ class JsonDocument:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._members: dict[Path, dict[str | int, tuple[Node, Node]]] = {}
+        # Where its line starts, where it stands and its column, of the last place asked for: places are asked for
+        # in the order of the file, and a file may be one long line.
+        self._counted = (0, 0, 1)
         self.findings: list[Finding] = []
         self.tree: Any = self._parse()
-        if _SUSPECT.search(data):
+        shape = data.translate(_SHAPE, b"+")
+        if any(sign in shape for sign in _SUSPECT):
             self.findings += [Finding(path, OUT_OF_RANGE, "out-of-range") for path in _misfits(self.tree, ())]
 
     def _parse(self) -> Any:
         try:
-            return jiter.from_json(self._data, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
+            return jiter.from_json(self._data, allow_inf_nan=False, catch_duplicate_keys=True)
         except ValueError as error:
             if not str(error).startswith("Detected duplicate key"):
                 raise _syntax(self._data, str(error), self) from None
         try:
-            tree = jiter.from_json(self._data, allow_inf_nan=False, cache_mode="keys")
+            tree = jiter.from_json(self._data, allow_inf_nan=False)
         except ValueError as error:
             raise _syntax(self._data, str(error), self) from None
         self.findings += self._duplicates()
@@ -71,7 +76,13 @@ class JsonDocument:
 
     def _start(self, node: Node) -> Place:
         row, width = node.start_point
-        return row + 1, len(self._data[node.start_byte - width : node.start_byte].decode()) + 1
+        start, stop = node.start_byte - width, node.start_byte
+        known_start, known_stop, column = self._counted
+        if known_start != start or known_stop > stop:
+            known_stop, column = start, 1
+        column += len(self._data[known_stop:stop].decode())
+        self._counted = start, stop, column
+        return row + 1, column
 
     def _duplicates(self) -> Iterator[Finding]:
         pending: list[tuple[Path, Node]] = [((), node) for node in self._root.named_children]

@@ -18,7 +18,7 @@ def rows(path: str | Path) -> list[Row] | None:
     """Id, category and prompt of every case, or None where only `karat.suites.load` can say what is wrong."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            tree = json.load(file)
+            tree = json.load(file, parse_constant=_refuse)
     except (OSError, ValueError, RecursionError):
         return None
     if isinstance(tree, dict):
@@ -36,6 +36,10 @@ def rows(path: str | Path) -> list[Row] | None:
 def suite_rows(suite: Suite) -> list[Row]:
     """The same rows of a suite that was loaded."""
     return [(case.id, case.category, visible(case.prompt)) for case in suite.cases]
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
 
 
 def _row(case: Any, prompt: str) -> Row | None:

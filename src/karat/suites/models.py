@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import types
-import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic import ConfigDict, TypeAdapter, with_config
 from pydantic import Field as Declared
+from typing_extensions import TypedDict  # pydantic reads that of `typing` from Python 3.12 on only
 
 from karat.model.check import Field
 from karat.model.verdict import Group
@@ -29,33 +40,38 @@ TEXT_PATTERN = r"\S"
 Label = Annotated[str, Declared(pattern=LABEL_PATTERN)]
 Text = Annotated[str, Declared(pattern=TEXT_PATTERN)]
 Versions = Literal["0.1", "0.2", "0.3"]
-Weight = Annotated[float, Declared(ge=0)]
 
 
-class Closed(BaseModel):
-    """An object with no other keys than these; `metadata` and `x-` keys are set aside before it is judged."""
+# An object with no other keys than these; `metadata` and `x-` keys are set aside before it is judged.
+CLOSED = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+# The keys are known only when the checks are, which a type checker cannot follow.
+_TypedDict: Any = TypedDict
 
 
-class SoftScore(Closed):
+@with_config(CLOSED)
+class SoftScore(TypedDict):
     """A weighted sum of group scores, and the least that it may be."""
 
-    threshold: Annotated[float, Declared(ge=0, le=1)] = Declared(
-        default=0, description="A soft score under this fails the case."
-    )
-    weights: dict[Group, Weight] = Declared(
-        default_factory=dict, description="How much each group counts. At least one must be over zero."
-    )
+    threshold: NotRequired[
+        Annotated[float, Declared(ge=0, le=1, description="A soft score under this fails the case.")]
+    ]
+    weights: NotRequired[
+        Annotated[
+            dict[Group, Annotated[float, Declared(ge=0)]],
+            Declared(description="How much each group counts. At least one must be over zero."),
+        ]
+    ]
 
 
-class ScoringModel(Closed):
+@with_config(CLOSED)
+class ScoringModel(TypedDict):
     """How group scores become a status."""
 
-    hard_fail: list[Group] = Declared(
-        default_factory=list, description="Groups in which one failed check fails the case."
-    )
-    soft_score: SoftScore = Declared(default_factory=SoftScore, description="The weighted score and its threshold.")
+    hard_fail: NotRequired[
+        Annotated[list[Group], Declared(description="Groups in which one failed check fails the case.")]
+    ]
+    soft_score: NotRequired[Annotated[SoftScore, Declared(description="The weighted score and its threshold.")]]
 
 
 def eval_set(fields: Iterable[Field]) -> TypeAdapter[Any]:
@@ -105,7 +121,7 @@ def _eval_set(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
             "description": (str, "What the suite is for."),
             "captured_at": (Any, "When the expectations were written down."),
             "integration_baseline": (Any, "What the suite was written against."),
-            "cases": (Annotated[list[case], Declared(min_length=1)], "The cases."),  # type: ignore[valid-type]
+            "cases": (_some(case), "The cases."),
         },
         required=("cases",),
     )
@@ -131,21 +147,26 @@ def _golden(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
         },
         required=("id", "input"),
     )
-    cases: Any = list[case]  # type: ignore[valid-type]
-    return TypeAdapter(Annotated[cases, Declared(min_length=1)])
+    return TypeAdapter(_some(case))
 
 
 def _asked(fields: Sequence[Field], spelling: str) -> dict[str, tuple[Any, str]]:
     return {f.name: (closed(f.type), f.doc) for f in fields if spelling in f.formats}
 
 
-def _model(name: str, doc: str, keys: Mapping[str, tuple[Any, str]], required: Sequence[str] = ()) -> type[Closed]:
-    """A closed object. Keys are aliases, so that a check may call its field as it likes, `copy` or `json` included."""
-    declared: dict[str, Any] = {
-        f"key_{index}": (kind, Declared(... if key in required else None, alias=key, title=key, description=doc_of_key))
-        for index, (key, (kind, doc_of_key)) in enumerate(keys.items())
-    }
-    return create_model(name, __base__=Closed, __doc__=doc, **declared)
+def _some(kind: Any) -> Any:
+    return Annotated[types.GenericAlias(list, kind), Declared(min_length=1)]
+
+
+def _model(name: str, doc: str, keys: Mapping[str, tuple[Any, str]], required: Collection[str] = ()) -> Any:
+    described = {key: Annotated[kind, Declared(title=key, description=about)] for key, (kind, about) in keys.items()}
+    return _closed(name, doc, {key: kind if key in required else NotRequired[kind] for key, kind in described.items()})
+
+
+def _closed(name: str, doc: str | None, keys: Mapping[str, Any]) -> Any:
+    made = _TypedDict(name, dict(keys))
+    made.__doc__ = doc
+    return with_config(CLOSED)(made)
 
 
 def closed(kind: Any) -> Any:
@@ -153,8 +174,8 @@ def closed(kind: Any) -> Any:
 
     pydantic reads `typing.TypedDict` from Python 3.12 on only, and would let unknown keys through.
     """
-    if typing.is_typeddict(kind):
-        return _closed_dict(kind)
+    if is_typeddict(kind):
+        return _closed(kind.__name__, kind.__doc__, dict(_keys(kind)))
     origin, inner = get_origin(kind), get_args(kind)
     if origin is None or origin is Literal:
         return kind
@@ -166,11 +187,9 @@ def closed(kind: Any) -> Any:
     return reduce(or_, mended) if origin in (Union, types.UnionType) else origin[mended]
 
 
-@lru_cache(maxsize=256)
-def _closed_dict(kind: Any) -> type[Closed]:
-    declared: dict[str, Any] = {}
-    for index, (key, hint) in enumerate(typing.get_type_hints(kind, include_extras=True).items()):
-        wanted = get_origin(hint) is Required or (kind.__total__ and get_origin(hint) is not NotRequired)
-        bare = get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint
-        declared[f"key_{index}"] = (closed(bare), Declared(... if wanted else None, alias=key, title=key))
-    return create_model(kind.__name__, __base__=Closed, __doc__=kind.__doc__, **declared)
+def _keys(kind: Any) -> Iterator[tuple[str, Any]]:
+    for key, hint in get_type_hints(kind, include_extras=True).items():
+        marked = get_origin(hint) in (Required, NotRequired)
+        wanted = get_origin(hint) is Required if marked else kind.__total__
+        bare = closed(get_args(hint)[0] if marked else hint)
+        yield key, bare if wanted else NotRequired[bare]

@@ -43,13 +43,10 @@ def _generated(adapter: TypeAdapter[Any]) -> bytes:
 
 
 def described(adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    """The schema of a model as pydantic tells it, without the defaults that stand for an absent key."""
+    """The schema of a model as pydantic tells it."""
     import msgspec
 
     made: dict[str, Any] = msgspec.json.decode(_generated(adapter))
-    for node in _objects([made, *made["$defs"].values()]):
-        for key in node["properties"].values():
-            key.pop("default", None)
     return made
 
 

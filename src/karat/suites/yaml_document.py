@@ -24,7 +24,7 @@ from karat.suites.numbers import OUT_OF_RANGE, holds
 from karat.suites.shown import quoted, visible
 
 DEEPEST = 190
-MOST_ALIASED = 10_000_000
+MOST_ALIASED = 1_000_000
 """Characters and values that aliases may stand for in one file."""
 
 _WORDS = {"null": None, "": None, "true": True, "false": False}
@@ -111,7 +111,7 @@ class _Builder:
         if isinstance(event, AliasEvent):
             return self._alias(event, path, depth)
         if depth > DEEPEST:
-            raise self._refuse(event, f"nested too deeply: more than {DEEPEST} levels.", "too-deep", path)
+            raise self._refuse(event, f"nested too deeply: more than {DEEPEST} levels.", "too-deep", ())
         if event.tag is not None:
             message = f"the tag {quoted(event.tag)} has no meaning here. Write the value without it."
             self._found(event, message, "yaml-tag", path)

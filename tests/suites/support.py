@@ -1,0 +1,75 @@
+"""A vocabulary of three fields, and short ways to load a suite and to see what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+from annotated_types import MinLen
+
+from karat.checks.catalog import CATALOG
+from karat.errors import SuiteError
+from karat.model.check import Asked, Field, Flaw, Vocabulary
+from karat.model.suite import CheckSpec, Suite
+from karat.suites import loads
+
+
+class Colour(TypedDict):
+    """A colour to find."""
+
+    name: str
+    shade: NotRequired[Annotated[str, MinLen(1)]]
+
+
+class Small:
+    """What a package from outside might bring: names that models have for themselves, and an object of its own."""
+
+    fields = (
+        Field("copy", Annotated[str, MinLen(1)], "The answer is a copy of this."),
+        Field("colours", list[Colour], "Colours of the answer.", since="0.2"),
+        Field("schema", tuple[int, ...], "Numbers.", since="9.0"),
+    )
+
+    def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
+        for name, value in expected.items():
+            flaws = (Flaw("bad-copy", "nothing is like it.", ()),) if value == "nothing" else ()
+            yield Asked(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
+
+    def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+        yield from ()
+
+
+def read(tree: Any, vocabulary: Vocabulary = CATALOG, file: str = "s.json") -> Suite:
+    return loads(json.dumps(tree).encode(), file, vocabulary)
+
+
+def lines(data: bytes | str, file: str = "s.json", vocabulary: Vocabulary = CATALOG) -> list[str]:
+    """Every problem of a file, as it is printed; none if it loads."""
+    try:
+        loads(data.encode() if isinstance(data, str) else data, file, vocabulary)
+    except SuiteError as error:
+        return str(error).splitlines()
+    return []
+
+
+def slugs(tree: Any) -> list[str]:
+    """What is wrong with a tree, as `path slug`."""
+    try:
+        read(tree)
+    except SuiteError as error:
+        return [f"{problem.path} {problem.slug}".strip() for problem in error.problems]
+    return []
+
+
+def case(**keys: Any) -> dict[str, Any]:
+    return {"id": "A", "prompt": "Hello?", "expected": {"must_say_any": ["hello"]}, **keys}
+
+
+def eval_set(*cases: Any, **keys: Any) -> dict[str, Any]:
+    return {"version": "0.3", "cases": list(cases), **keys}
+
+
+def expecting(**expected: Any) -> dict[str, Any]:
+    return eval_set(case(expected=expected))

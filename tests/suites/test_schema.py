@@ -1,0 +1,118 @@
+"""The JSON Schemas say what the loader says, as far as a schema can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from karat.checks.catalog import CATALOG
+from karat.suites.schema import Kind, schema
+from suites.support import Small, case, eval_set, expecting, slugs
+
+GOLDEN_CASE = {"id": "A", "input": "i"}
+EVERY_FIELD = {
+    "outcome": "tool_success",
+    "must_ground_numbers": [12, "1.5", {"regex": "a+", "x-n": 1}],
+    "ui": ["A b component is visible.", {"role": "heading", "min": 2}],
+    "source_patterns": {"github": ["PR"]},
+    "required_sources": ["github"],
+    "required_levers": 2,
+    "claim_evidence_alignment": True,
+    "min_pass_rate": 0.5,
+    "scoring": {"hard_fail": ["qa"], "soft_score": {"threshold": 0.5, "weights": {"qa": 1, "decision": 0}}},
+    "x-a": 1,
+    "metadata": {},
+}
+
+
+def valid(kind: Kind, tree: Any) -> bool:
+    return bool(Draft202012Validator(schema(kind, CATALOG)).is_valid(tree))
+
+
+@pytest.mark.parametrize("kind", ["eval-set", "golden"])
+def test_the_schema_is_a_schema(kind: Kind) -> None:
+    made = schema(kind, CATALOG)
+    Draft202012Validator.check_schema(made)
+    assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    docs = {f.name: f.doc for f in CATALOG.fields}
+    properties = made["$defs"]["Expected"]["properties"]
+    assert {name: properties[name]["description"] for name in properties if name in docs} == {
+        f.name: f.doc for f in CATALOG.fields if ("eval-set" if kind == "eval-set" else "golden-expected") in f.formats
+    }
+
+
+def test_making_a_schema_twice_gives_the_same() -> None:
+    first = schema("golden", CATALOG)
+    first["$defs"].clear()
+    assert schema("golden", CATALOG)["$defs"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tree"),
+    [
+        pytest.param("eval-set", eval_set(case()), id="smallest"),
+        pytest.param("eval-set", expecting(**EVERY_FIELD), id="many-fields"),
+        pytest.param("eval-set", {"cases": [case()], "$schema": "x", "metadata": 1, "x-b": None}, id="notes"),
+        pytest.param("eval-set", eval_set(case(scoring={"metadata": 1})), id="scoring-in-the-case"),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": {"tools_used": []}, "constraints": 1}], id="decision"),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": ["a"], "must_not_contain": ["b"]}], id="short-qa"),
+        pytest.param(
+            "golden", [{**GOLDEN_CASE, "expected": {"x-n": 1}, "must_not_contain": ["b"]}], id="notes-in-golden"
+        ),
+    ],
+)
+def test_good_suites_hold(kind: Kind, tree: Any) -> None:
+    assert slugs(tree) == []
+    assert valid(kind, tree)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tree"),
+    [
+        pytest.param("eval-set", eval_set(), id="no-cases"),
+        pytest.param("eval-set", eval_set(case(), version="0.4"), id="version"),
+        pytest.param("eval-set", eval_set(case(), nam="a"), id="unknown-in-the-suite"),
+        pytest.param("eval-set", eval_set(case(promt="a")), id="unknown-in-the-case"),
+        pytest.param("eval-set", expecting(must_say_any=["a"], must_not_sya=["b"]), id="unknown-in-expected"),
+        pytest.param("eval-set", expecting(must_ground_numbers=[{"valu": 1}]), id="unknown-in-an-entry"),
+        pytest.param("eval-set", expecting(), id="nothing-expected"),
+        pytest.param("eval-set", expecting(min_pass_rate=1, metadata=1), id="nothing-expected-but-notes"),
+        pytest.param("eval-set", expecting(must_say_any=[]), id="empty-list"),
+        pytest.param("eval-set", expecting(must_say_any=[""]), id="empty-string"),
+        pytest.param("eval-set", expecting(required_levers=0), id="zero-levers"),
+        pytest.param("eval-set", expecting(outcome="fine"), id="outcome"),
+        pytest.param("eval-set", expecting(must_say_any=["a"], min_pass_rate=0), id="rate"),
+        pytest.param("eval-set", eval_set(case(id="a\tb")), id="tab-in-an-id"),
+        pytest.param("eval-set", eval_set(case(prompt=" ")), id="blank-prompt"),
+        pytest.param("eval-set", eval_set(case(scoring={"hard_fail": ["style"]})), id="group"),
+        pytest.param("eval-set", eval_set(case(scoring={"soft_score": {"threshold": 2}})), id="threshold"),
+        pytest.param("eval-set", eval_set(case(scoring={"soft_score": {"weights": {"qa": -1}}})), id="negative-weight"),
+        pytest.param("eval-set", eval_set(case(scoring={"soft_score": {"weights": {"qa": 0}}})), id="zero-weights"),
+        pytest.param(
+            "eval-set", eval_set(case(scoring={"soft_score": {"weights": {"style": 1}}})), id="weighted-group"
+        ),
+        pytest.param(
+            "eval-set",
+            eval_set(case(scoring={}, expected={"outcome": "tool_success", "scoring": {}})),
+            id="two-scorings",
+        ),
+        pytest.param("golden", [], id="empty"),
+        pytest.param("golden", [GOLDEN_CASE], id="golden-nothing-expected"),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": {"x-n": 1}}], id="golden-only-notes"),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": ["a"], "expected_contains": ["b"]}], id="both-spellings"),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": {"outcome": "tool_success"}}], id="field-of-eval-sets"),
+        pytest.param("golden", [{**GOLDEN_CASE, "must_not_contain": []}], id="golden-empty-list"),
+    ],
+)
+def test_bad_suites_are_refused_by_loader_and_schema(kind: Kind, tree: Any) -> None:
+    assert slugs(tree) != []
+    assert not valid(kind, tree)
+
+
+def test_a_field_from_outside_is_in_the_schema() -> None:
+    made = schema("eval-set", Small())
+    assert made["$defs"]["Expected"]["properties"]["copy"]["description"] == "The answer is a copy of this."
+    assert made["$defs"]["Colour"]["required"] == ["name"]
+    assert made["$defs"]["Colour"]["patternProperties"].keys() == {"^x-"}
