@@ -60,16 +60,19 @@ class Tally:
         self._soft_sum = 0.0
         self._soft_count = 0
 
-    def add(self, record: CaseRecord) -> None:
-        verdict = record.verdict
+    def add(self, index: int, status: CaseStatus, soft: float | None, min_pass_rate: float | None) -> None:
         if self._repeat == 1:
-            self._counts[verdict.status] += 1
+            self._counts[status] += 1
         else:
-            _, counts = self._cases.setdefault(record.index, (record.case.min_pass_rate, Counter()))
-            counts[verdict.status] += 1
-        if verdict.soft.value is not None and verdict.status is not CaseStatus.ERROR:
-            self._soft_sum += verdict.soft.value
+            _, counts = self._cases.setdefault(index, (min_pass_rate, Counter()))
+            counts[status] += 1
+        if soft is not None and status is not CaseStatus.ERROR:
+            self._soft_sum += soft
             self._soft_count += 1
+
+    def add_record(self, record: CaseRecord) -> None:
+        verdict = record.verdict
+        self.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate)
 
     def summary(self, *, incomplete: str = "", interrupted: bool = False) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""

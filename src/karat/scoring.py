@@ -17,7 +17,7 @@ def judge(checks: Sequence[Check], scoring: Scoring, trace: Trace) -> Verdict:
     """Judge a trace. One that broke is an ERROR, and its checks are not judged."""
     if trace.error is not None:
         return verdict((), scoring, trace.error)
-    return verdict(tuple([_carried_out(check, trace) for check in checks]), scoring)
+    return verdict(tuple([carried_out(check, trace) for check in checks]), scoring)
 
 
 def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceError | None = None) -> Verdict:
@@ -76,7 +76,8 @@ def soft_score(groups: dict[Group, GroupScore], scoring: Scoring) -> SoftScore:
     return SoftScore(mean, threshold, passed)
 
 
-def _carried_out(check: Check, trace: Trace) -> CheckResult:
+def carried_out(check: Check, trace: Trace) -> CheckResult:
+    """The result of one check; ERROR where the check itself broke."""
     try:
         return check.judge(trace)
     except Exception as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR and stops no other case

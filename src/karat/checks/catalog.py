@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from functools import cached_property, lru_cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -50,6 +50,8 @@ CHECKS: tuple[type[Check], ...] = (
 
 ENTRY_POINTS = "karat.checks"
 
+_encode = msgspec.json.Encoder().encode
+
 
 class Catalog:
     """Built-in checks and those that installed packages bring; the latter are looked up when first needed."""
@@ -65,15 +67,25 @@ class Catalog:
 
     def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
-        for name, cls in self.classes.items():
+        for cls in self._concerned(expected.keys()):
             for args, path in cls.read(expected):
-                raw = msgspec.json.encode(args)
-                yield Asked(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, self._flaws(name, raw))
+                raw = _encode(args)
+                yield Asked(CheckSpec(cls.name, msgspec.Raw(raw), _spelled(path)), path, self._flaws(cls.name, raw))
 
     def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
         """Fields that refine a field which is not there."""
-        for cls in self.classes.values():
+        for cls in self._concerned(expected.keys()):
             yield from cls.strays(expected)
+
+    def _concerned(self, keys: KeysView[str]) -> Iterator[type[Check]]:
+        """The classes that have a word to say on these fields; the outcome is judged always."""
+        for cls, fields in self._fields_of:
+            if cls is Outcome or not fields.isdisjoint(keys):
+                yield cls
+
+    @cached_property
+    def _fields_of(self) -> tuple[tuple[type[Check], frozenset[str]], ...]:
+        return tuple((cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values())
 
     def compile(self, case: Case) -> tuple[Check, ...]:
         """The checks of a case, ready to judge. Equal checks of different cases are one object."""
@@ -98,5 +110,6 @@ def _build(name: str, raw: bytes) -> Check:
     return msgspec.json.decode(raw, type=cls)
 
 
+@lru_cache(maxsize=4096)
 def _spelled(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

@@ -59,6 +59,7 @@ class TraceError(Struct, frozen=True, omit_defaults=True):
     kind: str
     message: str
     detail: str = ""
+    retry_after: float | None = None
 
 
 class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):

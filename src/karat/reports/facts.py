@@ -87,9 +87,9 @@ def _number_name(spec: CheckSpec) -> str:
     return number.label or str(number.regex if number.value is None else number.value)
 
 
-def case_name(record: CaseRecord) -> str:
+def case_name(case_id: str, repeat: int) -> str:
     """The case's id, and which repeat of it this is."""
-    return f"{record.case.id} #{record.repeat + 1}" if record.repeat else record.case.id
+    return f"{case_id} #{repeat + 1}" if repeat else case_id
 
 
 def reasons(record: CaseRecord) -> Iterator[str]:

@@ -78,7 +78,7 @@ def _head(run: RunView) -> Iterator[str]:
 
 def _row(record: CaseRecord, known: Facts) -> str:
     verdict = record.verdict
-    start = f"| {markdown_cell(case_name(record))} | {verdict.status.value} | {_score(verdict.soft.value)} |"
+    start = f"| {markdown_cell(case_name(record.case.id, record.repeat))} | {verdict.status.value} | {_score(verdict.soft.value)} |"
     if not (known.failed or known.unknown or verdict.hard_fail_triggered):
         return f"{start} | | | | |\n"
     cells = (
@@ -93,7 +93,7 @@ def _row(record: CaseRecord, known: Facts) -> str:
 
 def _detail(record: CaseRecord, known: Facts) -> Iterator[str]:
     verdict = record.verdict
-    yield f"\n### {markdown_cell(case_name(record))}: {verdict.status.value}\n\n"
+    yield f"\n### {markdown_cell(case_name(record.case.id, record.repeat))}: {verdict.status.value}\n\n"
     for reason in reasons(record):
         yield f"Reason: {markdown_cell(reason, EXCERPT)}\n\n"
     checks = [*known.failed, *known.unknown]

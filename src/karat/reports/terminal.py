@@ -45,19 +45,25 @@ class CaseLines:
         self._category_width = min(category_width, WIDEST)
 
     def __call__(self, record: CaseRecord) -> None:
-        line = self._line(record)
+        line = self._line(
+            record.verdict.status, case_name(record.case.id, record.repeat), record.case.category, record.duration_ms
+        )
         if record.verdict.status is not CaseStatus.PASS:
             line += "".join(f"{why}\n" for why in why_not_passed(record, colour=self._colour))
         show(self._out, line)
 
-    def _line(self, record: CaseRecord) -> str:
-        word = f"{record.verdict.status.value:<{_STATUS_WIDTH}}"
+    def passed(self, name: str, category: str, duration_ms: float) -> None:
+        """The line of a case that passed, for those who need not read its record."""
+        show(self._out, self._line(CaseStatus.PASS, name, category, duration_ms))
+
+    def _line(self, status: CaseStatus, name: str, category: str, duration_ms: float) -> str:
+        word = f"{status.value:<{_STATUS_WIDTH}}"
         if self._colour:
-            word = f"{_CASE_COLOURS[record.verdict.status]}{word}{_PLAIN}"
-        name, self._id_width = _column(case_name(record), self._id_width)
-        category, self._category_width = _column(record.case.category, self._category_width)
+            word = f"{_CASE_COLOURS[status]}{word}{_PLAIN}"
+        name, self._id_width = _column(name, self._id_width)
+        category, self._category_width = _column(category, self._category_width)
         gap = "  " if category else ""
-        return f"{word}  {name}  {category}{gap}{record.duration_ms / 1000:.2f}s\n"
+        return f"{word}  {name}  {category}{gap}{duration_ms / 1000:.2f}s\n"
 
 
 def why_not_passed(record: CaseRecord, *, colour: bool = False) -> Iterator[str]:

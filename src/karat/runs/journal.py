@@ -60,7 +60,7 @@ class Journal:
             return self.footer.summary
         tally = Tally(self.header.repeat)
         for record in self.records():
-            tally.add(record)
+            tally.add_record(record)
         return tally.summary(incomplete="the run did not end", interrupted=True)
 
     def __len__(self) -> int:

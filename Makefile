@@ -1,0 +1,46 @@
+# Two commands on a fresh Debian machine with python3, pip, make and git:
+#   make demo   sets everything up and runs the suites against the embedded agents
+#   make test   sets everything up and passes the tests
+.DEFAULT_GOAL := help
+.PHONY: help setup system demo test lint unit bench clean
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_COMPILE_BYTECODE := 1
+UV := .tools/bin/uv
+BIN := .venv/bin
+READY := .venv/.ready
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## Install Karat and everything it can use into .venv
+
+$(UV):
+	python3 -m pip install --quiet --disable-pip-version-check --target .tools uv
+
+$(READY): $(UV) pyproject.toml uv.lock
+	$(UV) sync --frozen --quiet --all-extras
+	@touch $@
+
+system: ## Install the Debian packages that the tests use (a browser, PostgreSQL)
+	@scripts/install-system-packages.sh
+
+test: setup system lint unit ## Lint, type-check, check the layers and run every test
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: setup
+	$(BIN)/pytest -n auto --dist worksteal
+
+demo: setup ## Run the main job on the embedded default agent
+	@scripts/demo.sh
+
+bench: setup ## Measure judging and overhead beside a bare loop and the peers that are installed
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove what the other targets made
+	rm -rf .venv .tools karat-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,102 @@
+"""`karat`: finds the command, runs it, and turns what went wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from karat import __version__
+from karat.errors import Exit, KaratError, SuiteError
+
+COMMANDS = {
+    "run": "karat.cli.run",
+    "resume": "karat.cli.resume",
+    "rerun": "karat.cli.rerun",
+    "rescore": "karat.cli.rescore",
+    "list": "karat.cli.list",
+    "validate": "karat.cli.validate",
+    "schema": "karat.cli.schema",
+    "self-test": "karat.cli.self_test",
+}
+
+
+class Commands(click.Group):
+    """Imports the module of a command when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"{error.message}{hint}", ctx) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="karat", message="%(prog)s %(version)s")
+def karat() -> None:
+    """Contract tests for AI agents: run the real agent, judge every case with deterministic checks.
+
+    \b
+    Start here:
+      karat validate suite.json                        is the suite sound?
+      karat run suite.json --target python:agent:ask   run it and judge the answers
+      karat rescore karat-results/suite-*.jsonl        judge recorded runs again, no agent
+
+    \b
+    Exit codes: 0 passed, 1 a case failed or errored, 2 interrupted (resume it),
+    3 Karat failed or could not write, 4 usage or suite error, 5 no case selected.
+    """
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; the exit code."""
+    try:
+        code = karat.main(arguments, prog_name="karat", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except SuiteError as error:
+        click.echo(str(error), err=True)
+        return Exit.USAGE
+    except KaratError as error:
+        click.echo(f"karat: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f" Try '{context.command_path} --help'." if context else ""
+        click.echo(f"karat: {error.format_message()}{hint}", err=True)
+        return Exit.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("karat: interrupted", err=True)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough: leave without a second complaint at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
+        import traceback
+
+        traceback.print_exc()
+        click.echo("karat: this is a bug in Karat; please report it with the lines above", err=True)
+        return Exit.INTERNAL

@@ -1,0 +1,62 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+def comma_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    """`A,B` → ["A", "B"]; an option that was given without a name in it selects nothing."""
+    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
+
+
+def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
+    """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
+    import json
+
+    found: dict[str, Any] = {}
+    for pair in value:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{pair!r} is not KEY=VALUE.")
+        try:
+            found[key] = json.loads(text)
+        except ValueError:
+            found[key] = text
+    return found
+
+
+RESULTS_DIR = click.option(
+    "--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where the journal and the reports go."
+)
+STRICT = click.option("--strict", is_flag=True, help="Count PARTIAL as a failure (exit 1).")
+HOW_TO_RUN = (
+    click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
+    click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the whole run; the rest can be resumed."),
+    click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True,
+                 help="Cases at once per worker."),
+    click.option("--workers", type=click.IntRange(min=0), default=1, show_default=True,
+                 help="Processes; 0 runs in this one, for debugging."),
+    click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each case."),
+    click.option("--shuffle", type=int, metavar="SEED", help="Run in an order that the seed decides."),
+    click.option("--rate", metavar="30/min", help="Start no more cases than this."),
+    click.option("--retries", type=click.IntRange(min=0), default=0, show_default=True,
+                 help="Further attempts after an error (never after a failed check)."),
+    click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or errs."),
+    click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N such cases."),
+    click.option("-o", "--option", "overrides", multiple=True, callback=assignments, metavar="KEY=VALUE",
+                 help="An option of the target; overrides karat.toml."),
+)  # fmt: skip
+
+
+def run_options(command: Command) -> Command:
+    for option in reversed((*HOW_TO_RUN, RESULTS_DIR, STRICT)):
+        command = option(command)
+    return command

@@ -1,0 +1,39 @@
+"""`karat rerun`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from karat.cli.options import comma_list, run_options
+
+STATUSES = ("pass", "fail", "partial", "error")
+
+
+def statuses(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    named = [name.lower() for name in comma_list(ctx, param, value) or []]
+    unknown = [name for name in named if name not in STATUSES]
+    if unknown or not named:
+        raise click.BadParameter(f"use one or more of {', '.join(STATUSES)}.")
+    return named
+
+
+@click.command(short_help="Run failed cases of a finished run again.")
+@click.argument("journal")
+@click.option("--status", default="error,fail", show_default=True, callback=statuses, help="Which cases to run again.")
+@click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
+@click.option("-t", "--target", help="The target, if it has another name now.")
+@run_options
+def command(journal: str, status: list[str], **given: Any) -> int:
+    """Run the cases of a finished run again that came out with one of these statuses; the others are kept.
+
+    \b
+    Examples:
+      karat rerun karat-results/checkout-20260101T090000Z.jsonl
+      karat rerun karat-results/checkout-20260101T090000Z.jsonl --status error,partial
+    """
+    from karat.cli.resuming import go_on
+    from karat.model.verdict import CaseStatus
+
+    return go_on(journal, frozenset(CaseStatus(name.upper()) for name in status), given)

@@ -1,0 +1,43 @@
+"""Going on from an earlier journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from karat.api import load_suite
+from karat.cli.running import run_one
+from karat.errors import UsageError
+from karat.model.verdict import CaseStatus
+from karat.runs.journal import Journal
+from karat.sessions import Earlier
+from karat.suites.select import select
+from karat.targets.config import load as load_config
+
+
+def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> int:
+    """Run what is missing or to be done again, with the suite, selection and target of the journal."""
+    journal = Journal(path)
+    header = journal.header
+    recorded = header.options
+    file = given["suite"] or header.suite
+    if not Path(file).exists():
+        fix = "Run this where the suite is, or name it with --suite."
+        raise UsageError(f"the suite {file} of this journal is not here.", where=path, fix=fix, slug="no-suite")
+    selection = recorded.get("selection", {})
+    suite = select(load_suite(file), selection.get("cases"), selection.get("category"))
+    if suite.sha256 != header.suite_sha256:
+        click.echo(f"karat: {file} has changed since; unchanged cases are kept", err=True)
+    remembered = {
+        "overrides": {**recorded.get("overrides", {}), **given["overrides"]},
+        "timeout": given["timeout"] or recorded.get("timeout"),
+        "repeat": max(given["repeat"], header.repeat),
+        "cases": selection.get("cases"),
+        "category": selection.get("category"),
+        "results_dir": given["results_dir"] or Path(path).parent,
+    }
+    earlier = Earlier(journal, redo, lambda line: click.echo(f"karat: {line}", err=True))
+    return run_one(suite, given["target"] or header.target, load_config(Path.cwd()), {**given, **remembered}, earlier)

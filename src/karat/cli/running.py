@@ -1,0 +1,126 @@
+"""Running suites from the command line: configuration, progress, signals, summary."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import structs
+
+from karat.api import load_suite
+from karat.cli.progress import listener_for
+from karat.engine.retries import Retries
+from karat.errors import Exit, UsageError
+from karat.model.run import Summary
+from karat.model.suite import Suite
+from karat.reports.terminal import CaseLines, show_summary, wants_colour
+from karat.sessions import Earlier, RunOptions, RunResult, Session
+from karat.suites.select import select
+from karat.targets.config import Config, TargetConfig, parse_rate, resolve
+from karat.targets.config import load as load_config
+
+NO_TARGET = "Give --target python:module:function, or set `target` in karat.toml."
+
+
+def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
+    """Load every suite before any is run, then run them one after the other; the exit code is the worst."""
+    config = load_config(Path.cwd())
+    target_name = given["target"] or config.target
+    if not target_name:
+        raise UsageError("no target was given.", fix=NO_TARGET, slug="no-target")
+    suites = [_selected(load_suite(file), given) for file in files]
+    return worst([run_one(suite, target_name, config, given) for suite in suites])
+
+
+def run_one(
+    suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
+) -> int:
+    """Run one suite and show how it went."""
+    for warning in suite.warnings:
+        click.echo(warning, err=True)
+    target = resolve(target_name, config, Path.cwd())
+    if given["overrides"]:
+        target = structs.replace(target, options={**target.options, **given["overrides"]})
+    options = _options(given, target_name, config)
+    colour = wants_colour(sys.stdout, os.environ)
+    listener, closing = listener_for(sys.stdout, suite, colour=colour)
+    session = Session(suite, target, options, [listener])
+    with closing:
+        result = asyncio.run(_interruptible(session, earlier))
+    show(result, in_order=sys.stdout.isatty(), colour=colour)
+    return result.summary.exit_code(strict=given["strict"])
+
+
+def show(result: RunResult, *, in_order: bool, colour: bool) -> None:
+    """The lines of every case if they are still to be shown, then the summary."""
+    if in_order:
+        lines = CaseLines(sys.stdout, colour=colour)
+        for record in result.journal.records():
+            lines(record)
+    show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
+
+
+def worst(codes: Sequence[int]) -> int:
+    """One exit code for several suites: an interruption before a failure before a success."""
+    order = (Exit.INTERRUPTED, Exit.FAILED, Exit.NOTHING_SELECTED)
+    return next((code for code in order if code in codes), Exit.OK)
+
+
+async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult:
+    """Ctrl-C once stops gracefully, twice at once."""
+    loop = asyncio.get_running_loop()
+    seen = 0
+
+    def stop() -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 1:
+            os._exit(Exit.INTERRUPTED)
+        click.echo("\nkarat: stopping; once more stops at once", err=True)
+        session.interrupt()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    return await session.run(earlier)
+
+
+def _selected(suite: Suite, given: Mapping[str, Any]) -> Suite:
+    return select(suite, given.get("cases"), given.get("category"))
+
+
+def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunOptions:
+    selection = {key: given[key] for key in ("cases", "category") if given.get(key) is not None}
+    return RunOptions(
+        timeout=given["timeout"],
+        concurrency=given["concurrency"],
+        workers=given["workers"],
+        repeat=given["repeat"],
+        shuffle=given["shuffle"],
+        per_minute=parse_rate(given["rate"]) if given["rate"] else None,
+        retries=Retries(given["retries"]),
+        max_failures=1 if given["fail_fast"] else given["max_failures"],
+        run_timeout=given["run_timeout"],
+        results_dir=given["results_dir"] or config.results_dir,
+        selection=selection,
+        target_name=target_name,
+        overrides=given["overrides"],
+        secrets=_secrets(config),
+    )
+
+
+def _secrets(config: Config) -> tuple[str, ...]:
+    """The values of the configured environment variables; never written anywhere."""
+    return tuple(value for name in config.secrets if (value := os.environ.get(name)))
+
+
+def summary_line(summary: Summary) -> str:
+    return f"{summary.passed} passed, {summary.failed} failed"
+
+
+__all__ = ["TargetConfig", "run_one", "run_suites", "show", "summary_line", "worst"]

@@ -1,0 +1,26 @@
+"""`karat schema`"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+
+@click.command(short_help="Print the JSON Schema of a suite format.")
+@click.argument("kind", type=click.Choice(["eval-set", "golden"]))
+def command(kind: Literal["eval-set", "golden"]) -> None:
+    """Print the JSON Schema of a suite format, so that editors complete and check suites.
+
+    \b
+    Examples:
+      karat schema eval-set > eval-set.schema.json
+      karat schema golden > golden.schema.json
+    Then begin a suite with "$schema": "./eval-set.schema.json".
+    """
+    import json
+
+    from karat.checks.catalog import CATALOG
+    from karat.suites.schema import schema
+
+    click.echo(json.dumps(schema(kind, CATALOG), indent=2, ensure_ascii=False))

@@ -1,0 +1,27 @@
+"""`karat self-test`"""
+
+from __future__ import annotations
+
+import click
+
+from karat.errors import Exit
+
+
+@click.command(name="self-test", short_help="Prove every check with its own examples.")
+def command() -> int:
+    """Prove every check with its own examples, and the scoring with known verdicts.
+
+    Prints SELF-TEST PASS, or each proof that does not hold and SELF-TEST FAIL (exit 1).
+    """
+    from karat.self_test import proofs
+
+    count, broken = 0, []
+    for proof in proofs():
+        count += 1
+        if not proof.holds:
+            broken.append(proof)
+    for proof in broken:
+        click.echo(f"{proof.what}: expected {proof.expected}, found {proof.found}", err=True)
+    click.echo(f"{count} proofs, {count - len(broken)} hold")
+    click.echo(f"SELF-TEST {'FAIL' if broken else 'PASS'}")
+    return Exit.FAILED if broken else Exit.OK

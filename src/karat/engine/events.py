@@ -1,0 +1,60 @@
+"""What a run tells its listeners while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from karat.engine.plan import Item
+from karat.engine.work import Done
+from karat.model.run import CaseRecord, Header, Summary
+
+_record = msgspec.json.Decoder(CaseRecord).decode
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The journal is open; `to_run` of the header's total are still to be run."""
+
+    header: Header
+    journal: str
+    to_run: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseStarted:
+    item: Item
+
+
+@dataclass(frozen=True)
+class CaseFinished:
+    """A case that stands in the journal."""
+
+    item: Item
+    done: Done
+
+    @cached_property
+    def record(self) -> CaseRecord:
+        """The whole record; read from its line when first asked for, because most listeners need only the status."""
+        return _record(self.done.line)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRetried:
+    """An attempt that ended in an error; another one follows after `delay` seconds."""
+
+    item: Item
+    reason: str
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    summary: Summary
+
+
+Event = RunStarted | CaseStarted | CaseFinished | CaseRetried | RunFinished
+Listener = Callable[[Event], None]

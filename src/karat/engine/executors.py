@@ -1,0 +1,54 @@
+"""Where cases are carried out. An executor takes one item at a time from each of its lanes."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from karat.engine.plan import Item
+from karat.engine.work import Done, Settings, carry_out
+from karat.targets.base import Limits, Target
+from karat.targets.redact import Redactor
+
+
+class Executor(Protocol):
+    """Between `open` and `close`, `run` may be awaited as often at once as there are lanes."""
+
+    @property
+    def lanes(self) -> int: ...
+
+    async def open(self) -> None:
+        """Get ready, or raise an error that a user can mend before any case is run."""
+        ...
+
+    async def run(self, item: Item, attempt: int) -> Done: ...
+
+    async def close(self) -> None: ...
+
+
+class Described(Protocol):
+    """What the engine must know of a target before it plans."""
+
+    @property
+    def options(self) -> dict[str, Any]: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+
+class Inline:
+    """In this process and on its event loop: for debugging and for use as a library."""
+
+    def __init__(self, target: Target, settings: Settings, redactor: Redactor, *, concurrency: int = 1) -> None:
+        self.lanes = concurrency
+        self._target = target
+        self._settings = settings
+        self._redactor = redactor
+
+    async def open(self) -> None:
+        await self._target.open()
+
+    async def run(self, item: Item, attempt: int) -> Done:
+        return await carry_out(item, self._target, self._settings, self._redactor, attempt)
+
+    async def close(self) -> None:
+        await self._target.close()

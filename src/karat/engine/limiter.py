@@ -1,0 +1,21 @@
+"""Keeping to a rate: starts are spread evenly over the minute."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Limiter:
+    """Lets one start through every 60 / `per_minute` seconds; None lets all through."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._interval = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        if not self._interval:
+            return
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next)
+        self._next = start + self._interval
+        await asyncio.sleep(start - now)

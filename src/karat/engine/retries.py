@@ -1,0 +1,44 @@
+"""Trying again after an error: bounded, with backoff and jitter, never after a verdict."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+from msgspec import Struct, structs
+
+from karat.engine.work import Done
+from karat.model.run import CaseRecord
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus
+
+LONGEST = 300.0
+
+_record = msgspec.json.Decoder(CaseRecord).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Retries(Struct, frozen=True):
+    """How often to try again, and how long to wait before the first time."""
+
+    most: int = 0
+    backoff: float = 1.0
+
+    def delay(self, attempt: int, done: Done, chance: random.Random) -> float | None:
+        """Seconds until the next attempt, or None if there is none. What the agent asks to wait is the least."""
+        if done.status is not CaseStatus.ERROR or not done.error or attempt >= self.most:
+            return None
+        wait: float = min(self.backoff * 2**attempt, LONGEST) * chance.uniform(0.5, 1.5)
+        return max(wait, min(done.retry_after or 0.0, LONGEST))
+
+
+def failed_attempt(done: Done) -> Trace:
+    return _record(done.line).trace
+
+
+def with_attempts(done: Done, attempts: list[Trace]) -> Done:
+    """The record with the traces of the attempts before it."""
+    if not attempts:
+        return done
+    record = structs.replace(_record(done.line), attempts=tuple(attempts))
+    return structs.replace(done, line=msgspec.Raw(_encode(record)))

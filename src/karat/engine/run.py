@@ -1,0 +1,154 @@
+"""The run itself: lanes take items, an executor carries them out, the journal keeps them, listeners hear of them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from msgspec import Struct
+
+from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Listener, RunFinished, RunStarted
+from karat.engine.executors import Executor
+from karat.engine.journal import JournalWriter, encode
+from karat.engine.limiter import Limiter
+from karat.engine.plan import Item
+from karat.engine.retries import Retries, failed_attempt, with_attempts
+from karat.engine.work import Done
+from karat.model.run import Footer, Header, Summary
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus
+from karat.repeats import Tally
+
+INTERRUPTED = "interrupted"
+
+
+class Policy(Struct, frozen=True):
+    """What governs a run as a whole."""
+
+    retries: Retries = Retries()
+    per_minute: float | None = None
+    max_concurrency: int | None = None
+    max_failures: int | None = None
+    run_timeout: float | None = None
+
+
+class Run:
+    """One run of a plan into one journal."""
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        executor: Executor,
+        policy: Policy,
+        listeners: Sequence[Listener],
+        *,
+        chance: random.Random,
+        clock: Callable[[], str],
+    ) -> None:
+        self._items = items
+        self._executor = executor
+        self._policy = policy
+        self._listeners = listeners
+        self._chance = chance
+        self._clock = clock
+        self._limiter = Limiter(policy.per_minute)
+        self._stop = asyncio.Event()
+        self._why = ""
+        self._interrupted = False
+        self._failures = 0
+
+    def interrupt(self, why: str = INTERRUPTED) -> None:
+        """End the run: cases in flight are given up and can be resumed."""
+        self._why = self._why or why
+        self._interrupted = True
+        self._stop.set()
+
+    async def into(self, path: str, header: Header, kept: Iterable[bytes] = (), tally: Tally | None = None) -> Summary:
+        """Write the header, the lines that are kept from an earlier run, and each case as it finishes."""
+        tally = tally or Tally(header.repeat)
+        with JournalWriter(path) as journal:
+            journal.write(encode(header))
+            for line in kept:
+                journal.write(line)
+            self._tell(RunStarted(header, path, len(self._items)))
+            await self._work(journal, tally)
+            summary = tally.summary(incomplete=self._why, interrupted=self._interrupted)
+            journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
+        self._tell(RunFinished(summary))
+        return summary
+
+    async def _work(self, journal: JournalWriter, tally: Tally) -> None:
+        queue = deque(self._items)
+        lanes = min(self._executor.lanes, self._policy.max_concurrency or self._executor.lanes, len(queue))
+        tasks = [asyncio.create_task(self._lane(queue, journal, tally)) for _ in range(lanes)]
+        stopped = asyncio.create_task(self._stopped())
+        try:
+            await self._until_done(tasks, stopped)
+        finally:
+            for task in (*tasks, stopped):
+                task.cancel()
+            await asyncio.gather(*tasks, stopped, return_exceptions=True)
+
+    async def _until_done(self, tasks: list[asyncio.Task[None]], stopped: asyncio.Task[None]) -> None:
+        waiting: set[asyncio.Task[None]] = set(tasks)
+        while waiting and not stopped.done():
+            done, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done - {stopped}:
+                waiting.discard(task)
+                task.result()
+
+    async def _stopped(self) -> None:
+        try:
+            async with asyncio.timeout(self._policy.run_timeout):
+                await self._stop.wait()
+        except TimeoutError:
+            self.interrupt(f"the run took longer than {self._policy.run_timeout:g} s")
+
+    async def _lane(self, queue: deque[Item], journal: JournalWriter, tally: Tally) -> None:
+        while queue and not self._stop.is_set():
+            item = queue.popleft()
+            done = await self._tried(item)
+            journal.write(bytes(done.line))
+            tally.add(item.index, done.status, done.soft, item.case.min_pass_rate)
+            self._tell(CaseFinished(item, done))
+            self._count_failure(done)
+
+    async def _tried(self, item: Item) -> Done:
+        attempts: list[Trace] = []
+        while True:
+            await self._limiter.turn()
+            self._tell(CaseStarted(item))
+            done = await self._executor.run(item, len(attempts))
+            delay = self._policy.retries.delay(len(attempts), done, self._chance)
+            if delay is None:
+                return with_attempts(done, attempts)
+            attempts.append(failed_attempt(done))
+            self._tell(CaseRetried(item, done.error, delay))
+            await asyncio.sleep(delay)
+
+    def _count_failure(self, done: Done) -> None:
+        if done.status in (CaseStatus.FAIL, CaseStatus.ERROR):
+            self._failures += 1
+            most = self._policy.max_failures
+            if most is not None and self._failures >= most:
+                self._why = self._why or f"stopped after {self._failures} failed case{'s' * (self._failures > 1)}"
+                self._stop.set()
+
+    def _tell(self, event: Any) -> None:
+        for listener in self._listeners:
+            listener(event)
+
+
+@asynccontextmanager
+async def opened(executor: Executor) -> AsyncIterator[Executor]:
+    """The executor, open; closed whatever happens, even if it could not be opened."""
+    try:
+        await executor.open()
+        yield executor
+    finally:
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(executor.close())

@@ -1,0 +1,120 @@
+"""Carrying out one case: run the target within its deadline, judge the trace, take out secrets, make its line."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+from msgspec import Struct, structs
+
+from karat import scoring
+from karat.checks.catalog import CATALOG
+from karat.engine.plan import Item
+from karat.model.run import CaseRecord
+from karat.model.trace import Trace, TraceError
+from karat.model.verdict import CaseStatus
+from karat.targets.base import RunContext, Target, TargetError
+from karat.targets.limits import cap_trace
+from karat.targets.redact import Redactor
+
+_encode = msgspec.json.Encoder().encode
+
+TIMEOUT = "timeout"
+BUG = "harness"
+
+
+class Done(Struct, frozen=True):
+    """A carried-out case: what the engine must know of it, and its line of the journal."""
+
+    status: CaseStatus
+    soft: float | None
+    duration_ms: float
+    line: msgspec.Raw
+    error: str = ""
+    """The kind of error, where there was one."""
+    retry_after: float | None = None
+
+
+class Settings(Struct, frozen=True, omit_defaults=True):
+    """What holds for every case of a run."""
+
+    case_timeout: float = 300.0
+
+
+async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, attempt: int = 0) -> Done:
+    """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
+    started_at, start = time.time(), time.perf_counter()
+    trace = await observe(item, target, settings.case_timeout, attempt)
+    duration = round((time.perf_counter() - start) * 1000, 3)
+    trace = structs.replace(trace, started_at=trace.started_at or started_at, duration_ms=trace.duration_ms or duration)
+    return concluded(item, trace, duration, redactor)
+
+
+def concluded(item: Item, trace: Trace, duration_ms: float, redactor: Redactor) -> Done:
+    """Judge a trace as it is, and keep it without its secrets."""
+    case, error = item.case, trace.error
+    trace = cap_trace(trace)
+    verdict = scoring.judge(CATALOG.compile(case), case.scoring, trace)
+    record = CaseRecord(
+        index=item.index,
+        repeat=item.repeat,
+        key=item.key,
+        case=case,
+        trace=trace,
+        verdict=verdict,
+        duration_ms=duration_ms,
+    )
+    line = _encode(record)
+    if redactor.finds(line):
+        line = _encode(without_secrets(record, redactor))
+    return Done(
+        verdict.status,
+        verdict.soft.value,
+        duration_ms,
+        msgspec.Raw(line),
+        error.kind if error else "",
+        error.retry_after if error else None,
+    )
+
+
+def without_secrets(record: CaseRecord, redactor: Redactor) -> CaseRecord:
+    """The record with secrets taken out of the trace and of the evidence."""
+    checks = tuple(
+        structs.replace(check, found=redactor.text(check.found), expected=redactor.text(check.expected))
+        for check in record.verdict.checks
+    )
+    verdict = structs.replace(record.verdict, checks=checks, reason=redactor.text(record.verdict.reason))
+    return structs.replace(record, trace=redactor.trace(record.trace), verdict=verdict)
+
+
+async def observe(item: Item, target: Target, timeout: float, attempt: int) -> Trace:
+    """The trace of one case, partial if the agent broke or overran."""
+    context = RunContext(repeat=item.repeat, attempt=attempt)
+    case = item.case
+    try:
+        async with asyncio.timeout(timeout) as deadline:
+            return await target.run(case, context)
+    except TimeoutError as error:
+        if not deadline.expired():
+            return context.recorder.partial(case, TraceError("agent", f"TimeoutError: {error}"))
+        return context.recorder.partial(case, TraceError(TIMEOUT, f"the case took longer than {timeout:g} s"))
+    except TargetError as error:
+        broke = structs.replace(error.error, retry_after=error.retry_after)
+        if error.partial is None:
+            return context.recorder.partial(case, broke)
+        return structs.replace(error.partial, error=broke)
+    except Exception as error:  # noqa: BLE001 - a target that breaks its contract spoils its own case, not the run
+        return context.recorder.partial(case, TraceError(BUG, f"the target broke: {type(error).__name__}: {error}"))
+
+
+def broken(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> Done:
+    """The record of a case whose process was lost."""
+    trace = Trace(
+        case_id=item.case.id,
+        input=item.case.prompt,
+        unobserved={"tools": error.message, "telemetry": error.message, "page": error.message},
+        duration_ms=duration_ms,
+        error=error,
+    )
+    return concluded(item, trace, duration_ms, redactor)

@@ -1,0 +1,65 @@
+"""Proofs that this installation judges as it should: each check's examples, and the paths of the scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from karat import scoring
+from karat.checks.catalog import CATALOG
+from karat.model.suite import Case, CheckSpec, Scoring
+from karat.model.verdict import CaseStatus, CheckResult, Group, Status
+
+
+class Proof(NamedTuple):
+    """One thing that must hold."""
+
+    what: str
+    expected: str
+    found: str
+
+    @property
+    def holds(self) -> bool:
+        return self.expected == self.found
+
+
+def proofs() -> Iterator[Proof]:
+    yield from _examples()
+    yield from _both_ways()
+    yield from _statuses()
+
+
+def _examples() -> Iterator[Proof]:
+    for cls in CATALOG.classes.values():
+        for number, example in enumerate(cls.examples):
+            spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
+            (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+            result = scoring.carried_out(check, example.trace)
+            yield Proof(f"{cls.name} example {number + 1}", example.status, result.status)
+
+
+def _both_ways() -> Iterator[Proof]:
+    for cls in CATALOG.classes.values():
+        seen = {example.status for example in cls.examples}
+        found = ", ".join(s for s in (Status.PASSED, Status.FAILED) if s in seen)
+        yield Proof(f"{cls.name} shows that it can pass and fail", "passed, failed", found)
+
+
+def _statuses() -> Iterator[Proof]:
+    hard, soft = Scoring(hard_fail=(Group.FORMATTING,)), Scoring(threshold=0.5)
+    table = (
+        ("p", Scoring(), CaseStatus.PASS),
+        ("pf", Scoring(), CaseStatus.FAIL),
+        ("pu", Scoring(), CaseStatus.PARTIAL),
+        ("pf", hard, CaseStatus.FAIL),
+        ("pf", soft, CaseStatus.PARTIAL),
+        ("pff", soft, CaseStatus.FAIL),
+        ("pe", soft, CaseStatus.ERROR),
+        ("", Scoring(), CaseStatus.ERROR),
+    )
+    letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR}
+    for spelled, rules, status in table:
+        results = tuple(CheckResult("proof", Group.FORMATTING, letters[letter]) for letter in spelled)
+        yield Proof(f"scoring of {spelled or 'nothing'!r} by {rules}", status, scoring.verdict(results, rules).status)

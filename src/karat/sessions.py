@@ -1,0 +1,264 @@
+"""How a run is put together: target, plan, executor, journal, reports. The command line and the library share it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import sys
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from karat import __version__
+from karat.checks.ui import resolve as resolve_ui
+from karat.engine.events import Listener
+from karat.engine.executors import Executor, Inline
+from karat.engine.journal import JournalWriter, encode
+from karat.engine.plan import Item, plan, shuffled
+from karat.engine.retries import Retries
+from karat.engine.run import Policy, Run, opened
+from karat.engine.work import Settings
+from karat.model.run import CaseRecord, Footer, Header, Summary
+from karat.model.suite import Case, Suite
+from karat.model.verdict import CaseStatus
+from karat.repeats import Tally
+from karat.reports.artifacts import Names, reserve, results_dir_for
+from karat.reports.catalog import write_all
+from karat.runs.carry_over import CarryOver, Planned
+from karat.runs.journal import Journal
+from karat.targets.base import Limits, Target
+from karat.targets.catalog import build
+from karat.targets.config import TargetConfig
+from karat.targets.redact import Redactor
+
+DEFAULT_TIMEOUT = 300.0
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """How to run. `workers` of 0 runs in this process."""
+
+    timeout: float | None = None
+    concurrency: int = 1
+    workers: int = 0
+    repeat: int = 1
+    shuffle: int | None = None
+    per_minute: float | None = None
+    retries: Retries = Retries()
+    max_failures: int | None = None
+    run_timeout: float | None = None
+    results_dir: Path | None = None
+    selection: dict[str, list[str]] = {}
+    target_name: str = ""
+    overrides: dict[str, Any] = {}
+    secrets: tuple[str, ...] = ()
+
+
+class Earlier(Struct, frozen=True):
+    """A journal to go on from, and the statuses that are to be run again."""
+
+    journal: Journal
+    redo: frozenset[CaseStatus] = frozenset()
+    tell: Callable[[str], None] = lambda line: None
+
+
+class RunResult:
+    """A finished run: its journal, and the reports that were made of it."""
+
+    def __init__(self, journal: Journal, artifacts: Sequence[Path], keep: object = None) -> None:
+        self.journal = journal
+        self.artifacts = tuple(artifacts)
+        self._keep = keep
+
+    @property
+    def summary(self) -> Summary:
+        return self.journal.summary
+
+    @property
+    def records(self) -> list[CaseRecord]:
+        """Every record in suite order; for runs too large for a list, `journal.records()` streams them."""
+        return list(self.journal.records())
+
+    @property
+    def ok(self) -> bool:
+        """Whether every case passed or was PARTIAL, as for exit code 0."""
+        return self.summary.exit_code() == 0
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Session:
+    """One run of one suite against one target."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        target: TargetConfig | Target,
+        options: RunOptions,
+        listeners: Sequence[Listener] = (),
+        *,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._suite = suite
+        self._target = target
+        self._options = options
+        self._listeners = listeners
+        self._now = now
+        self._run: Run | None = None
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Stop: what finished is kept, and the run can be resumed."""
+        self._interrupted = True
+        if self._run is not None:
+            self._run.interrupt()
+
+    async def run(self, earlier: Earlier | None = None) -> RunResult:
+        """Run what is to be run, and write the journal and its reports."""
+        items = self._items()
+        executor = self._executor()
+        async with opened(executor):
+            names = self._reserve()
+            await self._into(names, items, executor, earlier)
+        journal = Journal(names.journal)
+        return RunResult(journal, (names.journal, *write_all(journal, names)))
+
+    async def _into(self, names: Names, items: list[Item], executor: Executor, earlier: Earlier | None) -> None:
+        options = self._options
+        tally = Tally(options.repeat)
+        header = self._header(len(items), earlier)
+        kept: Iterable[bytes] = ()
+        if earlier is not None:
+            planned = [Planned(item.case.id, item.repeat, item.index, item.key) for item in items]
+            carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
+            kept = list(carried.lines())
+            items = [item for item in items if (item.case.id, item.repeat) not in carried.kept]
+            for line in _what_changed(carried):
+                earlier.tell(line)
+        if options.shuffle is not None:
+            items = shuffled(items, options.shuffle)
+        self._run = Run(
+            items,
+            executor,
+            self._policy(),
+            self._listeners,
+            chance=random.Random(header.run_id),
+            clock=lambda: self._now().isoformat(timespec="milliseconds"),
+        )
+        if self._interrupted:
+            self._run.interrupt()
+        await self._run.into(str(names.journal), header, kept, tally)
+
+    def _items(self) -> list[Item]:
+        vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}
+        cases = [resolve_ui(case, vocabulary) for case in self._suite.cases]
+        return plan(cases, self._identity, repeat=self._options.repeat)
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        return self._target.identity if isinstance(self._target, TargetConfig) else self._target.options
+
+    @property
+    def _limits(self) -> Limits:
+        return self._target.limits
+
+    def _policy(self) -> Policy:
+        options, limits = self._options, self._limits
+        rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
+        return Policy(
+            retries=options.retries,
+            per_minute=min(rates, default=None),
+            max_concurrency=limits.max_concurrency,
+            max_failures=options.max_failures,
+            run_timeout=options.run_timeout,
+        )
+
+    def _executor(self) -> Executor:
+        options, target = self._options, self._target
+        own = target.timeout if isinstance(target, TargetConfig) else None
+        settings = Settings(case_timeout=options.timeout or own or DEFAULT_TIMEOUT)
+        redactor = Redactor(options.secrets)
+        if not isinstance(target, TargetConfig):
+            return Inline(target, settings, redactor, concurrency=options.concurrency)
+        if options.workers == 0:
+            return Inline(build(target), settings, redactor, concurrency=options.concurrency)
+        from karat.engine.processes import Processes
+        from karat.engine.worker import Start
+
+        start = Start(target, settings, options.secrets, list(sys.path))
+        return Processes(start, settings, redactor, workers=options.workers, concurrency=options.concurrency)
+
+    def _reserve(self) -> Names:
+        suite = Path(self._suite.file)
+        return reserve(results_dir_for(suite, self._options.results_dir), suite.stem, self._now())
+
+    def _header(self, total: int, earlier: Earlier | None) -> Header:
+        options, now = self._options, self._now()
+        return Header(
+            run_id=f"{now.strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}",
+            suite=self._suite.file,
+            suite_format=self._suite.format,
+            suite_version=self._suite.version,
+            suite_sha256=self._suite.sha256,
+            target=options.target_name or str(self._identity.get("use", "")),
+            options={
+                "target": self._identity,
+                "selection": options.selection,
+                "overrides": options.overrides,
+                "timeout": options.timeout,
+                "shuffle": options.shuffle,
+            },
+            versions={"karat": __version__, "python": platform.python_version()},
+            started_at=now.isoformat(timespec="milliseconds"),
+            total=total,
+            repeat=options.repeat,
+            derived_from=earlier.journal.path if earlier else "",
+        )
+
+
+def _what_changed(carried: CarryOver) -> list[str]:
+    lines = [f"kept {len(carried.kept)} finished cases"]
+    if carried.changed:
+        lines.append(f"changed since, run again: {', '.join(dict.fromkeys(carried.changed))}")
+    if carried.gone:
+        lines.append(f"no longer selected, left out: {', '.join(dict.fromkeys(carried.gone))}")
+    return lines
+
+
+def rewrite(
+    records: Iterable[CaseRecord],
+    source: Journal,
+    changes: Mapping[str, Any],
+    results_dir: Path | None,
+    now: Callable[[], datetime] = utc_now,
+) -> RunResult:
+    """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time."""
+    suite = Path(changes.get("suite", source.header.suite))
+    names = reserve(results_dir_for(suite, results_dir), suite.stem, now())
+    started = now()
+    header = structs.replace(
+        source.header, **changes, started_at=started.isoformat(timespec="milliseconds"), derived_from=source.path
+    )
+    tally = Tally(header.repeat)
+    with JournalWriter(str(names.journal)) as journal:
+        journal.write(encode(header))
+        for record in records:
+            journal.write(encode(record))
+            tally.add_record(record)
+        old = source.summary
+        summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
+        journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
+    result = Journal(names.journal)
+    return RunResult(result, (names.journal, *write_all(result, names)))
+
+
+def by_id(cases: Iterable[Case]) -> dict[str, Case]:
+    return {case.id: case for case in cases}
+
+
+__all__ = ["Container", "Earlier", "RunOptions", "RunResult", "Session", "by_id", "rewrite", "utc_now"]
