@@ -1,0 +1,1 @@
+"""How the rule-based brain reads a message: from words to steps, by patterns alone."""

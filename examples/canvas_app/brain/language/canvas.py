@@ -1,0 +1,191 @@
+"""Clauses about the canvas: add, remove, rename, filter, move."""
+
+import re
+
+from canvas_app.brain.language.lexicon import (
+    CARD_WORD,
+    Mention,
+    filter_field_in,
+    filters_in,
+    fitting,
+    mentions_in,
+    strangers_in,
+    wants_filter,
+)
+from canvas_app.brain.language.steps import Call, Step, Surroundings
+from canvas_app.brain.language.text import ADD_VERBS, REMOVE_VERBS, starts_with, unquoted, without_courtesy
+from canvas_app.records import Component
+
+_STRICT_ADD = r"add|put|pin|place|insert|drop in|bring up|pull up|stick|throw|display|include|surface|set up"
+_TITLE_TAIL = re.compile(
+    r"[, ]+(?:and )?(?:called|named|titled|entitled|with (?:the |a )?title|under the name)\s*:?\s+(.+)$", re.I
+)
+_IT = re.compile(r"\b(?:it|that|this|that one|this one|the last one)\b", re.I)
+_ALL = re.compile(r"\b(?:everything|all (?:of )?(?:them|it|the \w+|\w+)|the (?:whole )?canvas|(?:the )?board)\b", re.I)
+_TAKE_OFF = re.compile(r"^(?:take|get|move|pull) .+ (?:off|away|out|down)\b", re.I)
+_RENAME = re.compile(
+    r"^(?:rename|retitle|relabel) (?P<card>.+?) (?:to|as|into) (?P<title>.+)$"
+    r"|^(?:change|set|update|edit|make) (?:the )?(?:title|name|label|heading) (?:of|for|on) (?P<card2>.+?) (?:to|"
+    r"as|be|into) (?P<title2>.+)$"
+    r"|^(?:change|set|update|edit|make) (?P<card4>.+?)(?:'s)? (?:title|name|label|heading) (?:to|as|be|"
+    r"into) (?P<title4>.+)$"
+    r"|^(?:call|name) (?P<card3>.+?) (?P<quoted>[\"'].+|(?:as )?(?-i:[A-Z]).*)$",
+    re.I,
+)
+_CHANGE_START = r"rename|retitle|relabel|change the (?:title|name)|update|edit"
+_MOVE = re.compile(r"\b(?:move|put|bring|send|push)\b.*\b(?:to|at|on) (?:the )?(?P<edge>top|front|start|beginning|"
+r"first|bottom|end|back|last)\b|"
+                   r"\b(?:move|put|bring|send|push)\b.* (?P<edge2>first|last)$", re.I)  # fmt: skip
+_NARROW = re.compile(
+    r"^(?:filter|narrow|limit|restrict|focus|change|set|update|switch|make|show only|only show)\b", re.I
+)
+
+
+def _card_argument(words: str, around: Surroundings) -> str | None:
+    """How the tool should look for the card that the words mean; nothing when they mean none."""
+    spoken = re.sub(
+        rf"^(?:the|my|our|this|that|a|an)\s+|\s+{CARD_WORD}$|\b{CARD_WORD}\b", "", words.strip(), flags=re.I
+    ).strip()
+    by_name = [card for card in around.cards if card.name.casefold() == unquoted(spoken).casefold()]
+    by_name = by_name or [
+        card for card in around.cards if re.search(rf"(?<!\w){re.escape(card.name)}(?!\w)", words, re.I)
+    ]
+    if by_name:
+        return by_name[0].name
+    mentions = mentions_in(words)
+    if mentions:
+        return _closest(mentions[0], words, around)
+    if re.fullmatch(rf"{_IT.pattern}|(?:something|one|the|a|an|my| )*", spoken, re.I):
+        return around.last_card.name if around.last_card else None
+    return unquoted(spoken) or None
+
+
+def _closest(mention: Mention, words: str, around: Surroundings) -> str:
+    """The card on the canvas that fits the mention best, else the name that such a card would have."""
+    wanted = fitting(mention, filters_in(words, around))
+    same = [card for card in around.cards if _is(card, mention)]
+    exact = [card for card in same if wanted and wanted.items() <= dict(card.filters).items()]
+    if len(exact or same) == 1:
+        return (exact or same)[0].name
+    if same and mention.kind:
+        return same[0].kind.name
+    return " ".join(word for word in (mention.source or "", (mention.kind or "").replace("_", " ")) if word)
+
+
+def _is(card: Component, mention: Mention) -> bool:
+    return mention.kind in (None, card.kind.kind) and mention.source in (None, card.kind.source.value)
+
+
+def read_remove(clause: str, around: Surroundings) -> list[Step]:
+    plain = without_courtesy(clause)
+    if not starts_with(clause, REMOVE_VERBS) and not _TAKE_OFF.match(plain):
+        return []
+    rest = re.sub(rf"^(?:{REMOVE_VERBS})\b", "", plain, flags=re.I)
+    rest = re.sub(
+        r"\b(?:from|off)(?: of)?(?: (?:the|my|this))? (?:canvas|board|space|screen|page|here)\b.*$|\b(?:off|away|"
+        r"out|down|please)$",
+        "",
+        rest,
+        flags=re.I,
+    )
+    if _ALL.search(rest) and not mentions_in(rest):
+        return [Call("remove_component", {"component": str(card.id)}) for card in around.cards] or [
+            Call("remove_component")
+        ]
+    mentions = mentions_in(rest)
+    if len(mentions) > 1:
+        return [Call("remove_component", {"component": _closest(mention, rest, around)}) for mention in mentions]
+    if re.fullmatch(
+        rf"(?: ?(?:a|an|one|some|the|of|my))* ?(?:{CARD_WORD}|something|one)?(?: of the)?", rest.strip(), re.I
+    ):
+        return [Call("remove_component")]
+    card = _card_argument(rest, around)
+    return [Call("remove_component", {"component": card} if card else {})]
+
+
+def read_change(clause: str, around: Surroundings) -> list[Step]:
+    """Rename, move or narrow a card that is there."""
+    plain = without_courtesy(clause)
+    renamed = _RENAME.match(plain)
+    if renamed:
+        groups = renamed.groupdict()
+        words = groups["card"] or groups["card2"] or groups["card3"] or groups["card4"] or ""
+        title = groups["title"] or groups["title2"] or groups["quoted"] or groups["title4"] or ""
+        card = None if re.fullmatch(rf"(?:the|a|my)? ?{CARD_WORD}", words, re.I) else _card_argument(words, around)
+        found = {"title": unquoted(re.sub(r"^as ", "", title))} | ({"component": card} if card else {})
+        return [Call("update_component", found)]
+    moved = _MOVE.search(plain)
+    if moved and (mentions_in(plain) or _IT.search(plain)):
+        edge = (moved["edge"] or moved["edge2"]).casefold()
+        position = "first" if edge in ("top", "front", "start", "beginning", "first") else "last"
+        card = _card_argument(re.split(r" (?:to|at|on) (?:the )?", plain, maxsplit=1)[0], around)
+        return [Call("update_component", {"position": position} | ({"component": card} if card else {}))]
+    if _NARROW.match(plain) and (narrowed := _narrowed(plain, around)):
+        return narrowed
+    if starts_with(clause, _CHANGE_START):
+        card = _card_argument(re.sub(rf"^(?:{_CHANGE_START})\b", "", plain, flags=re.I), around)
+        return [Call("update_component", {"component": card} if card else {})]
+    return []
+
+
+def _narrowed(plain: str, around: Surroundings) -> list[Step]:
+    mentions = mentions_in(plain)
+    if not mentions and not _IT.search(plain):
+        return []
+    there = [card for card in around.cards if mentions and _is(card, mentions[0])] or (
+        [around.last_card] if around.last_card and not mentions else []
+    )
+    filters = filters_in(plain, around)
+    fit = {name: value for name, value in filters.items() if there and name in there[0].kind.filters}
+    if there and fit:
+        return [Call("update_component", {"component": there[0].name, **fit})]
+    if mentions and re.match(r"filter|narrow|limit|restrict|focus|show only|only show", plain, re.I):
+        return _added(mentions, filters, plain, None)
+    return []
+
+
+def _added(mentions: list[Mention], filters: dict[str, str], clause: str, title: str | None) -> list[Step]:
+    steps: list[Step] = []
+    for mention in mentions:
+        arguments = {"integration": mention.source or "", "component": mention.kind or "", "title": title or ""}
+        fit = fitting(mention, filters)
+        if not fit and filters and len(mentions) == 1 and mention.kind:
+            fit = filters
+        by = filter_field_in(clause)
+        if fit or wants_filter(clause):
+            arguments |= fit or {"filter_by": by or ""}
+            steps.append(Call("add_filtered_component", {key: value for key, value in arguments.items() if value}))
+        else:
+            steps.append(Call("add_component", {key: value for key, value in arguments.items() if value}))
+    return steps
+
+
+def read_add(clause: str, around: Surroundings, strict: bool = False) -> list[Step]:
+    """Add cards. Outside `strict`, softer verbs count as well, and so does a clause that only names a component."""
+    title = _TITLE_TAIL.search(clause)
+    body = clause[: title.start()] if title else clause
+    plain = without_courtesy(body)
+    filters = filters_in(plain, around)
+    mentions = mentions_in(plain)
+    if not mentions and "channel" in filters:
+        mentions = [Mention("slack", "channel_activity")]
+    verb = starts_with(body, _STRICT_ADD if strict else ADD_VERBS)
+    card_word = re.search(rf"\b{CARD_WORD}\b", plain, re.I) is not None
+    if (
+        verb
+        and not mentions
+        and (card_word or re.fullmatch(rf"(?:{_STRICT_ADD})(?: (?:something|one|it))?", plain, re.I))
+    ):
+        return (
+            [] if strangers_in(plain) else [Call("add_filtered_component" if wants_filter(plain) else "add_component")]
+        )
+    bare_name = (
+        not strict
+        and len(plain.split()) <= 6
+        and not re.match(r"(?:what|who|how|why|when|is|are|do|does)\b", plain, re.I)
+    )
+    if not mentions or not (verb or bare_name):
+        return []
+    if strict and not (card_word or any(mention.kind for mention in mentions)):
+        return []
+    return _added(mentions, filters, plain, unquoted(title[1]) if title else None)

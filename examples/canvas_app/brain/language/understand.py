@@ -1,0 +1,85 @@
+"""From a message to steps. Order matters: the more specific reading comes first."""
+
+from collections.abc import Callable
+
+from canvas_app.brain.language.across import asks_across, has_layout, read_across
+from canvas_app.brain.language.answers import read_answer
+from canvas_app.brain.language.briefing import asks_for_brief, asks_why, read_brief, read_override
+from canvas_app.brain.language.canvas import read_add, read_change, read_remove
+from canvas_app.brain.language.places import read_create, read_switch, read_template
+from canvas_app.brain.language.preferences import is_standing, read_preference
+from canvas_app.brain.language.questions import read_metric_question, read_small_talk, read_workspace_question
+from canvas_app.brain.language.refusals import CAN_DO, read_refusal, read_stranger
+from canvas_app.brain.language.steps import Say, Step, Surroundings, Tell
+from canvas_app.brain.language.text import clauses, tidy, without_negations
+
+NOT_UNDERSTOOD = f"I did not understand that. {CAN_DO}"
+
+Reader = Callable[[str, Surroundings], list[Step]]
+
+
+def _strictly_add(clause: str, around: Surroundings) -> list[Step]:
+    return read_add(clause, around, strict=True)
+
+
+COMMANDS: tuple[Reader, ...] = (
+    read_override,
+    read_preference,
+    read_refusal,
+    read_brief,
+    read_template,
+    read_create,
+    read_switch,
+    read_change,
+    read_remove,
+    _strictly_add,
+)
+QUESTIONS: tuple[Reader, ...] = (
+    read_small_talk,
+    read_workspace_question,
+    read_metric_question,
+    read_stranger,
+    read_add,
+)
+
+
+def _first(readers: tuple[Reader, ...], clause: str, around: Surroundings) -> list[Step]:
+    for reader in readers:
+        steps = reader(clause, around)
+        if steps:
+            return steps
+    return []
+
+
+def _commands(parts: list[str], around: Surroundings) -> tuple[list[Step], list[str]]:
+    """The steps of the clauses that are commands, and the clauses that are none."""
+    steps: list[Step] = []
+    rest: list[str] = []
+    for clause in parts:
+        if asks_why(clause, around):
+            steps.append(Tell("mission"))
+            continue
+        found = _first(COMMANDS, clause, around)
+        steps.extend(found)
+        if not found:
+            rest.append(clause)
+    return steps, rest
+
+
+def understand(message: str, around: Surroundings) -> list[Step]:
+    """What to do about the message; at least one step."""
+    text = tidy(message)
+    if has_layout(text) and not asks_for_brief(text):
+        return [read_across(text)]
+    wanted = text if is_standing(text) else without_negations(text)
+    parts = clauses(wanted)
+    steps, rest = _commands(parts, around)
+    if not steps and (answer := read_answer(text, around)) is not None:
+        return [answer]
+    if any(asks_across(clause) for clause in rest):
+        return [*steps, read_across(text)]
+    for clause in rest:
+        steps.extend(_first(QUESTIONS, clause, around))
+    if not steps and wanted != text:
+        return [Say("All right, I leave everything as it is.")]
+    return steps or [Say(NOT_UNDERSTOOD)]

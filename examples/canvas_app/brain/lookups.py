@@ -1,0 +1,116 @@
+"""Answers of the rule-based brain that are looked up and need no tool."""
+
+from collections.abc import Callable, Mapping
+
+from canvas_app.brief.compose import compose_brief
+from canvas_app.brief.overrides import awake
+from canvas_app.catalog import ME, SOURCE_NAMES, TEMPLATES
+from canvas_app.records import Event
+from canvas_app.signals.facts import assumption
+from canvas_app.signals.metrics import Metric
+from canvas_app.signals.report import State, counted_events, read_source
+from canvas_app.signals.windows import day_before, day_window, week_window
+from canvas_app.store.workspace import Workspace
+from canvas_app.wording import age_text, clipped, listed, minutes_between
+
+MAX_DETAILS = 5
+
+_WINDOW_WORDS = {"today": "today", "yesterday": "yesterday", "week": "this week"}
+
+
+def _waiting(event: Event) -> bool:
+    waits = event.text("status") == "open" and event.text("review") == "waiting" and event.text("reviewer") == ME
+    return event.kind == "pull_request" and waits
+
+
+_DETAILS: Mapping[str, tuple[Callable[[Event], bool], Callable[[Event], str]]] = {
+    "waiting_reviews": (_waiting, lambda e: f"{e.text('repo')}#{e.text('number')} {e.text('title')}"),
+    "open_bugs": (
+        lambda e: e.kind == "issue" and e.text("status") == "open" and e.text("label") == "bug",
+        lambda e: f"{e.text('repo')}#{e.text('number')} {e.text('title')}",
+    ),
+    "unanswered": (
+        lambda e: bool(e.data.get("mentions_me")) and not e.data.get("answered"),
+        lambda e: f"{e.text('author')} in {e.text('channel')}: {clipped(e.text('text'), 80)}",
+    ),
+    "failed": (
+        lambda e: e.text("status") == "error",
+        lambda e: f"{e.text('app')} ({e.text('environment')}, {e.text('branch')})",
+    ),
+}
+
+
+def _details(workspace: Workspace, metric: Metric, window: str) -> list[str]:
+    """The items behind a number where naming them helps, the newest first."""
+    if metric.key not in _DETAILS:
+        return []
+    wanted, worded = _DETAILS[metric.key]
+    space = workspace.spaces.current()
+    events = [event for event in counted_events(workspace, space, metric.source) if wanted(event)]
+    synced_at = workspace.recorded.synced_at(space, metric.source)
+    if metric.windowed and synced_at is not None:
+        today = day_window(synced_at)
+        spans = {"today": today, "yesterday": day_before(today), "week": week_window(synced_at)}
+        events = spans[window].within(events)
+    now = workspace.clock()
+    return [f"- {worded(event)}, {age_text(minutes_between(event.at, now))}" for event in events[:MAX_DETAILS]]
+
+
+def metric_answer(workspace: Workspace, metric: Metric, window: str) -> str:
+    report = read_source(workspace, workspace.spaces.current(), metric.source)
+    if report.state in (State.OFF, State.EXCLUDED) or report.age_minutes is None:
+        return f"ASSUMPTION: {assumption(report)}"
+    when = f" {_WINDOW_WORDS[window]}" if metric.windowed else ""
+    line = f"{report.name}: {metric.worded(metric.value(report, window))}{when} ({age_text(report.age_minutes)})."
+    lines = [line, *_details(workspace, metric, window)]
+    if not report.fresh:
+        lines.append(f"ASSUMPTION: {assumption(report)}")
+    return "\n".join(lines)
+
+
+def _canvas(workspace: Workspace) -> str:
+    space = workspace.spaces.current()
+    cards = [card.name for card in workspace.components.on(space)]
+    return f"On {space.name}: {listed(cards)}." if cards else f"{space.name} is empty."
+
+
+def _spaces(workspace: Workspace) -> str:
+    here = workspace.spaces.current().name
+    return f"You are in {here}. Your spaces: {listed(space.name for space in workspace.spaces.all())}."
+
+
+def _rules(workspace: Workspace) -> str:
+    rules = [rule.text for rule in workspace.rules.all()]
+    return f"Your rules: {'; '.join(rules)}." if rules else "There is no rule yet."
+
+
+def _integrations(workspace: Workspace) -> str:
+    space = workspace.spaces.current()
+    states = [
+        f"{name} {'on' if workspace.spaces.is_on(space, source) else 'off'}" for source, name in SOURCE_NAMES.items()
+    ]
+    return f"Integrations in {space.name}: {listed(states)}."
+
+
+def _templates(workspace: Workspace) -> str:
+    return "Templates:\n" + "\n".join(f"- {template.name}: {template.summary}" for template in TEMPLATES)
+
+
+def _mission(workspace: Workspace) -> str:
+    space = workspace.spaces.current()
+    brief = compose_brief(workspace, space, awake(workspace.spaces.brief(space), workspace.clock()))
+    return f"{brief.mission}. {brief.why}" if brief else "No source has fresh data, so there is no mission."
+
+
+_TOPICS: Mapping[str, Callable[[Workspace], str]] = {
+    "canvas": _canvas,
+    "spaces": _spaces,
+    "rules": _rules,
+    "integrations": _integrations,
+    "templates": _templates,
+    "mission": _mission,
+}
+
+
+def topic_answer(workspace: Workspace, topic: str) -> str:
+    return _TOPICS[topic](workspace)

@@ -1,0 +1,1 @@
+"""The workspace's state in SQLite."""

@@ -1,0 +1,1 @@
+"""Answers across sources: risk, conflicts, recommendation, in the form that was asked for."""

@@ -1,0 +1,122 @@
+"""The form that a request asks for: score labels, sections, line shapes, bullets, one sentence, JSON."""
+
+import re
+from dataclasses import dataclass, field
+
+from canvas_app.catalog import SOURCE_NAMES, Source
+
+WORD_NUMBERS = {"one": 1, "a": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+MAX_SECTIONS = 8
+
+SECTION_WORDS: dict[str, str] = {
+    "signals": "signals",
+    "signal": "signals",
+    "evidence": "signals",
+    "data": "signals",
+    "facts": "signals",
+    "metrics": "signals",
+    "numbers": "signals",
+    "recommendation": "recommendation",
+    "recommendations": "recommendation",
+    "next step": "recommendation",
+    "next steps": "recommendation",
+    "actions": "recommendation",
+    "action items": "recommendation",
+    "risk": "risks",
+    "risks": "risks",
+    "conflict": "conflicts",
+    "conflicts": "conflicts",
+    "conflicting signals": "conflicts",
+    "contradictions": "conflicts",
+    "tensions": "conflicts",
+    "assumption": "assumptions",
+    "assumptions": "assumptions",
+    "uncertainty": "assumptions",
+    "uncertainties": "assumptions",
+    "caveats": "assumptions",
+    "confidence": "confidence",
+    "assumptions & confidence": "assumptions",
+    "summary": "summary",
+    "overview": "summary",
+    "bottom line": "summary",
+    "verdict": "summary",
+    "conclusion": "summary",
+}
+
+_LAYOUT_WORD = re.compile(
+    r"\b(sections?|headings?|headed|headers?|titled|format|structure|layout|exactly|labell?ed)\b", re.I
+)
+_QUOTED = re.compile(r"(?<!\w)[\"“'‘`]([^\"”'’`\n]{2,40})[\"”'’`](?!\w)")
+_KNOWN_SECTION = re.compile(
+    r"(?<![\w])(" + "|".join(re.escape(w) for w in sorted(SECTION_WORDS, key=len, reverse=True)) + r")(?![\w])", re.I
+)
+_SCORE = re.compile(r"\b((?:[A-Z][A-Z0-9]*_)*SCORE)\b")
+_BULLETS = re.compile(
+    r"\b(\d{1,2}|one|two|three|four|five|six)\s+(?:short\s+)?(?:bullets?(?: points?)?|points|lines)\b", re.I
+)
+_ONE_SENTENCE = re.compile(r"\b(?:one|a single|1)[- ](?:sentence|line)\b|\bin (?:a|one) (?:sentence|line)\b", re.I)
+_JSON = re.compile(r"\b(?:as|in|valid|return|only)\s+(?:valid\s+)?json\b", re.I)
+_AGES = re.compile(r"\b(?:ages?|fresh(?:ness)?|how old|how recent|stale|timestamps?)\b", re.I)
+_PLACEHOLDER = r"(?:<[^<>\n]{1,20}>|\[[^\[\]\n]{1,20}\]|\{[^{}\n]{1,20}\}|\bN\b|\bX\b|#|\d+|_+)"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    scores: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    shapes: dict[Source, str] = field(default_factory=dict)
+    bullets: int | None = None
+    one_sentence: bool = False
+    as_json: bool = False
+    ages: bool = False
+
+    @property
+    def any(self) -> bool:
+        return bool(self.scores or self.sections or self.shapes or self.bullets or self.one_sentence or self.as_json)
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    """Section names in their order: known names with a capital, quoted names next to a word about layout."""
+    if not _LAYOUT_WORD.search(text):
+        return ()
+    known = (match for match in _KNOWN_SECTION.finditer(text) if match[1][0].isupper() and not match[1].isupper())
+    found = [(match.start(), match[1]) for match in known]
+    for sentence in re.finditer(r"[^.!?\n]+", text):
+        if _LAYOUT_WORD.search(sentence[0]):
+            quoted = (match for match in _QUOTED.finditer(sentence[0]) if ":" not in match[1])
+            found.extend((sentence.start() + match.start(1), match[1].strip()) for match in quoted)
+    names: dict[str, str] = {}
+    for _, name in sorted(found):
+        names.setdefault(name.casefold(), name)
+    inside = [key for key in names if any(key != other and key in other for other in names)]
+    return tuple(name for key, name in names.items() if key not in inside)[:MAX_SECTIONS]
+
+
+def _shapes(text: str) -> dict[Source, str]:
+    """Line shapes such as `GitHub: <n> commits`: the source and what is to be counted."""
+    shapes: dict[Source, str] = {}
+    for source, name in SOURCE_NAMES.items():
+        match = re.search(rf"\b{name}:\s*{_PLACEHOLDER}(?:[ ]+([a-z][a-z -]{{2,30}}))?", text, re.I)
+        if match:
+            shapes[source] = (match[1] or "").strip()
+    return shapes
+
+
+def _bullets(text: str) -> int | None:
+    match = _BULLETS.search(text)
+    if not match:
+        return None
+    word = match[1].casefold()
+    return min(int(word) if word.isdigit() else WORD_NUMBERS[word], 10)
+
+
+def read_wishes(text: str) -> Wishes:
+    return Wishes(
+        scores=tuple(dict.fromkeys(_SCORE.findall(text)))[:4],
+        sections=_sections(text),
+        shapes=_shapes(text),
+        bullets=_bullets(text),
+        one_sentence=_ONE_SENTENCE.search(text) is not None,
+        as_json=_JSON.search(text) is not None,
+        ages=_AGES.search(text) is not None,
+    )

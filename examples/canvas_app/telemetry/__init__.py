@@ -1,0 +1,1 @@
+"""What the app tells about its turns: JSON lines and OpenTelemetry spans."""

@@ -1,0 +1,1 @@
+"""The nine tools of the assistant."""
