@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -65,12 +65,15 @@ class RunContext:
 
 
 class Target(Protocol):
-    """The agent under test, built from a TargetConfig. Cases may run side by side, each with a context of its own.
+    """The agent under test, built from a TargetConfig. Cases may run side by side, each with a context of its own."""
 
-    `limits` is what it can bear by its nature; the configuration may ask for less.
-    """
+    @property
+    def limits(self) -> Limits: ...
 
-    limits: ClassVar[Limits]
+    @property
+    def options(self) -> dict[str, Any]:
+        """What this target is, as JSON without secrets: targets that may answer differently differ here."""
+        ...
 
     async def open(self) -> None:
         """Get ready, or raise a ConfigError before any case is run."""

@@ -20,6 +20,7 @@ from karat.targets.names import did_you_mean
 from karat.targets.threads import DaemonThreads
 
 DETAIL_CAP = 8_000
+BY_PLACE = "*"
 
 
 class Callee:
@@ -34,8 +35,12 @@ class Callee:
         self.takes_first, self.takes = _wanted(function, where, first, offered)
 
     def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], Any]:
-        args = (first,) if self.takes_first else ()
-        return partial(self.function, *args, **{name: offered[name] for name in self.takes})
+        named = {name: offered[name] for name in self.takes}
+        if not self.takes_first:
+            return partial(self.function, **named)
+        if self.takes_first == BY_PLACE:
+            return partial(self.function, first, **named)
+        return partial(self.function, **{self.takes_first: first}, **named)
 
     async def call(self, first: object, offered: Mapping[str, object], threads: DaemonThreads) -> Any:
         """Call it: in the event loop if it is async, else in a thread."""
@@ -132,24 +137,26 @@ def _not_importable(spec: str, error: BaseException) -> ConfigError:
 
 def _wanted(
     function: Callable[..., Any], where: str, first: str, offered: Sequence[str]
-) -> tuple[bool, tuple[str, ...]]:
+) -> tuple[str, tuple[str, ...]]:
+    """How it takes the first argument (by which name, by place, or not at all), and which others it asks for."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
-        return True, ()  # some functions written in C do not tell their parameters
-    named = tuple(
-        p.name for p in parameters if p.name in offered and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    )
+        return BY_PLACE, ()  # some functions written in C do not tell their parameters
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = tuple(p.name for p in parameters if p.name in offered and p.kind in by_name)
     rest = [p for p in parameters if p.name not in named and p.kind is not p.VAR_KEYWORD]
-    positional = rest[:1] if rest and rest[0].kind is not rest[0].KEYWORD_ONLY else []
-    for parameter in rest[len(positional) :]:
+    taker = rest.pop(0) if rest and rest[0].kind is not rest[0].KEYWORD_ONLY else None
+    for parameter in rest:
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
             near = did_you_mean(parameter.name, offered)
             raise ConfigError(
                 f"{where} asks for {parameter.name!r}, which Karat does not have.",
                 fix=f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip(),
             )
-    return bool(positional), named
+    if taker is None:
+        return "", named
+    return taker.name if taker.kind is taker.POSITIONAL_OR_KEYWORD else BY_PLACE, named
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

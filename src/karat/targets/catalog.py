@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, cast
 from karat.errors import ConfigError
 from karat.targets.base import Target
 from karat.targets.config import TargetConfig
+from karat.targets.hooks import Hooked
 from karat.targets.names import did_you_mean
-from karat.targets.redact import Redactor
-from karat.targets.session import Session
 
 
 class Kind(NamedTuple):
@@ -30,10 +29,10 @@ KINDS = (
 )
 
 
-def build(config: TargetConfig, redactor: Redactor | None = None) -> Session:
-    """The target that a configuration asks for, ready to be opened."""
+def build(config: TargetConfig) -> Target:
+    """The target that a configuration asks for, with its hooks, ready to be opened."""
     target = cast(Target, _factory(config)(config))
-    return Session(target, config, redactor or Redactor())
+    return Hooked(target, config) if config.setup or config.teardown else target
 
 
 def _factory(config: TargetConfig) -> Any:

@@ -12,7 +12,7 @@ import msgspec
 
 REPR_CAP = 2_000
 DEPTH_CAP = 64
-NODE_CAP = 200_000
+NODE_CAP = 50_000
 FAR_ENOUGH = 64
 """Integers of more bits are kept as text: readers of JSON disagree about them."""
 
@@ -58,7 +58,7 @@ class _Cleaner:
             return float(value) if math.isfinite(value) else _ENDLESS.get(repr(float(value)), "NaN")
         self.left -= 1
         if depth >= DEPTH_CAP or self.left < 0:
-            return _repr(value)
+            return "…"
         if isinstance(value, dict):
             return self.table(value, depth)
         if isinstance(value, list | tuple):

@@ -33,7 +33,7 @@ import shutil
 import signal
 from functools import partial
 from time import perf_counter, time
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -41,9 +41,9 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import Limits, RunContext, TargetError
+from karat.targets.base import RunContext, TargetError
 from karat.targets.clean import jsonable, loads
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, no_options
 from karat.targets.process import STDOUT_CAP, Child, Ended
 from karat.targets.short_form import Short, ShortCall, ShortMessage, convert, event_lines, read, to_trace, tool_call
 from karat.targets.threads import DaemonThreads
@@ -59,14 +59,15 @@ class _Telemetry(Struct, forbid_unknown_fields=True, kw_only=True):
 class CommandTarget:
     """An agent in a process of its own."""
 
-    limits: ClassVar[Limits] = Limits()
-
     def __init__(self, config: TargetConfig) -> None:
+        self.limits = config.limits
+        self.options = config.identity
         self._config = config
         self._argv: list[str] = []
         self._threads = DaemonThreads("karat-command")
 
     async def open(self) -> None:
+        no_options(self._config)
         try:
             argv = shlex.split(self._config.spec)
         except ValueError as error:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -93,6 +93,13 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     targets: dict[str, _TargetTable] = field(default_factory=dict)
 
 
+class _NoOptions(Struct, forbid_unknown_fields=True):
+    pass
+
+
+Options = TypeVar("Options", bound=Struct)
+
+
 def load(start: Path) -> Config:
     """The configuration that holds for a directory; the defaults if there is none."""
     for directory in (start.resolve(), *start.resolve().parents):
@@ -115,6 +122,22 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
         or "Write it as 'python:module:function', 'command:./agent' or 'replay:traces.jsonl'."
     )
     raise ConfigError(f"there is no target {spec_or_name!r} (configured: {known}).", fix=fix, slug="unknown-target")
+
+
+def read_options(config: TargetConfig, form: type[Options]) -> Options:
+    """The `options` of a target as the struct that its kind asks for; it should forbid unknown fields."""
+    try:
+        return msgspec.convert(config.options, form)
+    except msgspec.ValidationError as error:
+        unknown = _UNKNOWN.search(str(error))
+        what = f"unknown option {unknown[1]!r} of" if unknown else f"{error}, in the options of"
+        fix = did_you_mean(unknown[1], form.__struct_encode_fields__) if unknown else ""
+        raise ConfigError(f"{what} a target of kind {config.kind!r}.", fix=fix, slug="unknown-option") from error
+
+
+def no_options(config: TargetConfig) -> None:
+    """For kinds that have no options of their own."""
+    read_options(config, _NoOptions)
 
 
 def parse_rate(text: str) -> float:

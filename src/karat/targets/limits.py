@@ -35,7 +35,8 @@ def checked(trace: Trace) -> Trace:
 def cap_trace(trace: Trace) -> Trace:
     """The same trace with each channel within TEXT_CAP bytes; what was cut is named in `cuts` with its size and hash.
 
-    Of tool calls, results are cut first and named as `tool_results`: names and successes are still whole then.
+    Of tool calls, results are cut first and named as `tool_results`: names and successes are still whole then. If calls
+    had to be left out, the tools are also unobserved: what is not in the list may still have been called.
     """
     trace, encoded = encodable(trace)
     return trace if len(encoded) <= TEXT_CAP else capped(trace)
@@ -47,17 +48,20 @@ def capped(trace: Trace) -> Trace:
     final_message = _text(trace.final_message, "final_message", cuts)
     page = None if trace.page is None else _text(trace.page, "page", cuts)
     page_before = None if trace.page_before is None else _text(trace.page_before, "page_before", cuts)
+    tool_calls = _calls(trace.tool_calls, cuts)
+    dropped = {"tools": cuts["tools"].why} if len(tool_calls) < len(trace.tool_calls) else {}
     return structs.replace(
         trace,
         final_message=final_message,
         messages=_messages(trace.messages, cuts),
-        tool_calls=_calls(trace.tool_calls, cuts),
+        tool_calls=tool_calls,
         telemetry=_telemetry(trace.telemetry, cuts),
         page=page,
         page_before=page_before,
         database=_table(trace.database, "database", cuts),
         metadata=_table(trace.metadata, "metadata", cuts),
         error=_error(trace.error),
+        unobserved=trace.unobserved | dropped,
         cuts=cuts,
     )
 

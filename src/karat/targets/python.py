@@ -11,16 +11,16 @@ import asyncio
 import os
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import Limits, RunContext, TargetError, converse
+from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import Conversation
 from karat.targets.limits import checked
 from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
@@ -33,15 +33,16 @@ TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
 class PythonTarget:
     """An agent in this process."""
 
-    limits: ClassVar[Limits] = Limits()
-
     def __init__(self, config: TargetConfig) -> None:
+        self.limits = config.limits
+        self.options = config.identity
         self._config = config
         self._threads = DaemonThreads("karat-agent")
         self._callee: Callee | None = None
         self._environ_before: dict[str, str | None] = {}
 
     async def open(self) -> None:
+        no_options(self._config)
         config = self._config
         extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
         self._environ_before = {name: os.environ.get(name) for name in config.env}

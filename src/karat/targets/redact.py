@@ -52,6 +52,7 @@ class Redactor:
         forms = {form for value in values for form in _forms(value)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._values = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._forms = longest_first
         self._needles = tuple({msgspec.json.encode(form)[1:-1] for form in forms})
 
     @classmethod
@@ -69,8 +70,8 @@ class Redactor:
         return cls(value for value in found if value)
 
     def finds(self, encoded: bytes) -> bool:
-        """Whether a trace, as JSON, may hold a secret."""
-        if any(needle in encoded for needle in self._needles):
+        """Whether a trace, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
+        if any(needle in encoded for needle in self._needles) or (self._needles and b'"cuts":' in encoded):
             return True
         low = encoded.lower()
         if b"authorization" in low or b"cookie" in low or b"bearer" in low:
@@ -83,6 +84,14 @@ class Redactor:
             value = self._values.sub(REMOVED, value)
         for pattern in _PATTERNS:
             value = pattern.sub(_keep, value)
+        return value
+
+    def torn(self, value: str) -> str:
+        """A text that was cut off, without the beginning of a secret at its end."""
+        for form in self._forms:
+            for length in range(min(len(form) - 1, len(value)), SHORTEST - 1, -1):
+                if value.endswith(form[:length]):
+                    return value[:-length] + REMOVED
         return value
 
     def json(self, value: Any) -> Any:
@@ -119,6 +128,9 @@ class Redactor:
             "page_before": trace.page_before and self.text(trace.page_before),
             "database": self.json(trace.database),
         }
+        for name in ("final_message", "page", "page_before"):
+            if name in trace.cuts and parts[name]:
+                parts[name] = self.torn(parts[name])
         cuts = dict(trace.cuts)
         for name, value in parts.items():
             if value != getattr(trace, name):

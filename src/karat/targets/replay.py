@@ -12,7 +12,6 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from io import BufferedReader
 from itertools import islice
-from typing import ClassVar
 
 import msgspec
 from msgspec import Raw, Struct, UnsetType
@@ -20,9 +19,9 @@ from msgspec import Raw, Struct, UnsetType
 from karat.errors import ConfigError, Problem, SuiteError
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.targets.base import Limits, RunContext, TargetError
+from karat.targets.base import RunContext, TargetError
 from karat.targets.clean import loads
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, no_options
 from karat.targets.names import did_you_mean
 from karat.targets.short_form import Short, read, to_trace
 
@@ -56,14 +55,16 @@ class Recorded(Struct, frozen=True):
 class ReplayTarget:
     """Traces of an earlier time."""
 
-    limits: ClassVar[Limits] = Limits()
-
     def __init__(self, config: TargetConfig) -> None:
+        self.limits = config.limits
+        self.options = config.identity
+        self._config = config
         self._path = config.root / config.spec
         self._file: BufferedReader | None = None
         self._offsets: dict[str | tuple[str, int], int] = {}
 
     async def open(self) -> None:
+        no_options(self._config)
         try:
             self._file = self._path.open("rb")
         except OSError as error:

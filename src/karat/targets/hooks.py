@@ -1,0 +1,92 @@
+"""What the user wants done around each case: a setup hook before it, a teardown hook after it, come what may."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.targets.base import RunContext, Target, TargetError
+from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
+from karat.targets.config import TargetConfig
+from karat.targets.threads import DaemonThreads
+
+RESET_GRACE = 5.0
+"""How long a teardown hook may take once its case was cancelled."""
+
+
+class Hooked:
+    """A target with hooks. A hook that fails makes its case an ERROR: nobody knows what it was run on.
+
+    Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case, and
+    what it returns is handed to the agent as `context`; the teardown hook may take the case and `context`.
+    """
+
+    def __init__(self, target: Target, config: TargetConfig) -> None:
+        self.limits = target.limits
+        self.options = target.options
+        self._config = config
+        self._target = target
+        self._threads = DaemonThreads("karat-hook")
+        self._setup: Callee | None = None
+        self._teardown: Callee | None = None
+
+    async def open(self) -> None:
+        config = self._config
+        extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
+        if config.setup:
+            where = f"the setup hook {config.setup!r}"
+            self._setup = Callee(load(config.setup, config.root), where, "case", ("case",))
+        if config.teardown:
+            where = f"the teardown hook {config.teardown!r}"
+            self._teardown = Callee(load(config.teardown, config.root), where, "case", ("case", "context"))
+        await self._target.open()
+
+    async def close(self) -> None:
+        self._threads.close()
+        await self._target.close()
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        try:
+            if self._setup is not None:
+                context.given = await self._call("setup", self._setup, case, {"case": case})
+            trace = await self._target.run(case, context)
+        except asyncio.CancelledError as cancelled:
+            await self._reset_soon(case, context, cancelled)
+            raise
+        except TargetError as error:
+            try:
+                await self._reset(case, context)
+            except TargetError as second:
+                error.message += f"; then {second.message}"
+            raise
+        try:
+            await self._reset(case, context)
+        except TargetError as error:
+            error.partial = trace
+            raise
+        return trace
+
+    async def _reset(self, case: Case, context: RunContext) -> None:
+        if self._teardown is not None:
+            await self._call("teardown", self._teardown, case, {"case": case, "context": context.given})
+
+    async def _reset_soon(self, case: Case, context: RunContext, cancelled: asyncio.CancelledError) -> None:
+        """Reset all the same, but not for ever: who cancelled is waiting."""
+        try:
+            async with asyncio.timeout(RESET_GRACE):
+                await self._reset(case, context)
+        except (TargetError, TimeoutError) as error:
+            cancelled.add_note(f"after that, the teardown hook failed: {error}")
+
+    async def _call(self, which: str, hook: Callee, case: Case, offered: dict[str, object]) -> Any:
+        try:
+            return await hook.call(case, offered, self._threads)
+        except asyncio.CancelledError as error:
+            if cancelled_from_outside():
+                raise
+            raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
+        except (Exception, SystemExit) as error:
+            raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
