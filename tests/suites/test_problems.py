@@ -68,7 +68,7 @@ s.json:9:67 cases[4].scoring.soft_score.weights: no group has a weight over zero
 s.json:9:93 cases[4].expected.scoring: scoring stands in the case as well. Keep one of the two. [duplicate-field]
 s.json:10:24 cases[4].expected.must_match_regex[0]: this regex matches the empty string, so it is found in every \
 answer. [empty-expectation]
-s.json:10:32 cases[4].expected.lever_regex: it refines 'required_levers', which is not there. [no-effect]
+s.json:10:31 cases[4].expected.lever_regex: it refines 'required_levers', which is not there. [no-effect]
 """
 
 
