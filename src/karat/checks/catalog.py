@@ -11,6 +11,7 @@ import msgspec
 
 from karat.checks.base import Check
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.database import Database
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
@@ -44,6 +45,7 @@ CHECKS: tuple[type[Check], ...] = (
     ToolsUsed,
     AllocationValid,
     ReasonContains,
+    Database,
     ExpectedContains,
     MustNotContain,
 )

@@ -12,7 +12,8 @@ from karat.model.trace import Trace
 from karat.text.normalise import fold
 
 NODE = regex.compile(
-    r"""^([ \t]*)-[ \t]+['"]?([a-z]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*+)")?((?:[ \t]+\[[^\]\n]*\])*)['"]?(?::[ \t]*(.*))?$""",
+    r"""^([ \t]*)-[ \t]+['"]?([a-z]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*+)")?"""
+    r"""((?:[ \t]+\[[^\]\n]*\])*)['"]?(?::[ \t]*(.*))?$""",
     regex.M,
 )
 

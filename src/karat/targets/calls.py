@@ -69,6 +69,14 @@ def cancelled_from_outside() -> bool:
 
 def load(spec: str, root: Path) -> Callable[..., Any]:
     """The function that a spec names; relative files are looked for below `root`."""
+    found = load_attribute(spec, root)
+    if not callable(found):
+        raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
+    return found  # type: ignore[no-any-return]
+
+
+def load_attribute(spec: str, root: Path) -> Any:
+    """Whatever a spec names."""
     place, colon, path = spec.rpartition(":")
     if not colon or not place or not path:
         raise ConfigError(f"{spec!r} names no function.", fix="Write it as 'module:function' or 'file.py:function'.")
@@ -80,9 +88,7 @@ def load(spec: str, root: Path) -> Callable[..., Any]:
         except AttributeError:
             near = did_you_mean(name, (known for known in dir(found) if not known.startswith("__")))
             raise ConfigError(f"{spec!r}: {place} has no {name!r}.", fix=near) from None
-    if not callable(found):
-        raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def extend_path(entries: Sequence[Path]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import entry_points
 from typing import Any, NamedTuple, cast
 
 from karat.errors import ConfigError
@@ -24,6 +23,7 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind("python", "karat.targets.python", "PythonTarget", "python:module:function"),
+    Kind("langgraph", "karat.targets.langgraph", "LangGraphTarget", "langgraph:module:graph"),
     Kind("command", "karat.targets.command", "CommandTarget", "command:./agent --flag"),
     Kind("replay", "karat.targets.replay", "ReplayTarget", "replay:traces.jsonl"),
 )
@@ -32,13 +32,15 @@ KINDS = (
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
     target = cast(Target, _factory(config)(config))
-    return Hooked(target, config) if config.setup or config.teardown else target
+    return Hooked(target, config) if config.setup or config.teardown or config.database else target
 
 
 def _factory(config: TargetConfig) -> Any:
     for kind in KINDS:
         if kind.name == config.kind:
             return getattr(importlib.import_module(kind.module), kind.attribute)
+    from importlib.metadata import entry_points  # costs more to import than all the rest
+
     outside = {point.name: point for point in entry_points(group="karat.targets")}
     if config.kind in outside:
         return _loaded(outside[config.kind])

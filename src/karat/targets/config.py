@@ -18,6 +18,8 @@ from karat.targets.names import did_you_mean
 Seconds = Annotated[float, Meta(gt=0)]
 Text = Annotated[str, Meta(min_length=1)]
 
+Options = TypeVar("Options", bound=Struct)
+
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
@@ -35,6 +37,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = field(default_factory=dict)
     setup: str | None = None
     teardown: str | None = None
+    database: str | None = None
     ui_vocabulary: dict[str, Any] = field(default_factory=dict)
     limits: Limits = Limits()
     options: dict[str, Any] = field(default_factory=dict)
@@ -56,6 +59,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "env": {name: f"sha256:{_digest(value)}" for name, value in sorted(self.env.items())},
             "setup": self.setup,
             "teardown": self.teardown,
+            "database": self.database,
             "ui_vocabulary": self.ui_vocabulary,
             "options": self.options,
         }
@@ -80,6 +84,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     env: dict[str, str] = field(default_factory=dict)
     setup: Text | None = None
     teardown: Text | None = None
+    database: Text | None = None
     ui_vocabulary: dict[str, Any] = field(default_factory=dict)
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
@@ -90,14 +95,11 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     target: Text | None = None
     results_dir: Text | None = None
     secrets: tuple[Text, ...] = ()
-    targets: dict[str, _TargetTable] = field(default_factory=dict)
+    targets: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):
     pass
-
-
-Options = TypeVar("Options", bound=Struct)
 
 
 def load(start: Path) -> Config:
@@ -165,11 +167,7 @@ def _table(file: Path, section: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def _config(file: Path, table: dict[str, Any], section: str) -> Config:
-    try:
-        top = msgspec.convert(table, _Top)
-    except msgspec.ValidationError as error:
-        raise _explained(file, str(error), section) from error
-    root = file.parent
+    top = _read(table, _Top, file, section)
     targets = {name: _target(name, given, file, section) for name, given in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
         raise ConfigError(
@@ -177,15 +175,22 @@ def _config(file: Path, table: dict[str, Any], section: str) -> Config:
             where=_where(file, section, "target"),
             fix=did_you_mean(top.target, targets),
         )
-    results = None if top.results_dir is None else root / top.results_dir
+    results = None if top.results_dir is None else file.parent / top.results_dir
     return Config(file=file, target=top.target, results_dir=results, secrets=top.secrets, targets=targets)
 
 
-def _target(name: str, given: _TargetTable, file: Path, section: str) -> TargetConfig:
+def _target(name: str, table: dict[str, Any], file: Path, section: str) -> TargetConfig:
+    place = _dotted(section, "targets", name)
+    given = _read(table, _TargetTable, file, place)
     kind, colon, spec = given.use.partition(":")
-    where = _where(file, ".".join(filter(None, (section, "targets", name))), "use")
     if not (colon and kind and spec):
+        where = _where(file, place, "use")
         raise ConfigError(f"{given.use!r} is no target.", where=where, fix="Write it as 'python:module:function'.")
+    try:
+        limits = Limits(given.max_concurrency, None if given.rate is None else parse_rate(given.rate))
+    except ConfigError as error:
+        error.where = _where(file, place, "rate")
+        raise
     return TargetConfig(
         kind=kind,
         spec=spec,
@@ -197,28 +202,38 @@ def _target(name: str, given: _TargetTable, file: Path, section: str) -> TargetC
         env=given.env,
         setup=given.setup,
         teardown=given.teardown,
+        database=given.database,
         ui_vocabulary=given.ui_vocabulary,
-        limits=Limits(given.max_concurrency, None if given.rate is None else parse_rate(given.rate)),
+        limits=limits,
         options=given.options,
     )
 
 
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
-_UNKNOWN = re.compile(r"unknown field `(.*)`$", re.DOTALL)
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"unknown field `(.*?)`", re.DOTALL)
 
 
-def _explained(file: Path, message: str, section: str) -> ConfigError:
-    match = _PLACE.match(message)
+def _read(table: dict[str, Any], form: type[Options], file: Path, place: str) -> Options:
+    """One table of the file as a struct; what is wrong with it is named with its line."""
+    try:
+        return msgspec.convert(table, form)
+    except msgspec.ValidationError as error:
+        message = str(error)
+    unknown, match = _UNKNOWN.search(message), _PLACE.match(message)
+    if unknown is not None:
+        raise ConfigError(
+            f"unknown key {unknown[1]!r}.",
+            where=_where(file, place, unknown[1]),
+            fix=did_you_mean(unknown[1], form.__struct_encode_fields__),
+            slug="unknown-key",
+        )
     what, path = (match["what"], match["path"] or "") if match else (message, "")
-    unknown = _UNKNOWN.search(what)
-    if unknown is None:
-        table, _, key = ".".join(filter(None, (section, path))).rpartition(".")
-        return ConfigError(f"`{path}`: {what}." if path else f"{what}.", where=_where(file, table, key))
-    known = _TargetTable.__struct_fields__ if path.startswith("targets") else _Top.__struct_fields__
-    where = _where(file, ".".join(filter(None, (section, path))), unknown[1])
-    return ConfigError(
-        f"unknown key {unknown[1]!r}.", where=where, fix=did_you_mean(unknown[1], known), slug="unknown-key"
-    )
+    key = re.split(r"[.\[]", path)[0]
+    raise ConfigError(f"`{_dotted(place, path)}`: {what}.", where=_where(file, place, key))
+
+
+def _dotted(*parts: str) -> str:
+    return ".".join(filter(None, parts))
 
 
 def _where(file: Path, table: str, key: str) -> str:
@@ -227,7 +242,7 @@ def _where(file: Path, table: str, key: str) -> str:
     for number, line in enumerate(file.read_text("utf-8-sig").splitlines(), 1):
         if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
             current = header[1].replace('"', "").replace("'", "")
-        elif current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
+        elif key and current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
             return f"{file}:{number}"
     return str(file)
 

@@ -6,13 +6,18 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
+from karat.targets.clean import jsonable
 from karat.targets.config import TargetConfig
 from karat.targets.threads import DaemonThreads
 
+DATABASE = "database"
 RESET_GRACE = 5.0
 """How long a teardown hook may take once its case was cancelled."""
 
@@ -21,7 +26,8 @@ class Hooked:
     """A target with hooks. A hook that fails makes its case an ERROR: nobody knows what it was run on.
 
     Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case, and
-    what it returns is handed to the agent as `context`; the teardown hook may take the case and `context`.
+    what it returns is handed to the agent as `context`; the teardown hook may take the case and `context`. The database
+    hook takes an SQL query (and `context`) and gives its rows: it is asked what the case's `database` checks ask.
     """
 
     def __init__(self, target: Target, config: TargetConfig) -> None:
@@ -32,6 +38,7 @@ class Hooked:
         self._threads = DaemonThreads("karat-hook")
         self._setup: Callee | None = None
         self._teardown: Callee | None = None
+        self._database: Callee | None = None
 
     async def open(self) -> None:
         config = self._config
@@ -42,6 +49,9 @@ class Hooked:
         if config.teardown:
             where = f"the teardown hook {config.teardown!r}"
             self._teardown = Callee(load(config.teardown, config.root), where, "case", ("case", "context"))
+        if config.database:
+            where = f"the database hook {config.database!r}"
+            self._database = Callee(load(config.database, config.root), where, "sql", ("case", "context"))
         await self._target.open()
 
     async def close(self) -> None:
@@ -52,7 +62,7 @@ class Hooked:
         try:
             if self._setup is not None:
                 context.given = await self._call("setup", self._setup, case, {"case": case})
-            trace = await self._target.run(case, context)
+            trace = await self._queried(case, context, await self._target.run(case, context))
         except asyncio.CancelledError as cancelled:
             await self._reset_soon(case, context, cancelled)
             raise
@@ -69,6 +79,15 @@ class Hooked:
             raise
         return trace
 
+    async def _queried(self, case: Case, context: RunContext, trace: Trace) -> Trace:
+        """The trace with what the database answers to the queries of the case, before anything is reset."""
+        queries = [str(msgspec.json.decode(spec.args)["sql"]) for spec in case.checks if spec.name == DATABASE]
+        if self._database is None or not queries:
+            return trace
+        offered = {"case": case, "context": context.given}
+        rows = {sql: jsonable(await self._call("database", self._database, sql, offered)) for sql in queries}
+        return structs.replace(trace, database={**trace.database, **rows})
+
     async def _reset(self, case: Case, context: RunContext) -> None:
         if self._teardown is not None:
             await self._call("teardown", self._teardown, case, {"case": case, "context": context.given})
@@ -81,9 +100,9 @@ class Hooked:
         except (TargetError, TimeoutError) as error:
             cancelled.add_note(f"after that, the teardown hook failed: {error}")
 
-    async def _call(self, which: str, hook: Callee, case: Case, offered: dict[str, object]) -> Any:
+    async def _call(self, which: str, hook: Callee, first: object, offered: dict[str, object]) -> Any:
         try:
-            return await hook.call(case, offered, self._threads)
+            return await hook.call(first, offered, self._threads)
         except asyncio.CancelledError as error:
             if cancelled_from_outside():
                 raise

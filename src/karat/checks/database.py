@@ -1,0 +1,93 @@
+"""What the agent's database must hold after the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from annotated_types import MinLen
+
+from karat.checks.base import GOLDEN_EXPECTED, Check, Phrase, Reading, excerpt
+from karat.checks.says import unfailable
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+
+COUNT = "SELECT count(*) AS n FROM bookings"
+NO_HOOK = "nobody asked the database: name a `database` hook in the target's configuration"
+
+
+def answered(rows: Any) -> Trace:
+    return Trace(case_id="example", final_message="Done.", database={COUNT: rows})
+
+
+@dataclass(frozen=True, slots=True)
+class Database(Check):
+    """A query gives exactly these rows, in any order. A row is an object, a list of values, or one value."""
+
+    name: ClassVar = "database"
+    group: ClassVar = Group.DECISION
+    fields: ClassVar = (
+        Field(
+            "database",
+            Annotated[dict[Phrase, list[Any]], MinLen(1)],
+            "SQL queries and the rows that each must give after the turn, in any order.",
+            formats=GOLDEN_EXPECTED,
+        ),
+    )
+    examples: ClassVar = (
+        Example({"sql": COUNT, "rows": [{"n": 1}]}, answered([{"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [[1]]}, answered([{"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1]}, answered([{"n": 2}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": []}, answered([]), Status.PASSED),
+        Example({"sql": COUNT, "rows": []}, answered([{"n": 0}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [1, 2]}, answered([{"n": 2}, {"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1, 1]}, answered([{"n": 1}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [1]}, Trace(case_id="example", final_message="Done."), Status.UNKNOWN),
+    )
+    sql: str
+    rows: list[Any]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        for sql, rows in expected.get("database", {}).items():
+            yield Reading({"sql": sql, "rows": rows}, ("database", sql))
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.sql} gives {_shown(self.rows)}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return unfailable(self.sql)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = trace.unseen("database") or trace.cut("database")
+        if why or self.sql not in trace.database:
+            return self.unknown(why or NO_HOOK)
+        found = trace.database[self.sql]
+        holds = isinstance(found, list) and _same_rows(self.rows, found)
+        at = At("database")
+        return self.passed(_shown(found), at) if holds else self.failed(_shown(found), at)
+
+
+def _same_rows(wanted: list[Any], found: list[Any]) -> bool:
+    left = list(found)
+    for row in wanted:
+        match = next((i for i, other in enumerate(left) if _same_row(row, other)), None)
+        if match is None:
+            return False
+        del left[match]
+    return not left
+
+
+def _same_row(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, dict) or not isinstance(found, dict):
+        return bool(wanted == found)
+    values = list(found.values())
+    return bool(values == (wanted if isinstance(wanted, list) else [wanted]))
+
+
+def _shown(rows: Any) -> str:
+    return excerpt(msgspec.json.encode(rows).decode())
