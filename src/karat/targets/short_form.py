@@ -93,7 +93,7 @@ _TABLES: dict[str, type[Struct]] = {
     "tokens": ShortTokens,
     "error": ShortError,
 }
-_UNKNOWN = re.compile(r"unknown field `(.*)`(?: - at `\$\.(\w+).*`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"unknown field `(.*?)`(?: - at `\$\.(\w+).*`)?$", re.DOTALL)
 
 
 def convert(value: object, to: type[Form]) -> Form:

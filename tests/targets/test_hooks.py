@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from karat.errors import ConfigError
+from karat.targets.base import RunContext, TargetError
+
+from .conftest import case, opened
+
+MODULE = """
+import asyncio
+calls = []
+started = asyncio.Event()
+
+def setup(case):
+    calls.append(f"setup {case.id}")
+    return {"db": case.id}
+async def asetup(case): return setup(case)
+def teardown(case, context): calls.append(f"teardown {case.id} {context}")
+async def ateardown(case, context): teardown(case, context)
+def bare(): calls.append("bare")
+def broken(case): raise OSError("no database")
+def exits(case): raise SystemExit(1)
+async def hangs(case): await asyncio.sleep(3600)
+
+def agent(prompt, context): calls.append(f"agent {context}"); return "x"
+def crash(prompt): raise ValueError("agent broke")
+async def wait(prompt): started.set(); await asyncio.sleep(3600)
+"""
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Path:
+    file = tmp_path / f"hooks_{abs(hash(tmp_path)):x}.py"
+    file.write_text(MODULE)
+    return file
+
+
+def calls(file: Path) -> list[str]:
+    import importlib
+
+    found: list[str] = importlib.import_module(file.stem).calls
+    return found
+
+
+@pytest.mark.parametrize(("setup", "teardown"), [("setup", "teardown"), ("asetup", "ateardown")])
+async def test_around_each_case(hooks: Path, setup: str, teardown: str) -> None:
+    name = hooks.stem
+    async with opened(
+        "python", f"{name}:agent", hooks.parent, setup=f"{name}:{setup}", teardown=f"{name}:{teardown}"
+    ) as target:
+        for case_id in ("a", "b"):
+            assert (await target.run(case("p", case_id), RunContext())).final_message == "x"
+    assert calls(hooks) == [
+        step
+        for one in "ab"
+        for step in (f"setup {one}", f"agent {{'db': '{one}'}}", f"teardown {one} {{'db': '{one}'}}")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "setup", "teardown", "kind", "message", "expected"),
+    [
+        pytest.param(
+            "agent",
+            "broken",
+            "teardown",
+            "setup-hook",
+            "the setup hook raised OSError: no database",
+            ["teardown one None"],
+            id="setup",
+        ),
+        pytest.param("agent", "exits", None, "setup-hook", "SystemExit: 1", [], id="setup-exits"),
+        pytest.param(
+            "agent", None, "broken", "teardown-hook", "the teardown hook raised OSError", ["agent None"], id="teardown"
+        ),
+        pytest.param("crash", "bare", "bare", "agent", "ValueError: agent broke", ["bare", "bare"], id="agent"),
+        pytest.param(
+            "crash", None, "broken", "agent", "agent broke; then the teardown hook raised OSError", [], id="both"
+        ),
+    ],
+)
+async def test_failures(
+    hooks: Path, agent: str, setup: str | None, teardown: str | None, kind: str, message: str, expected: list[str]
+) -> None:
+    name = hooks.stem
+    async with opened(
+        "python",
+        f"{name}:{agent}",
+        hooks.parent,
+        setup=setup and f"{name}:{setup}",
+        teardown=teardown and f"{name}:{teardown}",
+    ) as target:
+        with pytest.raises(TargetError) as caught:
+            await target.run(case("p"), RunContext())
+    assert caught.value.kind == kind
+    assert message in caught.value.message
+    assert calls(hooks) == expected
+    if kind == "teardown-hook":
+        assert caught.value.partial is not None
+        assert caught.value.partial.final_message == "x"
+
+
+async def started(hooks: Path) -> None:
+    import importlib
+
+    await importlib.import_module(hooks.stem).started.wait()
+
+
+async def test_a_cancelled_case_is_reset(hooks: Path) -> None:
+    name = hooks.stem
+    async with opened("python", f"{name}:wait", hooks.parent, teardown=f"{name}:teardown") as target:
+        running = asyncio.create_task(target.run(case("p"), RunContext()))
+        await started(hooks)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert calls(hooks) == ["teardown one None"]
+
+
+@pytest.mark.parametrize("teardown", ["hangs", "broken"])
+async def test_a_reset_that_fails_does_not_hold_up_cancelling(
+    hooks: Path, teardown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karat.targets.hooks.RESET_GRACE", 0.05)
+    name = hooks.stem
+    async with opened("python", f"{name}:wait", hooks.parent, teardown=f"{name}:{teardown}") as target:
+        running = asyncio.create_task(target.run(case("p"), RunContext()))
+        await started(hooks)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await running
+    assert "the teardown hook failed" in caught.value.__notes__[0]
+
+
+async def test_a_hook_that_is_not_there(hooks: Path) -> None:
+    with pytest.raises(ConfigError, match=r"has no 'setpu'. Did you mean 'setup'\?"):
+        async with opened("python", f"{hooks.stem}:agent", hooks.parent, setup=f"{hooks.stem}:setpu"):
+            pass

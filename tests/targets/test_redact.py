@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from time import process_time
+from urllib.parse import quote, quote_plus
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.errors import ConfigError
+from karat.model.trace import TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.targets.limits import cap_trace
+from karat.targets.redact import REMOVED, WHY, Redactor, redact_text
+from karat.telemetry.events import parse
+
+SECRET = 'pä"ss\\wo/rd & 100%'
+
+
+def encoded(trace: Trace) -> bytes:
+    return msgspec.json.encode(trace)
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("Authorization: Bearer abc.def", "Authorization: [removed]"),
+        ("authorization: Basic dXNlcjpwYXNz next", "authorization: [removed] next"),
+        ("Proxy-Authorization: xyz", "Proxy-Authorization: [removed]"),
+        ('Authorization: Digest user="a", response="b"\nHost: x', "Authorization: [removed]\nHost: x"),
+        ('{"Authorization": "Bearer a b", "x": 1}', '{"Authorization": "[removed]", "x": 1}'),
+        ("{'authorization': 'k'}", "{'authorization': '[removed]'}"),
+        (r'{"m": "{\"Authorization\": \"Bearer a\"}"}', r'{"m": "{\"Authorization\": \"[removed]\"}"}'),
+        ("curl -H 'Authorization: token abc' url", "curl -H 'Authorization: [removed]' url"),
+        ("Bearer eyJhbGciOi.9x", "Bearer [removed]"),
+        ("Cookie: sid=abc; theme=dark\nHost: x", "Cookie: [removed]\nHost: x"),
+        ("Set-Cookie: sid=abc; Path=/", "Set-Cookie: [removed]"),
+        ('{"cookie": "sid=abc"}', '{"cookie": "[removed]"}'),
+        ("https://user:pass@host/path", "https://[removed]@host/path"),
+        ("postgresql+asyncpg://u:p%40x@db:5432/a", "postgresql+asyncpg://[removed]@db:5432/a"),
+        ("https://token@github.com", "https://[removed]@github.com"),
+    ],
+)
+def test_removed(text: str, cleaned: str) -> None:
+    assert redact_text(text) == cleaned
+    assert redact_text(cleaned) == cleaned
+    assert Redactor().finds(encoded(Trace(case_id="a", final_message=text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bearer instruments",
+        "the cookie: a small file",
+        "write to me@example.com or see https://example.com/@me",
+        "https://example.com:8080/path",
+        "your authorization was refused",
+        "sk-123",
+    ],
+)
+def test_left_alone(text: str) -> None:
+    assert redact_text(text) == text
+
+
+SPELLED = {
+    "plain": SECRET,
+    "json": json.dumps(SECRET),
+    "json-utf8": json.dumps(SECRET, ensure_ascii=False),
+    "url": quote(SECRET, safe=""),
+    "url-path": quote(SECRET),
+    "url-lower": quote(SECRET, safe="").lower(),
+    "form": quote_plus(SECRET),
+}
+
+
+@pytest.mark.parametrize("spelled", SPELLED.values(), ids=SPELLED.keys())
+@pytest.mark.parametrize("channel", ["final_message", "page", "page_before", "input"])
+def test_values_in_every_spelling(spelled: str, channel: str) -> None:
+    redactor = Redactor([SECRET])
+    trace = Trace(case_id="a", **{channel: f"it is {spelled}!"})  # type: ignore[arg-type]
+    assert redactor.finds(encoded(trace))
+    cleaned = redactor.trace(trace)
+    assert getattr(cleaned, channel).replace('"', "") == f"it is {REMOVED}!"
+    assert cleaned.cuts == ({} if channel == "input" else {channel: Cut(WHY)})
+    assert not redactor.finds(encoded(cleaned).replace(b'"cuts":', b""))
+
+
+def test_every_place_of_a_trace() -> None:
+    line = json.dumps({"source": "tool.a", "event": "result", "success": True, "data": {"k": SECRET, "Cookie": "a"}})
+    trace = Trace(
+        case_id="a",
+        messages=(Message("user", SECRET, SECRET),),
+        tool_calls=(ToolCall("t", {SECRET: [SECRET]}, SECRET, result={"Authorization": "x", "n": 1}, error=SECRET),),
+        telemetry=(line, "plain"),
+        database={"rows": [{"k": SECRET}]},
+        unobserved={"page": SECRET},
+        attachments={"a": SECRET},
+        metadata={"k": SECRET},
+        error=TraceError("agent", SECRET, SECRET),
+    )
+    redactor = Redactor([SECRET])
+    cleaned = redactor.trace(trace)
+    assert json.dumps(SECRET)[1:-1].encode() not in encoded(cleaned)
+    assert cleaned.cuts.keys() == {"messages", "tool_results", "telemetry", "database"}
+    assert cleaned.tool_calls[0].result == {"Authorization": REMOVED, "n": 1}
+    event = parse(cleaned.telemetry[0])
+    assert event is not None, "an event stays an event"
+    assert (event.tool, event.success, event.data) == ("a", True, {"k": REMOVED, "Cookie": REMOVED})
+    assert cleaned.telemetry[1] == "plain"
+    assert redactor.trace(Trace(case_id="a", tool_calls=(ToolCall(SECRET),))).cuts.keys() == {"tools", "tool_results"}
+
+
+def test_a_secret_at_the_cut_does_not_leave_its_beginning() -> None:
+    redactor = Redactor(["hunter2-hunter2"])
+    long = cap_trace(Trace(case_id="a", final_message="x" * (TEXT_CAP - 9) + "hunter2-hunter2" + "y" * 99))
+    assert long.final_message.endswith("xhunter2-h")
+    assert redactor.finds(encoded(long))
+    cleaned = redactor.trace(long)
+    assert cleaned.final_message.endswith(f"x{REMOVED}")
+    assert cleaned.cuts["final_message"].why == f"{long.cuts['final_message'].why}; {WHY}"
+    assert cleaned.cuts["final_message"].sha256 == ""
+
+
+def test_names() -> None:
+    redactor = Redactor.from_names(["KEY", "UNSET", "EMPTY"], {"KEY": "topsecret", "EMPTY": "", "OTHER": "visible"})
+    assert redactor.text("topsecret visible") == "[removed] visible"
+    with pytest.raises(ConfigError, match="secret KEY has fewer than 4 characters") as caught:
+        Redactor.from_names(["KEY"], {"KEY": "abc"})
+    assert "abc" not in str(caught.value)
+
+
+@given(st.text(min_size=4), st.text(), st.text())
+def test_no_value_survives(secret: str, before: str, after: str) -> None:
+    trace = cap_trace(Trace(case_id="a", final_message=before + secret + after, telemetry=(json.dumps({"k": secret}),)))
+    if "\ufffd" in trace.final_message:
+        return
+    redactor = Redactor([secret])
+    assert redactor.finds(encoded(trace))
+    cleaned = redactor.trace(trace)
+    assert secret not in cleaned.final_message.replace(REMOVED, "")
+    assert cleaned.cuts.keys() == {"final_message", "telemetry"}
+
+
+@pytest.mark.parametrize(
+    "unit", ["cookie:", "bearer ", "authorization:\\", "a://", "https://a@", "authorization ", 'Cookie: "', "\\"]
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    text = unit * (TEXT_CAP // len(unit))
+    began = process_time()
+    redact_text(text)
+    assert process_time() - began < 5
