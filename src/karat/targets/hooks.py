@@ -18,6 +18,7 @@ from karat.targets.config import TargetConfig
 from karat.targets.threads import DaemonThreads
 
 DATABASE = "database"
+OFFERED = ("case", "case_id", "context")
 RESET_GRACE = 5.0
 """How long a teardown hook may take once its case was cancelled."""
 
@@ -25,9 +26,10 @@ RESET_GRACE = 5.0
 class Hooked:
     """A target with hooks. A hook that fails makes its case an ERROR: nobody knows what it was run on.
 
-    Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case, and
-    what it returns is handed to the agent as `context`; the teardown hook may take the case and `context`. The database
-    hook takes an SQL query (and `context`) and gives its rows: it is asked what the case's `database` checks ask.
+    Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case or its
+    `case_id`, and what it returns is handed to the agent as `context`; the teardown hook may take these and `context`.
+    The database hook takes an SQL query (and `context`) and gives its rows: it is asked what the case's `database`
+    checks ask.
     """
 
     def __init__(self, target: Target, config: TargetConfig) -> None:
@@ -45,13 +47,13 @@ class Hooked:
         extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
         if config.setup:
             where = f"the setup hook {config.setup!r}"
-            self._setup = Callee(load(config.setup, config.root), where, "case", ("case",))
+            self._setup = Callee(load(config.setup, config.root), where, "case", OFFERED[:2])
         if config.teardown:
             where = f"the teardown hook {config.teardown!r}"
-            self._teardown = Callee(load(config.teardown, config.root), where, "case", ("case", "context"))
+            self._teardown = Callee(load(config.teardown, config.root), where, "case", OFFERED)
         if config.database:
             where = f"the database hook {config.database!r}"
-            self._database = Callee(load(config.database, config.root), where, "sql", ("case", "context"))
+            self._database = Callee(load(config.database, config.root), where, "sql", OFFERED)
         await self._target.open()
 
     async def close(self) -> None:
@@ -61,7 +63,7 @@ class Hooked:
     async def run(self, case: Case, context: RunContext) -> Trace:
         try:
             if self._setup is not None:
-                context.given = await self._call("setup", self._setup, case, {"case": case})
+                context.given = await self._call("setup", self._setup, case, _offered(case))
             trace = await self._queried(case, context, await self._target.run(case, context))
         except asyncio.CancelledError as cancelled:
             await self._reset_soon(case, context, cancelled)
@@ -84,13 +86,13 @@ class Hooked:
         queries = [str(msgspec.json.decode(spec.args)["sql"]) for spec in case.checks if spec.name == DATABASE]
         if self._database is None or not queries:
             return trace
-        offered = {"case": case, "context": context.given}
+        offered = _offered(case, context)
         rows = {sql: jsonable(await self._call("database", self._database, sql, offered)) for sql in queries}
         return structs.replace(trace, database={**trace.database, **rows})
 
     async def _reset(self, case: Case, context: RunContext) -> None:
         if self._teardown is not None:
-            await self._call("teardown", self._teardown, case, {"case": case, "context": context.given})
+            await self._call("teardown", self._teardown, case, _offered(case, context))
 
     async def _reset_soon(self, case: Case, context: RunContext, cancelled: asyncio.CancelledError) -> None:
         """Reset all the same, but not for ever: who cancelled is waiting."""
@@ -109,3 +111,7 @@ class Hooked:
             raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
         except (Exception, SystemExit) as error:
             raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
+
+
+def _offered(case: Case, context: RunContext | None = None) -> dict[str, object]:
+    return {"case": case, "case_id": case.id, "context": context.given if context else None}
