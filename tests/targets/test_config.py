@@ -186,7 +186,8 @@ def test_options() -> None:
 def test_an_unknown_kind() -> None:
     with pytest.raises(ConfigError) as caught:
         catalog.build(TargetConfig(kind="pyton", spec="m:f"))
-    assert "there is no kind of target 'pyton' (known: python, command, replay" in str(caught.value)
+    known = ", ".join(kind.name for kind in catalog.KINDS)
+    assert f"there is no kind of target 'pyton' (known: {known}" in str(caught.value)
     assert "Did you mean 'python'?" in str(caught.value)
 
 
