@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,12 +21,11 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Tokens, ToolCall, Trace
 from karat.targets.base import RunContext, TargetError, converse
-from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load_attribute
+from karat.targets.calls import cancelled_from_outside, extend_path, failed, load_attribute
 from karat.targets.clean import jsonable
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph_calls import CallBook, success_and_missing
 from karat.targets.short_form import NO_TELEMETRY
-from karat.targets.threads import DaemonThreads
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -49,8 +48,7 @@ class LangGraphTarget:
         self.options = config.identity
         self._config = config
         self._options = read_options(config, Options)
-        self._threads = DaemonThreads("karat-graph")
-        self._factory: Callee | None = None
+        self._factory: Callable[..., Any] | None = None
         self._graph: Any = None
 
     async def open(self) -> None:
@@ -66,15 +64,15 @@ class LangGraphTarget:
             return
         if not callable(found):
             raise ConfigError(f"{config.spec!r} is a {type(found).__name__}, neither a graph nor a factory of one.")
-        self._factory = Callee(found, repr(config.spec), "context", ("context",))
-        if not (self._factory.takes or self._factory.takes_first):
-            self._graph = await self._made(None)
+        self._factory = found
+        if not self._per_conversation:
+            self._graph = await self._made({})
 
     async def close(self) -> None:
-        self._threads.close()
+        """A graph holds nothing open of its own."""
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        graph = self._graph or await self._made(context.given)
+        graph = self._graph or await self._made({"context": context.given})
         conversation = Conversation(graph, self._options.recursion_limit, context)
 
         async def turn(prompt: str) -> Trace:
@@ -91,10 +89,16 @@ class LangGraphTarget:
 
         return await converse(case, context, turn, self._config.turn_timeout)
 
-    async def _made(self, given: Any) -> Any:
+    @property
+    def _per_conversation(self) -> bool:
+        return self._factory is not None and "context" in inspect.signature(self._factory).parameters
+
+    async def _made(self, given: dict[str, Any]) -> Any:
         assert self._factory is not None
         try:
-            graph = await self._factory.call(given, {"context": given}, self._threads)
+            graph = self._factory(**given)
+            if inspect.isawaitable(graph):
+                graph = await graph
         except Exception as error:
             raise ConfigError(f"{self._config.spec!r} raised {type(error).__name__}: {error}") from error
         if not _is_graph(graph):
