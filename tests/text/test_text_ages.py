@@ -71,6 +71,7 @@ def test_age(text: str, minutes: float, written: str) -> None:
         pytest.param("12\nminutes of the meeting", id="next-line"),
         pytest.param("12 m_x", id="identifier"),
         pytest.param("12 m\u200bentions", id="invisible-character-ends-no-word"),
+        pytest.param("12 ſ or 5 mın", id="letters-that-only-fold-to-a-unit"),
         pytest.param("", id="empty"),
     ],
 )

@@ -6,11 +6,13 @@ also mean other things, so "12M" and "$12m" (millions), "12m users" (a plural no
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from karat.text.normalise import lines, original_span_of_lines
 from karat.text.offsets import Span
+from karat.text.phrases import is_word_char
 from karat.text.safe_regex import matched
 
 _HOUR: Final = 60.0
@@ -28,14 +30,11 @@ _UNITS: Final = (
 _MINUTES: Final = {name: minutes for minutes, names in _UNITS for name in names.split("|")}
 _NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
-_PART = rf"{_NUMBER}(?:[^\S\n]*|-)(?:{_NAMES})"
-_BETWEEN = r"(?:[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?)"
-_AGE = re.compile(
-    rf"(?<![\w.])(?<![0-9][,:/]){_PART}(?:{_BETWEEN}{_PART})*(?![^\W_]|_|/[^\W\d])",
-    re.IGNORECASE,
+_PART = re.compile(
+    rf"(?<![0-9])(?<![0-9][,:/])(?P<number>{_NUMBER})(?:[^\S\n]*|-)(?P<unit>(?ai:{_NAMES}))(?![^\W\d]|/[^\W\d])"
 )
-_MAYBE_AGE = re.compile(r"[0-9](?:[^\S\n]*|-)[smhdwy]", re.IGNORECASE)
-_SPLIT = re.compile(rf"(?P<number>{_NUMBER})(?:[^\S\n]*|-)(?P<unit>{_NAMES})(?![^\W\d_])", re.IGNORECASE)
+_BETWEEN = re.compile(r"[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?", re.IGNORECASE)
+_MAYBE_AGE = re.compile(r"[0-9](?:[^\S\n]*|-)[smhdwySMHDWY]")
 _FIRST_NUMBER = re.compile(_NUMBER)
 _NEXT_WORD = re.compile(r"[^\S\n]+([^\W\d_]+)")
 _NOT_NOUNS: Final = frozenset(("ago", "as", "has", "is", "its", "minus", "plus", "this", "thus", "vs", "was"))
@@ -54,12 +53,11 @@ def stated_ages(text: str) -> list[Age]:
     seen = lines(text)
     if not _MAYBE_AGE.search(seen):
         return []
-    ages: list[Age] = []
-    for match in _AGE.finditer(seen):
-        if _means_something_else(seen, match):
-            continue
-        ages.extend(Age(minutes, original_span_of_lines(text, *span)) for minutes, span in _sums(match))
-    return ages
+    return [
+        Age(sum(map(_minutes, parts)), original_span_of_lines(text, parts[0].start(), parts[-1].end()))
+        for parts in _sums(seen)
+        if _stands_alone(seen, parts) and not _means_something_else(seen, parts)
+    ]
 
 
 def ages_by(pattern: str, text: str) -> list[Age]:
@@ -71,37 +69,48 @@ def ages_by(pattern: str, text: str) -> list[Age]:
     return ages
 
 
-def _sums(match: re.Match[str]) -> list[tuple[float, Span]]:
-    sums: list[tuple[float, Span]] = []
-    smallest = 0.0
-    for part in _SPLIT.finditer(match.string, *match.span()):
-        unit = _MINUTES[part["unit"].lower()]
-        minutes = min(_value(part["number"]) * unit, _OLDEST)
-        if unit < smallest:
-            total, (start, _) = sums.pop()
-            sums.append((total + minutes, (start, part.end())))
-        else:
-            sums.append((minutes, part.span()))
-        smallest = unit
-    return sums
+def _sums(seen: str) -> Iterator[list[re.Match[str]]]:
+    """Numbers with a unit, those that make one age together."""
+    parts: list[re.Match[str]] = []
+    for part in _PART.finditer(seen):
+        if parts and not (_unit(part) < _unit(parts[-1]) and _BETWEEN.fullmatch(seen, parts[-1].end(), part.start())):
+            yield parts
+            parts = []
+        parts.append(part)
+    if parts:
+        yield parts
+
+
+def _unit(part: re.Match[str]) -> float:
+    return _MINUTES[part["unit"].lower()]
+
+
+def _minutes(part: re.Match[str]) -> float:
+    return min(_value(part["number"]) * _unit(part), _OLDEST)
 
 
 def _value(number: str) -> float:
     return min(float(number.replace(",", "")), _OLDEST)
 
 
-def _means_something_else(seen: str, match: re.Match[str]) -> bool:
-    start, end = match.span()
-    if not seen[end - 2 : end - 1].isalpha():
-        unit = seen[end - 1]
-        number = seen[start : end - 1].rstrip(" -")
-        word = _NEXT_WORD.match(seen, end)
-        follower = word[1].lower() if word else ""
-        return (
-            unit == "M"
-            or seen[start - 1 : start] in ("$", "€", "£", "¥")
-            or (unit in "dD" and number in ("2", "3") and (unit == "D" or follower not in ("", *_NOT_NOUNS, "old")))
-            or (unit == "s" and number.endswith("0") and seen[max(start - 4, 0) : start].lower() == "the ")
-            or (follower.endswith("s") and follower not in _NOT_NOUNS)
-        )
-    return False
+def _stands_alone(seen: str, parts: list[re.Match[str]]) -> bool:
+    start, end = parts[0].start(), parts[-1].end()
+    before, after = seen[max(start - 1, 0) : start], seen[end : end + 1]
+    return not (before == "." or is_word_char(before or " ") or is_word_char(after or " "))
+
+
+def _means_something_else(seen: str, parts: list[re.Match[str]]) -> bool:
+    """Whether a one-letter unit at the end is no unit of time."""
+    start, end = parts[0].start(), parts[-1].end()
+    number, unit = parts[-1]["number"], parts[-1]["unit"]
+    if len(unit) > 1:
+        return False
+    word = _NEXT_WORD.match(seen, end)
+    follower = word[1].lower() if word else ""
+    return (
+        unit == "M"
+        or seen[start - 1 : start] in ("$", "€", "£", "¥")
+        or (unit in "dD" and number in ("2", "3") and (unit == "D" or follower not in ("", *_NOT_NOUNS, "old")))
+        or (unit == "s" and number.endswith("0") and seen[max(start - 4, 0) : start].lower() == "the ")
+        or (follower.endswith("s") and follower not in _NOT_NOUNS)
+    )

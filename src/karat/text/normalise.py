@@ -49,8 +49,6 @@ def original_span(text: str, start: int, end: int) -> Span:
 
 def original_span_of_lines(text: str, start: int, end: int) -> Span:
     """The span of `text` that a span of `lines(text)` (or of `glyphs(text)`) came from."""
-    if text.isascii() and "\r" not in text:
-        return start, end
     offsets = _plain_map(text)
     return (start, end) if offsets is None else offsets.source_span(start, end)
 

@@ -21,6 +21,8 @@ _LARGE_WORD = re.compile(r"[^\S\n]?(?:hundred|thousand|million|billion|trillion)
 _JOINED_BEFORE = re.compile(r"[\w-]*-$")
 _JOINED_AFTER = re.compile(r"[^\W\d_]*-[\w-]{0,64}")
 _LONGEST_JOINED: Final = 64
+# Looking no further back for the start of a line keeps a mebibyte without one cheap.
+_DEEPEST_INDENT: Final = 80
 _OTHER_NUMBERS: Final = frozenset(
     (
         "k",
@@ -120,7 +122,9 @@ def _parts(run: str) -> list[tuple[str, int, int]]:
 def _numbers_list_item(text: str, start: int, end: int) -> bool:
     if text[end : end + 1] not in (".", ")"):
         return False
-    marker = _LIST_MARKER.match(text, text.rfind("\n", 0, start) + 1)
+    nearby = max(0, start - _DEEPEST_INDENT)
+    line_start = text.rfind("\n", nearby, start) + 1
+    marker = _LIST_MARKER.match(text, line_start) if line_start or not nearby else None
     return marker is not None and marker.start(1) == start
 
 

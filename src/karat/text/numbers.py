@@ -27,6 +27,7 @@ from karat.text.offsets import Span
 from karat.text.phrases import find_any, is_word_char, word_spans
 
 _VALUE = re.compile(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
+_LINE_END = re.compile(f"[\\n{LINE_ENDS}]")
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 
@@ -70,15 +71,13 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
 
 def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
     """Where the value stands, if one of the phrases stands in the text too, or in the same line as the value."""
-    for number in number_spans(text, value):
-        if not context_any:
-            return Grounded(number)
-        first, last = _line_around(text, number) if same_line else (0, len(text))
+    numbers = number_spans(text, value)
+    if not context_any:
+        return next((Grounded(number) for number in numbers), None)
+    for number, first, last in _first_of_each_line(text, numbers) if same_line else _first_of_all(text, numbers):
         if found := find_any(text[first:last], context_any):
             phrase, (start, end) = found
             return Grounded(number, phrase, (start + first, end + first))
-        if not same_line:
-            return None
     return None
 
 
@@ -123,7 +122,20 @@ def _is_joined(text: str, span: Span) -> bool:
     return (text[start].isdecimal() and goes_on_before) or (text[end - 1].isdecimal() and goes_on_after)
 
 
-def _line_around(text: str, span: Span) -> Span:
-    ends = "\n" + LINE_ENDS
-    last = min((at for end in ends if (at := text.find(end, span[1])) >= 0), default=len(text))
-    return max(text.rfind(end, 0, span[0]) for end in ends) + 1, last
+def _first_of_all(text: str, spans: Iterator[Span]) -> Iterator[tuple[Span, int, int]]:
+    for span in spans:
+        yield span, 0, len(text)
+        return
+
+
+def _first_of_each_line(text: str, spans: Iterator[Span]) -> Iterator[tuple[Span, int, int]]:
+    """The first span of each line that has one, with the start and end of the line."""
+    last = -1
+    for span in spans:
+        if span[0] < last:
+            continue
+        while last < span[0]:
+            first = last + 1
+            line_end = _LINE_END.search(text, first)
+            last = line_end.start() if line_end else len(text)
+        yield span, first, last

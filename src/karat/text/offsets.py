@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
@@ -99,13 +100,14 @@ def _gap_units(plain_text: str) -> Iterator[_Unit]:
 def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str], str]) -> Iterator[_Unit]:
     """Units of a text in which characters may vanish, melt together or grow."""
     shift = 0
+    pieces_of = _Pieces(change)
     for segment in segments.finditer(text):
         start, end = segment.span()
         if segment.lastgroup == "gap":
             outer = start == shift or end == len(text)
-            pieces: list[tuple[int, int]] = [(end - start, 0 if outer else 1)]
+            pieces = [(end - start, 0 if outer else 1)]
         else:
-            pieces = _pieces(segment[0], change)
+            pieces = pieces_of(segment[0])
         for source_length, length in pieces:
             if source_length != 1 or length != 1:
                 yield _Unit(start, start + source_length, start - shift, start - shift + length)
@@ -113,13 +115,26 @@ def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str],
             shift += source_length - length
 
 
-def _pieces(run: str, change: Callable[[str], str]) -> list[tuple[int, int]]:
-    """Lengths before and after, cluster by cluster; as one piece where clusters melt together."""
-    changed = change(run)
-    if len(changed) == len(run) and _plain_keeps_offsets(run, plain(run)) and _case_keeps_offsets(run):
-        return []
-    clusters = _CLUSTER.findall(run)
-    parts = [change(cluster) for cluster in clusters]
-    if "".join(parts) != changed:
-        return [(len(run), len(changed))]
-    return [(len(cluster), len(part)) for cluster, part in zip(clusters, parts, strict=True)]
+class _Pieces:
+    """Lengths of the pieces of a run before and after; each run and each cluster is looked at once."""
+
+    def __init__(self, change: Callable[[str], str]) -> None:
+        self._change = lru_cache(maxsize=None)(change)
+        self._known: dict[str, list[tuple[int, int]]] = {}
+
+    def __call__(self, run: str) -> list[tuple[int, int]]:
+        pieces = self._known.get(run)
+        if pieces is None:
+            pieces = self._known[run] = self._split(run)
+        return pieces
+
+    def _split(self, run: str) -> list[tuple[int, int]]:
+        """Cluster by cluster, or as one piece where clusters melt together; nothing if it changes one for one."""
+        changed = self._change(run)
+        if len(changed) == len(run) and _plain_keeps_offsets(run, plain(run)) and _case_keeps_offsets(run):
+            return []
+        clusters = _CLUSTER.findall(run)
+        parts = [self._change(cluster) for cluster in clusters]
+        if "".join(parts) != changed:
+            return [(len(run), len(changed))]
+        return [(len(cluster), len(part)) for cluster, part in zip(clusters, parts, strict=True)]
