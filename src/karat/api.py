@@ -7,8 +7,11 @@ that notebooks and asynchronous tests can call it.
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,9 +27,10 @@ from karat.model.trace import Trace
 from karat.model.verdict import Verdict
 from karat.runs.journal import Journal
 from karat.runs.rescore import rescored, rescored_by
-from karat.sessions import RunOptions, RunResult, Session, by_id, rewrite
+from karat.sessions import RunOptions, RunResult, Session, by_id, rewrite, secret_values, worded
 from karat.suites import load
 from karat.targets.base import Target
+from karat.targets.clean import text
 from karat.targets.config import TargetConfig, resolve
 from karat.targets.config import load as load_config
 from karat.targets.function import FunctionTarget
@@ -69,47 +73,75 @@ async def arun(
     suite: Suite | str | Path, target: AnyTarget, *, listeners: Sequence[Listener] = (), **options: Any
 ) -> RunResult:
     """`run`, awaited."""
-    loaded = suite if isinstance(suite, Suite) else load_suite(suite)
-    given = RunOptions(**options)
-    keep: tempfile.TemporaryDirectory[str] | None = None
-    if given.results_dir is None:
-        keep = tempfile.TemporaryDirectory(prefix="karat-")
-        given = structs.replace(given, results_dir=Path(keep.name))
-    result = await Session(loaded, as_target(target), given, listeners).run()
-    return RunResult(result.journal, result.artifacts, keep)
+    loaded = suite if isinstance(suite, Suite) else await aload_suite(suite)
+    chosen, secrets = as_target(target)
+    given = RunOptions(**{"secrets": secrets, **options})
+    with _Place(given.results_dir) as place:
+        session = Session(loaded, chosen, structs.replace(given, results_dir=place.folder), listeners)
+        return place.kept_for(await session.run())
 
 
-def as_target(target: AnyTarget) -> TargetConfig | Target:
-    """What a caller means by a target."""
+def as_target(target: AnyTarget) -> tuple[TargetConfig | Target, tuple[str, ...]]:
+    """What a caller means by a target, and the secrets that its configuration names."""
     if isinstance(target, str):
         here = Path.cwd()
-        return resolve(target, load_config(here), here)
+        config = load_config(here)
+        return resolve(target, config, here), secret_values(config, os.environ)
     if isinstance(target, TargetConfig):
-        return target
-    return FunctionTarget(target) if callable(target) else target
+        return target, ()
+    return FunctionTarget(target) if callable(target) else target, ()
 
 
 def rescore(
-    journal: str | Path,
-    suite: Suite | None = None,
+    journal: str | Path | Journal,
+    suite: Suite | str | Path | None = None,
     *,
-    results_dir: Path | None = None,
+    results_dir: str | Path | None = None,
     dropped: Callable[[str], None] = lambda case_id: None,
 ) -> RunResult:
-    """Judge a recorded run again, by its own cases or by those of a suite, and write a new journal and reports."""
-    recorded = Journal(journal)
+    """Judge a recorded run again, by its own cases or by those of a suite.
+
+    A case of the suite that was not recorded, or with another prompt, is an ERROR; `dropped` hears of recorded cases
+    that the suite does not have. Without `results_dir` the new journal lives as long as the result does.
+    """
+    recorded = journal if isinstance(journal, Journal) else Journal(journal)
     changes: dict[str, Any] = {}
     records: Iterator[CaseRecord] = rescored(recorded)
     if suite is not None:
+        loaded = suite if isinstance(suite, Suite) else load_suite(suite)
+        loaded = worded(loaded, recorded.header.options.get("target", {}).get("ui_vocabulary", {}))
         changes = {
-            "suite": suite.file,
-            "suite_format": suite.format,
-            "suite_version": suite.version,
-            "suite_sha256": suite.sha256,
-            "total": len(suite.cases) * recorded.header.repeat,
+            "suite": text(loaded.file),
+            "suite_format": loaded.format,
+            "suite_version": loaded.version,
+            "suite_sha256": loaded.sha256,
+            "total": len(loaded.cases) * recorded.header.repeat,
         }
-        records = rescored_by(recorded, by_id(suite.cases), dropped)
-    return rewrite(records, recorded, changes, results_dir)
+        records = rescored_by(recorded, by_id(loaded.cases), dropped)
+    with _Place(results_dir) as place:
+        return place.kept_for(rewrite(records, recorded, changes, place.folder))
+
+
+class _Place:
+    """Where the files of a run go: the folder that was given, or a temporary one that goes with the result."""
+
+    def __init__(self, given: str | Path | None) -> None:
+        self._temporary = given is None
+        self._kept = False
+        self.folder = Path(tempfile.mkdtemp(prefix="karat-") if given is None else given)
+
+    def kept_for(self, result: RunResult) -> RunResult:
+        self._kept = True
+        if self._temporary:
+            weakref.finalize(result, shutil.rmtree, self.folder, ignore_errors=True)
+        return result
+
+    def __enter__(self) -> _Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._temporary and not self._kept:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _waited_for(work: Coroutine[Any, Any, Result]) -> Result:

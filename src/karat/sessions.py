@@ -6,7 +6,7 @@ import os
 import platform
 import random
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from karat import __version__
 from karat.checks.ui import resolve as resolve_ui
+from karat.checks.ui import vocabulary_flaws
 from karat.engine.events import Listener
 from karat.engine.executors import Executor, Inline
 from karat.engine.journal import JournalWriter, encode
@@ -22,6 +23,7 @@ from karat.engine.plan import Item, plan, shuffled
 from karat.engine.retries import Retries
 from karat.engine.run import Policy, Run, opened
 from karat.engine.work import Settings
+from karat.errors import ArtifactError, ConfigError
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case, Suite
 from karat.model.verdict import CaseStatus
@@ -32,7 +34,8 @@ from karat.runs.carry_over import CarryOver, Planned
 from karat.runs.journal import Journal
 from karat.targets.base import Limits, Target
 from karat.targets.catalog import build
-from karat.targets.config import TargetConfig
+from karat.targets.clean import text
+from karat.targets.config import Config, TargetConfig
 from karat.targets.redact import Redactor
 
 DEFAULT_TIMEOUT = 300.0
@@ -68,10 +71,9 @@ class Earlier(Struct, frozen=True):
 class RunResult:
     """A finished run: its journal, and the reports that were made of it."""
 
-    def __init__(self, journal: Journal, artifacts: Sequence[Path], keep: object = None) -> None:
+    def __init__(self, journal: Journal, artifacts: Sequence[Path]) -> None:
         self.journal = journal
         self.artifacts = tuple(artifacts)
-        self._keep = keep
 
     @property
     def summary(self) -> Summary:
@@ -124,9 +126,12 @@ class Session:
         executor = self._executor()
         async with opened(executor):
             names = self._reserve()
-            await self._into(names, items, executor, earlier)
-        journal = Journal(names.journal)
-        return RunResult(journal, (names.journal, *write_all(journal, names)))
+            try:
+                await self._into(names, items, executor, earlier)
+            except ArtifactError:
+                _drop_if_empty(names.journal)
+                raise
+        return reported(names)
 
     async def _into(self, names: Names, items: list[Item], executor: Executor, earlier: Earlier | None) -> None:
         options = self._options
@@ -156,7 +161,7 @@ class Session:
 
     def _items(self) -> list[Item]:
         vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}
-        cases = [resolve_ui(case, vocabulary) for case in self._suite.cases]
+        cases = worded(self._suite, vocabulary, str(self._identity.get("name", ""))).cases
         return plan(cases, self._identity, repeat=self._options.repeat)
 
     @property
@@ -201,11 +206,11 @@ class Session:
         options, now = self._options, self._now()
         return Header(
             run_id=f"{now.strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}",
-            suite=self._suite.file,
+            suite=text(self._suite.file),
             suite_format=self._suite.format,
             suite_version=self._suite.version,
             suite_sha256=self._suite.sha256,
-            target=options.target_name or str(self._identity.get("use", "")),
+            target=text(options.target_name or str(self._identity.get("use", ""))),
             options={
                 "target": self._identity,
                 "selection": options.selection,
@@ -230,6 +235,31 @@ def _what_changed(carried: CarryOver) -> list[str]:
     return lines
 
 
+def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
+    """The suite with every UI sentence that the target's vocabulary knows turned into elements."""
+    for why in vocabulary_flaws(vocabulary):
+        where = ".".join(part for part in ("targets", target, "ui_vocabulary") if part)
+        fix = 'Write it as a list of elements: [{ role = "heading", name = "My Activity" }].'
+        raise ConfigError(why, where=where, fix=fix)
+    return structs.replace(suite, cases=tuple([resolve_ui(case, vocabulary) for case in suite.cases]))
+
+
+def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of the configured secrets; one too short to be told from plain text is refused."""
+    Redactor.from_names(config.secrets, environ)
+    return tuple(value for name in config.secrets if (value := environ.get(name)))
+
+
+def reported(names: Names) -> RunResult:
+    """A written journal with its reports; if those cannot be written, how to make them later."""
+    journal = Journal(names.journal)
+    try:
+        return RunResult(journal, (names.journal, *write_all(journal, names)))
+    except ArtifactError as error:
+        later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
+        raise ArtifactError(error.message, where=error.where, fix=f"{error.fix} {later}", slug=error.slug) from error
+
+
 def rewrite(
     records: Iterable[CaseRecord],
     source: Journal,
@@ -237,28 +267,36 @@ def rewrite(
     results_dir: Path | None,
     now: Callable[[], datetime] = utc_now,
 ) -> RunResult:
-    """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time."""
+    """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time.
+
+    With a suite in `changes`, every case of it has a record: nothing is missing, whatever became of the old run.
+    """
     suite = Path(changes.get("suite", source.header.suite))
     names = reserve(results_dir_for(suite, results_dir), suite.stem, now())
-    started = now()
     header = structs.replace(
-        source.header, **changes, started_at=started.isoformat(timespec="milliseconds"), derived_from=source.path
+        source.header, **changes, started_at=now().isoformat(timespec="milliseconds"), derived_from=text(source.path)
     )
     tally = Tally(header.repeat)
-    with JournalWriter(str(names.journal)) as journal:
-        journal.write(encode(header))
-        for record in records:
-            journal.write(encode(record))
-            tally.add_record(record)
-        old = source.summary
-        summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
-        journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
-    result = Journal(names.journal)
-    return RunResult(result, (names.journal, *write_all(result, names)))
+    try:
+        with JournalWriter(str(names.journal)) as journal:
+            journal.write(encode(header))
+            for record in records:
+                journal.write(encode(record))
+                tally.add_record(record)
+            old = Summary() if "suite" in changes else source.summary
+            summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
+            journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
+    except BaseException:
+        names.journal.unlink(missing_ok=True)
+        raise
+    return reported(names)
+
+
+def _drop_if_empty(journal: Path) -> None:
+    """A journal whose first line could not be written is no journal."""
+    if journal.exists() and journal.stat().st_size == 0:
+        journal.unlink()
 
 
 def by_id(cases: Iterable[Case]) -> dict[str, Case]:
     return {case.id: case for case in cases}
-
-
-__all__ = ["Container", "Earlier", "RunOptions", "RunResult", "Session", "by_id", "rewrite", "utc_now"]

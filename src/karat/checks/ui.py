@@ -30,6 +30,7 @@ SHOWN = regex.compile(
 )
 NONE_ADDED = regex.compile(r"no (?:new )?(?:component|widget|tile|panel) is added\.?", regex.I)
 BECOMES = regex.compile(r"(?:.*\s)?title becomes (?P<what>.+?)\.?", regex.I)
+SLOT = regex.compile(r"\{([^\W\d]\w*)\}")
 
 ACTIVITY = '- main:\n  - region "GitHub My Activity":\n    - heading "My Activity" [level=2]\n    - list:\n'
 BULLETS = "      - listitem: 1\n      - listitem: 2\n"
@@ -176,6 +177,28 @@ def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -
     return msgspec.structs.replace(case, checks=tuple(_resolved(spec, vocabulary) for spec in case.checks))
 
 
+def vocabulary_flaws(vocabulary: Mapping[str, Any]) -> Iterator[str]:
+    """Why a target's vocabulary cannot be used: each sentence stands for a list of elements that a page can lack."""
+    for sentence, objects in vocabulary.items():
+        yield from (f"{sentence!r}: {why}" for why in _entry_flaws(sentence, objects))
+
+
+def _entry_flaws(sentence: str, objects: Any) -> Iterator[str]:
+    try:
+        check = Ui(sentence, msgspec.convert(objects, tuple[Element, ...]))
+    except msgspec.ValidationError as error:
+        yield f"{error}."
+        return
+    if not check.elements:
+        yield "the list is empty."
+    yield from (flaw.message for flaw in check.flaws())
+    known = SLOT.findall(fold(sentence))
+    for element in check.elements:
+        for slot in SLOT.findall(f"{element.name} {element.name_contains} {element.role}".casefold()):
+            if slot not in known:
+                yield f"the sentence has no {{{slot}}}."
+
+
 def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -> CheckSpec:
     if spec.name != Ui.name:
         return spec
@@ -191,7 +214,7 @@ def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, An
 
 def _slots(pattern: str, sentence: str) -> dict[str, str] | None:
     """What stands at each `{slot}` of a vocabulary pattern, or None where the sentence is not of that pattern."""
-    parts = regex.split(r"\{(\w+)\}", fold(pattern))
+    parts = SLOT.split(fold(pattern))
     source = "".join(regex.escape(p) if i % 2 == 0 else f"(?P<{p}>.+?)" for i, p in enumerate(parts))
     m = regex.fullmatch(source.removesuffix(r"\.") + r"\.?", fold(sentence), timeout=1)
     return m.groupdict() if m else None
@@ -200,7 +223,7 @@ def _slots(pattern: str, sentence: str) -> dict[str, str] | None:
 def _fill(value: Any, slots: Mapping[str, str]) -> Any:
     if not isinstance(value, str):
         return value
-    return regex.sub(r"\{(\w+)\}", lambda m: slots.get(m[1], m[0]), value)
+    return SLOT.sub(lambda m: slots.get(m[1].casefold(), m[0]), value)
 
 
 def _count(element: Element, trace: Trace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 
@@ -48,55 +47,69 @@ class Commands(click.Group):
             raise click.UsageError(f"{error.message}{hint}", ctx) from error
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="karat", message="%(prog)s %(version)s")
-def karat() -> None:
+@click.pass_context
+def karat(context: click.Context) -> int:
     """Contract tests for AI agents: run the real agent, judge every case with deterministic checks.
 
     \b
     Start here:
       karat validate suite.json                        is the suite sound?
       karat run suite.json --target python:agent:ask   run it and judge the answers
-      karat rescore karat-results/suite-*.jsonl        judge recorded runs again, no agent
+      karat rescore karat-results/JOURNAL.jsonl        judge a recorded run again, no agent
 
     \b
     Exit codes: 0 passed, 1 a case failed or errored, 2 interrupted (resume it),
     3 Karat failed or could not write, 4 usage or suite error, 5 no case selected.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        return Exit.USAGE
+    return Exit.OK
 
 
 def main() -> None:
     """The console script."""
-    sys.exit(run(sys.argv[1:]))
+    from karat.cli.output import patient_streams, settled
+
+    out = patient_streams()
+    sys.exit(settled(out, run(sys.argv[1:])))
 
 
 def run(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
     try:
-        code = karat.main(arguments, prog_name="karat", standalone_mode=False)
-        sys.stdout.flush()
-        return int(code or 0)
+        return int(karat.main(arguments, prog_name="karat", standalone_mode=False) or 0)
     except SuiteError as error:
-        click.echo(str(error), err=True)
+        complain(str(error))
         return Exit.USAGE
     except KaratError as error:
-        click.echo(f"karat: {error}", err=True)
+        complain(f"karat: {error}")
         return error.exit_code
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f" Try '{context.command_path} --help'." if context else ""
-        click.echo(f"karat: {error.format_message()}{hint}", err=True)
+        message = " ".join(error.format_message().split()).removesuffix(".")
+        complain(f"karat: {message}.{hint}")
         return Exit.USAGE
     except (KeyboardInterrupt, click.Abort):
-        click.echo("karat: interrupted", err=True)
+        complain("karat: interrupted")
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough: leave without a second complaint at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
     except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
         import traceback
 
         traceback.print_exc()
-        click.echo("karat: this is a bug in Karat; please report it with the lines above", err=True)
+        complain("karat: this is a bug in Karat; please report it with the lines above")
         return Exit.INTERNAL
+
+
+def complain(text: str) -> None:
+    """Say what is wrong; a message may quote a file or an agent, so nothing in it may steer the terminal."""
+    from karat.suites.shown import visible
+
+    click.echo("\n".join(map(visible, text.split("\n"))), err=True)

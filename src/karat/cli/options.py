@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +10,24 @@ from typing import Any, TypeVar
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+class Seconds(click.FloatRange):
+    """A time span over zero that ends."""
+
+    name = "number of seconds"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return seconds
+
+
+POSITIVE = Seconds()
 
 
 def comma_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
@@ -19,7 +37,7 @@ def comma_list(ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
     """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
-    import json
+    from karat.targets.clean import jsonable, loads
 
     found: dict[str, Any] = {}
     for pair in value:
@@ -27,10 +45,11 @@ def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
         if not equals or not key:
             raise click.BadParameter(f"{pair!r} is not KEY=VALUE.")
         try:
-            found[key] = json.loads(text)
+            found[key] = loads(text)
         except ValueError:
             found[key] = text
-    return found
+    checked: dict[str, Any] = jsonable(found)
+    return checked
 
 
 RESULTS_DIR = click.option(
@@ -39,7 +58,7 @@ RESULTS_DIR = click.option(
 STRICT = click.option("--strict", is_flag=True, help="Count PARTIAL as a failure (exit 1).")
 HOW_TO_RUN = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
-    click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the whole run; the rest can be resumed."),
+    click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the whole run; resume the rest."),
     click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Cases at once per worker."),
     click.option("--workers", type=click.IntRange(min=0), default=1, show_default=True,

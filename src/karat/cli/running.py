@@ -16,13 +16,14 @@ from msgspec import structs
 from karat.api import load_suite
 from karat.cli.progress import listener_for
 from karat.engine.retries import Retries
-from karat.errors import Exit, UsageError
+from karat.errors import Exit, NothingSelectedError, UsageError
 from karat.model.run import Summary
 from karat.model.suite import Suite
 from karat.reports.terminal import CaseLines, show_summary, wants_colour
-from karat.sessions import Earlier, RunOptions, RunResult, Session
+from karat.sessions import Earlier, RunOptions, RunResult, Session, secret_values
+from karat.suites.hints import did_you_mean
 from karat.suites.select import select
-from karat.targets.config import Config, TargetConfig, parse_rate, resolve
+from karat.targets.config import Config, parse_rate, resolve
 from karat.targets.config import load as load_config
 
 NO_TARGET = "Give --target python:module:function, or set `target` in karat.toml."
@@ -34,14 +35,28 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
     target_name = given["target"] or config.target
     if not target_name:
         raise UsageError("no target was given.", fix=NO_TARGET, slug="no-target")
-    suites = [_selected(load_suite(file), given) for file in files]
-    return worst([run_one(suite, target_name, config, given) for suite in suites])
+    suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
+    codes: list[int] = []
+    for number, suite in enumerate(suites, 1):
+        summary = _run(suite, target_name, config, given)
+        codes.append(summary.exit_code(strict=given["strict"]))
+        if summary.incomplete and number < len(suites):
+            left = ", ".join(suite.file for suite in suites[number:])
+            click.echo(f"karat: {summary.incomplete}; not run: {left}", err=True)
+            break
+    return worst(codes)
 
 
 def run_one(
     suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
 ) -> int:
     """Run one suite and show how it went."""
+    return _run(suite, target_name, config, given, earlier).exit_code(strict=given["strict"])
+
+
+def _run(
+    suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
+) -> Summary:
     for warning in suite.warnings:
         click.echo(warning, err=True)
     target = resolve(target_name, config, Path.cwd())
@@ -54,7 +69,30 @@ def run_one(
     with closing:
         result = asyncio.run(_interruptible(session, earlier))
     show(result, in_order=sys.stdout.isatty(), colour=colour)
-    return result.summary.exit_code(strict=given["strict"])
+    return result.summary
+
+
+def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Sequence[str] | None) -> list[Suite]:
+    """What is selected of each suite. A case may be of any of them, and suites that have none are left out."""
+    if len(suites) == 1:
+        return [select(suites[0], ids, categories)]
+    known = {case.id for suite in suites for case in suite.cases}
+    for name in ids or ():
+        if name not in known:
+            files = ", ".join(suite.file for suite in suites)
+            fix = did_you_mean(name, known).strip() or "See `karat list`."
+            raise UsageError(f"no case has the id {name!r}.", where=files, fix=fix, slug="unknown-case")
+    found: list[Suite] = []
+    empty: NothingSelectedError | None = None
+    for suite in suites:
+        own = {case.id for case in suite.cases}
+        try:
+            found.append(select(suite, None if ids is None else [name for name in ids if name in own], categories))
+        except NothingSelectedError as error:
+            empty = empty or error
+    if not found and empty:
+        raise empty
+    return found
 
 
 def show(result: RunResult, *, in_order: bool, colour: bool) -> None:
@@ -90,10 +128,6 @@ async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult
     return await session.run(earlier)
 
 
-def _selected(suite: Suite, given: Mapping[str, Any]) -> Suite:
-    return select(suite, given.get("cases"), given.get("category"))
-
-
 def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunOptions:
     selection = {key: given[key] for key in ("cases", "category") if given.get(key) is not None}
     return RunOptions(
@@ -110,17 +144,5 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         selection=selection,
         target_name=target_name,
         overrides=given["overrides"],
-        secrets=_secrets(config),
+        secrets=secret_values(config, os.environ),
     )
-
-
-def _secrets(config: Config) -> tuple[str, ...]:
-    """The values of the configured environment variables; never written anywhere."""
-    return tuple(value for name in config.secrets if (value := os.environ.get(name)))
-
-
-def summary_line(summary: Summary) -> str:
-    return f"{summary.passed} passed, {summary.failed} failed"
-
-
-__all__ = ["TargetConfig", "run_one", "run_suites", "show", "summary_line", "worst"]

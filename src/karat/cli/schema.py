@@ -8,7 +8,7 @@ import click
 
 
 @click.command(short_help="Print the JSON Schema of a suite format.")
-@click.argument("kind", type=click.Choice(["eval-set", "golden"]))
+@click.argument("kind", metavar="eval-set|golden", type=click.Choice(["eval-set", "golden"]))
 def command(kind: Literal["eval-set", "golden"]) -> None:
     """Print the JSON Schema of a suite format, so that editors complete and check suites.
 
@@ -16,7 +16,7 @@ def command(kind: Literal["eval-set", "golden"]) -> None:
     Examples:
       karat schema eval-set > eval-set.schema.json
       karat schema golden > golden.schema.json
-    Then begin a suite with "$schema": "./eval-set.schema.json".
+    Then begin an eval set with "$schema": "./eval-set.schema.json".
     """
     import json
 

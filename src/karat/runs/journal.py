@@ -35,6 +35,7 @@ _kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
 
 CASE = b'{"kind":"case"'
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
 class Journal:
@@ -93,7 +94,7 @@ class Journal:
     def _decoded(self, line: bytes) -> CaseRecord:
         try:
             return _record(line)
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             raise JournalError(f"a record cannot be read: {error}.", where=self.path) from error
 
     def _scan(self) -> None:
@@ -111,15 +112,15 @@ class Journal:
     def _take(self, line: bytes, offset: int, number: int) -> None:
         where = f"{self.path}:{number}"
         try:
-            if line.startswith(CASE):
+            if line.startswith(CASE) or (kind := _kind(line).kind) == "case":
                 place = _place(line)
                 self._offsets.append(offset)
                 self._places.append(place.index << 32 | place.repeat)
-            elif _kind(line).kind == "footer":
+            elif kind == "footer":
                 self.footer = _footer(line)
             else:
                 raise JournalError("this line is neither a case nor a footer.", where=where)
-        except (msgspec.DecodeError, OverflowError) as error:
+        except _UNREADABLE as error:
             raise JournalError(
                 f"this line cannot be read: {error}.", where=where, fix="The file was changed."
             ) from error
@@ -129,7 +130,7 @@ class Journal:
             raise JournalError("the journal is empty.", where=self.path)
         try:
             kind = _kind(line)
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             fix = "A journal is the .jsonl file that `karat run` leaves."
             raise JournalError("this is no journal.", where=self.path, fix=fix) from error
         if kind.kind != "header":
@@ -139,4 +140,7 @@ class Journal:
             raise JournalError(
                 f"the journal has format {kind.format}; this Karat reads {FORMAT}.", where=self.path, fix=fix
             )
-        return _header(line)
+        try:
+            return _header(line)
+        except _UNREADABLE as error:
+            raise JournalError(f"its header cannot be read: {error}.", where=self.path) from error
