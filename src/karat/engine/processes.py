@@ -17,7 +17,7 @@ from karat.engine.frames import Frames
 from karat.engine.plan import Item
 from karat.engine.work import TIMEOUT, Done, Settings, broken
 from karat.engine.worker import Finished, Ready, Refused, Start, Work
-from karat.errors import ConfigError, KaratError
+from karat.errors import ConfigError, KaratError, SuiteError
 from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
@@ -118,6 +118,8 @@ class Worker:
                 future.set_result(message.done)
         elif isinstance(message, Ready):
             self._ready.set_result(None)
+        elif message.problems:
+            self._ready.set_exception(SuiteError(message.problems))
         else:
             refusal = ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)
             self._ready.set_exception(refusal)

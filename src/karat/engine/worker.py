@@ -21,7 +21,7 @@ from msgspec import Struct
 from karat.engine.frames import Frames
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings, carry_out
-from karat.errors import KaratError
+from karat.errors import KaratError, Problem, SuiteError
 from karat.targets.catalog import build
 from karat.targets.config import TargetConfig
 from karat.targets.redact import Redactor
@@ -57,6 +57,7 @@ class Refused(Struct, frozen=True, tag="refused"):
     where: str
     fix: str
     slug: str
+    problems: tuple[Problem, ...] = ()
 
 
 class Finished(Struct, frozen=True, tag="finished"):
@@ -90,11 +91,12 @@ async def _serve(sock: socket.socket) -> None:
     start = _decode(first)
     assert isinstance(start, Start)
     sys.path[:] = [*start.path, *(entry for entry in sys.path if entry not in start.path)]
-    target = build(start.target)
     try:
+        target = build(start.target)
         await target.open()
     except KaratError as error:
-        frames.send(_encode(Refused(error.message, error.where, error.fix, error.slug)))
+        problems = error.problems if isinstance(error, SuiteError) else ()
+        frames.send(_encode(Refused(error.message, error.where, error.fix, error.slug, problems)))
         await inbox.get()
         return
     frames.send(_encode(Ready()))
