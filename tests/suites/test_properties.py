@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,9 @@ cases = st.fixed_dictionaries(
     optional={"expected": expected, "scoring": trees, "x-n": trees, "input": st.just("i"), "must_not_contain": trees},
 )
 suites = st.fixed_dictionaries({"cases": st.lists(cases, max_size=3)}, optional={"version": scalars, "metadata": trees})
+# How long an example takes says how busy the machine is, nothing about suites.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 anything = trees | suites | st.lists(cases, max_size=3)
 
 
@@ -63,7 +67,7 @@ def assert_inside(error: SuiteError, text: str) -> None:
 
 
 @given(tree=anything, indent=st.sampled_from([None, 1]), ascii_only=st.booleans())
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(UNTIMED, max_examples=200)
 def test_any_json_is_a_suite_or_problems_inside_the_file(tree: Any, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(tree, indent=indent, ensure_ascii=ascii_only)
     found = result(text, "s.json")
@@ -74,7 +78,7 @@ def test_any_json_is_a_suite_or_problems_inside_the_file(tree: Any, indent: int 
 @given(text=st.text(max_size=40) | st.text(alphabet='{}[]",:\\ud8c0é1eE+- \nnulltrue&*!#|>?%@`', max_size=60))
 @pytest.mark.parametrize("file", ["s.json", "s.yaml"])
 @example(text="\ud800")
-@settings(max_examples=200)
+@settings(UNTIMED, max_examples=200)
 def test_any_text_is_a_suite_or_problems_inside_the_file(text: str, file: str) -> None:
     text = text.encode(errors="replace").decode()
     found = result(text, file)
@@ -84,6 +88,7 @@ def test_any_text_is_a_suite_or_problems_inside_the_file(text: str, file: str) -
 
 @given(data=st.binary(max_size=60))
 @pytest.mark.parametrize("file", ["s.json", "s.yaml"])
+@settings(UNTIMED)
 def test_any_bytes_are_refused_or_read(data: bytes, file: str) -> None:
     found = result(data, file)
     if isinstance(found, SuiteError):
@@ -96,7 +101,7 @@ def plain(case: Case) -> tuple[Any, ...]:
 
 
 @given(tree=anything)
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(UNTIMED, max_examples=200)
 @example(
     tree={
         "cases": [{"id": "A", "prompt": "no", "expected": {"must_say_any": ["on", "1"]}, "x-n": [1.5, None, True, "~"]}]
@@ -124,3 +129,5 @@ Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 Quoting.add_representer(
     float, lambda dumper, number: dumper.represent_scalar("tag:yaml.org,2002:float", json.dumps(number))
 )
+# YAML 1.1 knows no float without a dot, and would write `!!float 5e-324`.
+Quoting.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"-?\d+(\.\d+)?[eE][-+]?\d+$"), list("-0123456789"))

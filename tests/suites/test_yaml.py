@@ -157,3 +157,13 @@ def test_aliases_deeper_than_a_file_may_go() -> None:
     deep = "- &a0 " + "[" * 100 + "]" * 100 + "\n- &a1 " + "[" * 100 + "*a0" + "]" * 100 + "\n"
     (line,) = lines(deep, "s.yaml")
     assert "stand for too much" in line
+
+
+def test_a_value_used_twice_keeps_its_notes_both_times() -> None:
+    text = (
+        'version: "0.3"\ncases:\n'
+        "- {id: A, prompt: p, expected: &same {must_say_any: [a], x-why: because}}\n"
+        "- {id: B, prompt: p, expected: *same}\n"
+    )
+    cases = loads(text.encode(), "s.yaml", CATALOG).cases
+    assert [case.metadata for case in cases] == [{"expected.x-why": "because"}] * 2
