@@ -15,8 +15,8 @@ from karat.model.verdict import CaseStatus, Verdict
 FORMAT = 1
 
 
-class Header(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="header", tag_field="kind"):
-    """What was run, against what, with which versions."""
+class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
+    """What was run, against what, with which versions. Written in full: a later reader must not guess the format."""
 
     format: int = FORMAT
     run_id: str
