@@ -35,12 +35,13 @@ FILTER_LABELS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ComponentKind:
-    """One kind of card. `filters` names what it can be narrowed by, the most usual first."""
+    """One kind of card: what it can be narrowed by, the most usual first, and which events it reads."""
 
     source: Source
     kind: str
     title: str
     filters: tuple[str, ...]
+    reads: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -48,18 +49,20 @@ class ComponentKind:
 
 
 KINDS: tuple[ComponentKind, ...] = (
-    ComponentKind(Source.GITHUB, "my_activity", "My Activity", ("repo",)),
-    ComponentKind(Source.GITHUB, "pull_requests", "Pull Requests", ("repo", "author", "status")),
-    ComponentKind(Source.GITHUB, "commits", "Commits", ("repo", "author")),
-    ComponentKind(Source.GITHUB, "issues", "Issues", ("repo", "label", "status")),
-    ComponentKind(Source.SLACK, "mentions", "Mentions", ("channel",)),
-    ComponentKind(Source.SLACK, "channel_activity", "Channel Activity", ("channel",)),
-    ComponentKind(Source.SLACK, "unanswered", "Unanswered Threads", ("channel",)),
-    ComponentKind(Source.POSTHOG, "site_health", "Site Health", ()),
-    ComponentKind(Source.POSTHOG, "signups", "Signups", ()),
-    ComponentKind(Source.POSTHOG, "event_trend", "Event Trend", ("event",)),
-    ComponentKind(Source.VERCEL, "deployments", "Deployments", ("environment", "status")),
-    ComponentKind(Source.VERCEL, "build_health", "Build Health", ("environment",)),
+    ComponentKind(Source.GITHUB, "my_activity", "My Activity", ("repo",), ("commit", "pull_request")),
+    ComponentKind(Source.GITHUB, "pull_requests", "Pull Requests", ("repo", "author", "status"), ("pull_request",)),
+    ComponentKind(Source.GITHUB, "commits", "Commits", ("repo", "author"), ("commit",)),
+    ComponentKind(Source.GITHUB, "issues", "Issues", ("repo", "label", "status"), ("issue",)),
+    ComponentKind(Source.SLACK, "mentions", "Mentions", ("channel",), ("message",)),
+    ComponentKind(Source.SLACK, "channel_activity", "Channel Activity", ("channel",), ("message",)),
+    ComponentKind(Source.SLACK, "unanswered", "Unanswered Threads", ("channel",), ("message",)),
+    ComponentKind(Source.POSTHOG, "site_health", "Site Health", (), ("exception", "pageview", "checkout")),
+    ComponentKind(Source.POSTHOG, "signups", "Signups", (), ("signup",)),
+    ComponentKind(
+        Source.POSTHOG, "event_trend", "Event Trend", ("event",), ("pageview", "signup", "checkout", "exception")
+    ),
+    ComponentKind(Source.VERCEL, "deployments", "Deployments", ("environment", "status"), ("deployment",)),
+    ComponentKind(Source.VERCEL, "build_health", "Build Health", ("environment",), ("deployment",)),
 )
 
 

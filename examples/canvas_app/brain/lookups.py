@@ -61,6 +61,8 @@ def metric_answer(workspace: Workspace, metric: Metric, window: str) -> str:
     if report.state in (State.OFF, State.EXCLUDED) or report.age_minutes is None:
         return f"ASSUMPTION: {assumption(report)}"
     when = f" {_WINDOW_WORDS[window]}" if metric.windowed else ""
+    if metric.windowed and window == "today":
+        when += f", {metric.value(report, 'yesterday'):,} yesterday"
     line = f"{report.name}: {metric.worded(metric.value(report, window))}{when} ({age_text(report.age_minutes)})."
     lines = [line, *_details(workspace, metric, window)]
     if not report.fresh:
@@ -86,10 +88,11 @@ def _rules(workspace: Workspace) -> str:
 
 def _integrations(workspace: Workspace) -> str:
     space = workspace.spaces.current()
-    states = [
-        f"{name} {'on' if workspace.spaces.is_on(space, source) else 'off'}" for source, name in SOURCE_NAMES.items()
-    ]
-    return f"Integrations in {space.name}: {listed(states)}."
+    lines = []
+    for report in (read_source(workspace, space, source) for source in SOURCE_NAMES):
+        age = "" if report.age_minutes is None else f", synced {age_text(report.age_minutes)}"
+        lines.append(f"- {report.name}: {report.state.value}{age}")
+    return f"Integrations in {space.name}:\n" + "\n".join(lines)
 
 
 def _templates(workspace: Workspace) -> str:

@@ -174,7 +174,7 @@ def _keep_pace(signals: Signals) -> Mission | None:
         "delivery",
         5,
         ("Keep the present pace", "Protect the quiet", "Finish one thing that is under way"),
-        f"the pace is {pace} today and nothing is on fire",
+        f"the pace is {pace} today",
         f"Finish what is under way: {pace} today ({'GitHub' if source is Source.GITHUB else 'Vercel'})",
         (source,),
     )

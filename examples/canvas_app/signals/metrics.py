@@ -64,7 +64,7 @@ METRICS: tuple[Metric, ...] = (
         "failed",
         "failed deployment",
         r"(?:failed|failing|broken|red) (?:\w+ )?(?:deployments?|deploys?|builds?)|(?:deployments?|deploys?|"
-        r"builds?) (?:\w+ )?(?:failed|failing|broke)|failures?",
+        r"builds?) (?:\w+ )?(?:failed|failing|fail|broke)|failures?",
         windowed=True,
     ),
     Metric(
@@ -102,4 +102,7 @@ def metric_for(source: Source, words: str) -> Metric:
 def window_in(text: str) -> str:
     if re.search(r"\b(?:this|the|last|past|whole|per|a|all) week\b|\bweekly\b|\b7 days\b|\bseven days\b", text, re.I):
         return "week"
-    return "yesterday" if re.search(r"\byesterday\b", text, re.I) else "today"
+    compared = re.sub(
+        r"\b(?:compared (?:with|to)|against|than|since|versus|vs\.?|from) yesterday\b", "", text, flags=re.I
+    )
+    return "yesterday" if re.search(r"\byesterday\b", compared, re.I) else "today"

@@ -36,10 +36,9 @@ class Recorded:
             for row in rows
         )
 
-    def values_of(self, space: Space, source: Source, field: str) -> tuple[str, ...]:
-        """What a filter can be set to: the values that occur in the recording."""
+    def values_of(self, space: Space, source: Source, field: str, kinds: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """What a filter can be set to: the values that occur in the recorded events, of `kinds` if any are given."""
+        events = [event for event in self.events(space, source) if not kinds or event.kind in kinds]
         if field == "event":
-            found = {event.kind for event in self.events(space, source)}
-        else:
-            found = {event.text(field) for event in self.events(space, source) if field in event.data}
-        return tuple(sorted(found))
+            return tuple(sorted({event.kind for event in events}))
+        return tuple(sorted({event.text(field) for event in events if field in event.data}))

@@ -13,7 +13,7 @@ from canvas_app.signals.report import Signals, SourceReport, State
 from canvas_app.synthesis.conflicts import conflicts_in
 from canvas_app.synthesis.risk import risk_reasons, risk_score
 from canvas_app.synthesis.wishes import SECTION_WORDS, Wishes
-from canvas_app.wording import counted, listed
+from canvas_app.wording import age_text, counted, listed
 
 NO_CONFLICT = "No conflicting signals: the sources agree."
 NOT_ENOUGH = "Not enough data: no source is fresh, so I recommend nothing. Sync or switch on a source first."
@@ -41,7 +41,8 @@ def signal_line(report: SourceReport, request: Request) -> str:
     if report.state in (State.OFF, State.EXCLUDED) or report.age_minutes is None:
         return f"{report.name}: no data"
     metric = metric_for(report.source, request.wishes.shapes.get(report.source, ""))
-    return f"{report.name}: {metric.worded(metric.value(report, request.window))}"
+    age = f" ({age_text(report.age_minutes)})" if request.wishes.ages else ""
+    return f"{report.name}: {metric.worded(metric.value(report, request.window))}{age}"
 
 
 def assumption_lines(signals: Signals, request: Request) -> list[str]:

@@ -28,7 +28,8 @@ def _arriving_but_not_paying(signals: Signals) -> str | None:
         return None
     return (
         f"PostHog signups are {change_text(signups, signups_before)} ({signups} against {signups_before}), "
-        f"but checkouts are {change_text(paid, paid_before)} ({paid} against {paid_before}): more people come and fewer can pay. "
+        f"but checkouts are {change_text(paid, paid_before)} ({paid} against {paid_before}): "
+        "more people come and fewer can pay. "
         "I go by the checkouts, because interest that cannot pay is lost."
     )
 

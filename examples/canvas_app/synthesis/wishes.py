@@ -56,7 +56,7 @@ _BULLETS = re.compile(
 )
 _ONE_SENTENCE = re.compile(r"\b(?:one|a single|1)[- ](?:sentence|line)\b|\bin (?:a|one) (?:sentence|line)\b", re.I)
 _JSON = re.compile(r"\b(?:as|in|valid|return|only)\s+(?:valid\s+)?json\b", re.I)
-_AGES = re.compile(r"\b(?:ages?|fresh(?:ness)?|how old|how recent|stale|timestamps?)\b", re.I)
+_AGES = re.compile(r"\b(?:ages?|freshness|how (?:old|fresh|recent)|timestamps?)\b", re.I)
 _PLACEHOLDER = r"(?:<[^<>\n]{1,20}>|\[[^\[\]\n]{1,20}\]|\{[^{}\n]{1,20}\}|\bN\b|\bX\b|#|\d+|_+)"
 
 

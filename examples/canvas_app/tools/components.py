@@ -101,7 +101,7 @@ def checked_filters(
             return refused(
                 "unknown_filter", f"{kind.name} can be filtered by {allowed}, not by {FILTER_LABELS[field]}."
             )
-        known = workspace.recorded.values_of(space, kind.source, field)
+        known = workspace.recorded.values_of(space, kind.source, field, kind.reads)
         match = next((name for name in known if name.casefold().lstrip("#") == value.casefold().lstrip("#")), None)
         if match is None:
             choices = listed(known, "or") or "nothing yet"
@@ -113,7 +113,9 @@ def checked_filters(
 
 
 def filter_options(workspace: Workspace, space: Space, kind: ComponentKind, field: str) -> tuple[Option, ...]:
-    return tuple(Option(value, {field: value}) for value in workspace.recorded.values_of(space, kind.source, field))
+    return tuple(
+        Option(value, {field: value}) for value in workspace.recorded.values_of(space, kind.source, field, kind.reads)
+    )
 
 
 def add_filtered_component(workspace: Workspace, arguments: Arguments) -> ToolResult:

@@ -5,23 +5,26 @@ import re
 from canvas_app.brain.language.lexicon import sources_in, strangers_in
 from canvas_app.brain.language.preferences import objective_in
 from canvas_app.brain.language.steps import Synthesis
+from canvas_app.brain.language.text import either
 from canvas_app.signals.metrics import window_in
 from canvas_app.synthesis.answer import Request, sources_asked
 from canvas_app.synthesis.wishes import read_wishes
 
 _ACROSS = re.compile(
-    r"\b(?:risks?|risky|synthesi[sz]e|synthesis|summari[sz]e|summary|compare|comparison|contrast|assess|"
-    r"assessment|analy[sz]e|analysis|"
-    r"cross[- ]check|correlate|across|overall|big picture|conflict\w*|contradict\w*|disagree\w*|agree|tension|overview|"
-    r"what(?:'s| is) (?:going on|happening|up|new|the (?:state|status|situation|picture))|state of (?:things|play|"
-    r"the \w+)|status (?:report|update|check)|"
-    r"health check|recommend\w*|advise|should (?:we|i)|(?:ready|safe|ok|okay|fine) to (?:ship|launch|deploy|"
-    r"release|go)|go/no-go|"
-    r"signals?|catch me up|where do we stand|how (?:is|are) (?:we|things|it|the \w+|everything) (?:doing|going|"
-    r"looking)|how(?:'s| is) (?:it|everything|the \w+) (?:going|looking|doing)|"
-    r"anything (?:on fire|wrong|urgent|broken|to worry|i should)|worr(?:y|ied)|what (?:do|does|did) .+ (?:say|"
-    r"tell|show)|put .+ together|connect the dots|"
-    r"weigh|trust\w*|how (?:sure|confident) are you)\b",
+    r"\b"
+    + either(r"""
+        risks?|risky|synthesi[sz]e|synthesis|summari[sz]e|summary|overview|overall|across|big picture
+        compare|comparison|contrast|assess|assessment|analy[sz]e|analysis|cross[- ]check|correlate|connect the dots
+        conflict\w*|contradict\w*|disagree\w*|agree|tension|weigh|trust\w*|signals?
+        what(?:'s| is) (?:going on|happening|up|new|the (?:state|status|situation|picture))|what(?:'s| has)? changed
+        state of (?:things|play|the \w+)|status (?:report|update|check)|health check|catch me up|where do we stand
+        how (?:is|are) (?:we|things|it|the \w+|everything) (?:doing|going|looking)
+        how(?:'s| is) (?:it|everything|the \w+) (?:going|looking|doing)|how (?:sure|confident) are you
+        recommend\w*|advise|should (?:we|i)|go/no-go|(?:ready|safe|ok|okay|fine) to (?:ship|launch|deploy|release|go)
+        anything (?:on fire|wrong|urgent|broken|to worry|i should)|worr(?:y|ied)
+        what (?:do|does|did) .+ (?:say|tell|show)|put .+ together
+    """)
+    + r"\b",
     re.I,
 )
 _RISK = re.compile(r"\brisk\w*\b", re.I)

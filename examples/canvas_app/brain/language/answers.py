@@ -49,6 +49,16 @@ def _chosen(words: str, options: tuple[Option, ...]) -> Option | None:
     return partial[0] if len(partial) == 1 else None
 
 
+def is_clear_answer(text: str, around: Surroundings) -> bool:
+    """Whether the message cannot well be anything but an answer, even if it reads like a command."""
+    pending = around.pending
+    if pending is None:
+        return False
+    plain = unquoted(text).casefold()
+    named = re.match(r"(?:call|name) it\b", plain) is not None
+    return any(plain == option.label.casefold() for option in pending.options) or (not pending.options and named)
+
+
 def read_answer(text: str, around: Surroundings) -> Step | None:
     """The completed call, a cancellation, or nothing when the message is about something else."""
     pending = around.pending

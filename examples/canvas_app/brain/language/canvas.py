@@ -22,7 +22,14 @@ _TITLE_TAIL = re.compile(
 )
 _IT = re.compile(r"\b(?:it|that|this|that one|this one|the last one)\b", re.I)
 _ALL = re.compile(r"\b(?:everything|all (?:of )?(?:them|it|the \w+|\w+)|the (?:whole )?canvas|(?:the )?board)\b", re.I)
-_TAKE_OFF = re.compile(r"^(?:take|get|move|pull) .+ (?:off|away|out|down)\b", re.I)
+_TAKE_OFF = re.compile(
+    r"(?:take|get|move|pull) .+ (?:off|away|out|down)\b|.+ (?:can|may|should|must|has to) go\b", re.I
+)
+_OFF_CANVAS = re.compile(
+    r"\b(?:from|off|out)(?: of)?(?: (?:the|my|this))? (?:canvas|board|space|screen|page|here)\b.*$"
+    r"|\b(?:off|away|out|down|please|(?:can|may|should|must|has to) go(?: away)?)$",
+    re.I,
+)
 _RENAME = re.compile(
     r"^(?:rename|retitle|relabel) (?P<card>.+?) (?:to|as|into) (?P<title>.+)$"
     r"|^(?:change|set|update|edit|make) (?:the )?(?:title|name|label|heading) (?:of|for|on) (?P<card2>.+?) (?:to|"
@@ -80,18 +87,10 @@ def read_remove(clause: str, around: Surroundings) -> list[Step]:
     plain = without_courtesy(clause)
     if not starts_with(clause, REMOVE_VERBS) and not _TAKE_OFF.match(plain):
         return []
-    rest = re.sub(rf"^(?:{REMOVE_VERBS})\b", "", plain, flags=re.I)
-    rest = re.sub(
-        r"\b(?:from|off)(?: of)?(?: (?:the|my|this))? (?:canvas|board|space|screen|page|here)\b.*$|\b(?:off|away|"
-        r"out|down|please)$",
-        "",
-        rest,
-        flags=re.I,
-    )
+    rest = _OFF_CANVAS.sub("", re.sub(rf"^(?:{REMOVE_VERBS})\b", "", plain, flags=re.I))
     if _ALL.search(rest) and not mentions_in(rest):
-        return [Call("remove_component", {"component": str(card.id)}) for card in around.cards] or [
-            Call("remove_component")
-        ]
+        each: list[Step] = [Call("remove_component", {"component": str(card.id)}) for card in around.cards]
+        return each or [Call("remove_component")]
     mentions = mentions_in(rest)
     if len(mentions) > 1:
         return [Call("remove_component", {"component": _closest(mention, rest, around)}) for mention in mentions]

@@ -9,10 +9,11 @@ from canvas_app.catalog import TEMPLATES
 
 _SPACE = r"(?:space|workspace|board)"
 _CREATE = re.compile(
-    rf"^(?:(?:create|make|start|open|set up|spin up|build|add|begin|i(?:'d like| want| need)|give me)\b.*?\b(?:a|"
-    rf"an|another|one|me)? ?(?:new |fresh |separate )?.*?{_SPACE}\b|new {_SPACE}\b)",
+    rf"(?:create|make|start|open|set up|spin up|build|add|begin|i(?:'d like| want| need)|give me)\b.*?\b{_SPACE}\b"
+    rf"|new {_SPACE}\b",
     re.I,
 )
+_ELSEWHERE = re.compile(rf"\b(?:to|on|onto|in|into|from) (?:this|the|my|our|that)(?: current)? {_SPACE}\b.*$", re.I)
 _CALLED = re.compile(r"\b(?:called|named|titled|with the name|by the name of|for)\b:?\s+(?P<name>.+)$", re.I)
 _NAME_BEFORE = re.compile(
     rf"\b(?:a|an|another|the)\s+(?:new |fresh |separate )?(?P<name>[\"'].+?[\"']|"
@@ -22,6 +23,11 @@ _NAME_AFTER = re.compile(rf"\b{_SPACE}:?\s+(?P<name>[\"'].+?[\"']|[A-Z][\w&'-]*(
 _GO = (
     r"switch(?: over)?|go(?: back)?|jump|move|take me|bring me|navigate|head(?: over| back)?|return|open|change|"
     r"show me|visit|back|let's go|enter"
+)
+_ASKED_TEMPLATE = re.compile(
+    r"(?:\b(?:the|a|an|my|called|named)\b\s+)?[\"']?([\w -]{2,40}?)[\"']? (?:template|layout|preset)\b"
+    r"|\btemplate (?:called |named )?[\"']?([\w -]{2,40})",
+    re.I,
 )
 _FILLER = re.compile(
     r"\b(?:apply|use|load|start|set|up|lay|out|arrange|give|me|add|put|switch|try|i|want|like|need|with|"
@@ -35,7 +41,7 @@ _TEMPLATE_VERB = re.compile(
 
 
 def read_create(clause: str, around: Surroundings) -> list[Step]:
-    plain = without_courtesy(clause)
+    plain = _ELSEWHERE.sub("", without_courtesy(clause))
     if strangers_in(plain) or not _CREATE.match(plain):
         return []
     if re.match(r"(?:open|start)\b", plain, re.I) and not re.search(r"\b(?:new|another)\b", plain, re.I):
@@ -82,12 +88,7 @@ def read_template(clause: str, around: Surroundings) -> list[Step]:
     for template in TEMPLATES:
         if any(re.search(rf"\b{word}\b", clause, re.I) for word in template.name.split()):
             return [Call("apply_template", {"template": template.name})]
-    asked = re.search(
-        r"(?:\b(?:the|a|an|my|called|named)\b\s+)?[\"']?([\w -]{2,40}?)[\"']? (?:template|layout|preset)\b|"
-        r"\btemplate (?:called |named )?[\"']?([\w -]{2,40})",
-        clause,
-        re.I,
-    )
+    asked = _ASKED_TEMPLATE.search(without_courtesy(clause))
     words = _template_name((asked[1] or asked[2] or "") if asked else "")
     return [Call("apply_template", {"template": words} if words else {})]
 

@@ -4,15 +4,23 @@ import re
 
 from canvas_app.brain.language.lexicon import sources_in
 from canvas_app.brain.language.steps import Call, Step, Surroundings
+from canvas_app.brain.language.text import either
 from canvas_app.synthesis.wishes import WORD_NUMBERS
 
 _STANDING = re.compile(
-    r"\b(?:always|never|from now on|from here on|going forward|in (?:the )?future|by default|as a rule|"
-    r"remember (?:that|to|my)|"
-    r"prefer(?:ence)?s?|rules?|every time|each time|henceforth|whenever)\b",
+    r"\b"
+    + either(r"""
+        always|never(?! mind)|from now on|from here on|going forward|in (?:the )?future|henceforth|by default|as a rule
+        every time|each time|whenever|remember (?:that|to|my)|prefer(?:ence)?s?|rules?
+    """)
+    + r"\b",
     re.I,
 )
-_ABOUT_RULES = re.compile(r"^(?:what|which|list|show|do i have|are there|tell me)\b.*\b(?:rules?|preferences?)\b", re.I)
+_ABOUT_RULES = re.compile(
+    r"^(?:what|which|list|show|do i have|are there|tell me|delete|remove|forget|drop|"
+    r"clear)\b.*\b(?:rules?|preferences?)\b",
+    re.I,
+)
 _BARE = re.compile(
     r"^(?:(?:i(?:'d| would)? (?:want|like|need)(?: to)?|please|can you|could you|let's) )*(?:set|add|create|make|"
     r"define|save|have)(?: up)? (?:a|an|another|some|me a|one)? ?(?:new )?(?:preference )?(?:rules?|preferences?)$",
@@ -30,8 +38,13 @@ _LEAD = re.compile(
     re.I,
 )
 _LEAVE_OUT = re.compile(
-    r"\b(?:ignore|exclude|leave|skip|omit|never (?:use|mention|include|show|look at|count|trust)|(?:don't|do not|"
-    r"stop) (?:use|using|mention\w*|includ\w*|show\w*|count\w*|trust\w*)|without|keep .* out)\b",
+    r"\b"
+    + either(r"""
+        ignor\w*|exclud\w*|leav\w*|skip\w*|omit\w*|without|keep .* out
+        never (?:use|mention|include|show|look at|count|trust)
+        (?:don't|do not|stop) (?:use|using|mention\w*|includ\w*|show\w*|count\w*|trust\w*)
+    """)
+    + r"\b",
     re.I,
 )
 _LEVERS = re.compile(

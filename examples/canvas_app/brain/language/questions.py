@@ -4,14 +4,16 @@ import re
 
 from canvas_app.brain.language.refusals import CAN_DO
 from canvas_app.brain.language.steps import Report, Say, Step, Surroundings, Tell
-from canvas_app.brain.language.text import without_courtesy
+from canvas_app.brain.language.text import either, without_courtesy
 from canvas_app.signals.metrics import metrics_in, window_in
 
 _ASKS = re.compile(
-    r"^(?:how (?:many|much|often)|what(?:'s| is| are| was| were)?\b|count\b|number of|did\b|do (?:i|we)\b|does\b|"
-    r"are there|is there|any\b|who\b|which\b|"
-    r"when\b|have (?:i|we|there)\b|has\b|were\b|was\b|is\b|are\b|tell me\b|list (?:the|my|all)\b|"
-    r"give me the (?:number|count))",
+    either(r"""
+        how (?:many|much|often|is|are|did|do|does)|how's|what(?:'s| is| are| was| were)?|who|which|when|any
+        did|do (?:i|we)|does|are there|is there|have (?:i|we|there)|has|were|was|is|are
+        count|number of|tell me|list (?:the|my|all)|give me the (?:number|count)
+    """)
+    + r"\b",
     re.I,
 )
 _GREETING = re.compile(
@@ -29,7 +31,10 @@ _HELP = re.compile(
 _TOPICS: tuple[tuple[str, str], ...] = (
     ("templates", r"\btemplates?\b"),
     ("rules", r"\b(?:rules?|preferences?)\b"),
-    ("integrations", r"\b(?:integrations?|sources?|connected)\b"),
+    (
+        "integrations",
+        r"\b(?:integrations?|sources?|connected|fresh|synced|up to date|(?:old|recent) is (?:the|my|our) data)\b",
+    ),
     ("spaces", r"\b(?:spaces|workspaces|which space|what space|where am i)\b"),
     (
         "canvas",
@@ -37,8 +42,12 @@ _TOPICS: tuple[tuple[str, str], ...] = (
     ),
 )
 _ABOUT_WORKSPACE = re.compile(
-    r"^(?:what|which|list|show me (?:all )?(?:my |the )?(?:rules|spaces|templates|integrations)|where am i|"
-    r"do i have|are there|tell me|how many (?:components|cards|spaces|rules|widgets|templates))\b",
+    either(r"""
+        what|which|list|where am i|do i have|are there|tell me|is (?:the|my|our) data|how (?:fresh|old|recent)
+        show me (?:all )?(?:my |the )?(?:rules|spaces|templates|integrations)
+        how many (?:components|cards|spaces|rules|widgets|templates)
+    """)
+    + r"\b",
     re.I,
 )
 

@@ -4,7 +4,7 @@ import re
 
 from canvas_app.brain.language.lexicon import strangers_in
 from canvas_app.brain.language.steps import Say, Step, Surroundings
-from canvas_app.brain.language.text import without_courtesy
+from canvas_app.brain.language.text import either, without_courtesy
 from canvas_app.wording import listed
 
 CAN_DO = (
@@ -12,20 +12,26 @@ CAN_DO = (
     "write the Morning Brief and answer questions across GitHub, Slack, PostHog and Vercel."
 )
 _ACT = re.compile(
-    r"^(?:send|e-?mail|mail|post|reply|respond|message|dm|text|phone|ring|merge|deploy|redeploy|roll ?back|ship|"
-    r"release|"
-    r"approve|reopen|assign|comment|push|revert|restart|book|schedule|order|buy|pay|invite|upload|download|export|"
-    r"run|execute|"
-    r"publish|tweet|install|upgrade|hire|fire|cancel the|trigger|start a build|call (?!it\b|the\b|this\b|that\b|"
-    r"my\b)\w+)\b",
+    either(r"""
+        send|e-?mail|mail|post|reply|respond|message|dm|text|phone|ring|tell (?!me\b|us\b)\w+|invite|comment|tweet
+        merge|deploy|redeploy|roll ?back|ship|release|approve|reopen|assign|push|revert|restart|reboot|publish|trigger
+        book|schedule|order|buy|pay|hire|fire|install|upgrade|upload|download|export|run|execute|start a build
+        cancel the|call (?!it\b|the\b|this\b|that\b|my\b)\w+
+    """)
+    + r"\b",
     re.I,
 )
 _DESTROY = re.compile(
-    r"^(?:delete|remove|drop|wipe|erase|close|kill|destroy|archive|clear)\b.*\b(?:repo(?:sitory)?|repositories|"
-    r"branch(?:es)?|database|account|"
-    r"user|project|table|channel|message|history|pull request #?\d+|pr #?\d+|issue #?\d+|deployment #?\w*\d+|"
-    r"production|production data)\b",
+    r"(?:delete|remove|drop|wipe|erase|close|kill|destroy|archive|clear|reset|truncate)\b.*\b"
+    + either(r"""
+        repo(?:sitory)?|repositories|branch(?:es)?|database|table|account|user|project|channel|message|history
+        (?:pull request|pr|issue) #?\d+|deployment #?\w*\d+|production|production data|server
+    """)
+    + r"\b",
     re.I,
+)
+_INJECTION = re.compile(
+    r"\bignore (?:all |any |the |your )*(?:previous|prior|earlier|above) (?:instructions?|rules?)\b", re.I
 )
 _SECRET = re.compile(
     r"\b(?:api[- ]?keys?|passwords?|secrets?|access tokens?|credentials?|system prompt|your instructions)\b", re.I
@@ -45,6 +51,11 @@ _OFF_TOPIC = re.compile(
     r"who won|write (?:me )?(?:some )?code|essay)\b",
     re.I,
 )
+
+
+def is_injection(text: str) -> bool:
+    """A message that tells the assistant to forget what it is: nothing in it is carried out."""
+    return _INJECTION.search(text) is not None
 
 
 def read_refusal(clause: str, around: Surroundings) -> list[Step]:

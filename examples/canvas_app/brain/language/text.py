@@ -36,6 +36,11 @@ _POLITE = re.compile(
 )
 
 
+def either(alternatives: str) -> str:
+    """One group from lines of alternatives, so that long lists can be read."""
+    return f"(?:{'|'.join(line.strip() for line in alternatives.strip().splitlines())})"
+
+
 def tidy(message: str) -> str:
     """Plain quotes and dashes, no double blanks; lines are kept."""
     lines = message.translate(_QUOTES).splitlines()

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from canvas_app.brain.language.across import asks_across, has_layout, read_across
-from canvas_app.brain.language.answers import read_answer
+from canvas_app.brain.language.answers import is_clear_answer, read_answer
 from canvas_app.brain.language.briefing import asks_for_brief, asks_why, read_brief, read_override
 from canvas_app.brain.language.canvas import read_add, read_change, read_remove
 from canvas_app.brain.language.places import read_create, read_switch, read_template
 from canvas_app.brain.language.preferences import is_standing, read_preference
 from canvas_app.brain.language.questions import read_metric_question, read_small_talk, read_workspace_question
-from canvas_app.brain.language.refusals import CAN_DO, read_refusal, read_stranger
+from canvas_app.brain.language.refusals import CAN_DO, is_injection, read_refusal, read_stranger
 from canvas_app.brain.language.steps import Say, Step, Surroundings, Tell
 from canvas_app.brain.language.text import clauses, tidy, without_negations
 
@@ -69,11 +69,13 @@ def _commands(parts: list[str], around: Surroundings) -> tuple[list[Step], list[
 def understand(message: str, around: Surroundings) -> list[Step]:
     """What to do about the message; at least one step."""
     text = tidy(message)
+    if is_injection(text):
+        return [Say(f"I keep to what I am here for, so I did nothing. {CAN_DO}")]
     if has_layout(text) and not asks_for_brief(text):
         return [read_across(text)]
     wanted = text if is_standing(text) else without_negations(text)
     parts = clauses(wanted)
-    steps, rest = _commands(parts, around)
+    steps, rest = ([], parts) if is_clear_answer(text, around) else _commands(parts, around)
     if not steps and (answer := read_answer(text, around)) is not None:
         return [answer]
     if any(asks_across(clause) for clause in rest):
