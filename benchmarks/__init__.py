@@ -1,0 +1,1 @@
+"""What Karat costs when the agent costs nothing: `python -m benchmarks`."""

@@ -1,0 +1,51 @@
+"""`karat run` against an agent that answers at once, beside a bare loop and the peers that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.compare import Figure, Plan, compare, named
+from benchmarks.ours import bare_run, karat_run
+from benchmarks.peers import PYDANTIC_EVALS, peers
+from benchmarks.tables import Goal, Section, growth, slope
+
+LOOP, RUN = "bare loop", "karat run"
+MOST_TIMES_THE_LOOP = 8.0
+MOST_OF_PYDANTIC_EVALS = 0.25
+BURNING = 400
+"""Cases for the agent that burns 5 ms of CPU in each."""
+
+
+def section(plan: Plan) -> Section:
+    """Measure, and say how the figures stand to the goals."""
+    skipped: list[str] = []
+    programs = (
+        bare_run(LOOP),
+        karat_run(RUN),
+        karat_run("karat run --workers 0", workers=0),
+        karat_run("karat run --workers 2", workers=2),
+        karat_run("karat run, blocking agent", agent="ask_blocking"),
+        *peers(skipped),
+    )
+    figures = compare(programs, plan)
+    return Section("Overhead of a run", LOOP, figures, list(_goals(figures)), skipped)
+
+
+def _goals(figures: Sequence[Figure]) -> Iterator[Goal]:
+    loops, ours = list(named(figures, LOOP)), list(named(figures, RUN))
+    for loop, mine in zip(loops, ours, strict=True):
+        yield Goal(f"CPU of {mine.cases:,} cases, times the loop's", mine.cpu / loop.cpu, MOST_TIMES_THE_LOOP)
+    for peer, mine in zip(named(figures, PYDANTIC_EVALS), ours, strict=False):
+        share = mine.cpu / peer.cpu
+        yield Goal(f"CPU of {mine.cases:,} cases, times that of {PYDANTIC_EVALS}", share, MOST_OF_PYDANTIC_EVALS)
+    yield from slope(figures, RUN)
+    yield from growth(figures, RUN)
+
+
+def burning(plan: Plan) -> Section:
+    """One worker and two on an agent that burns CPU."""
+    one, two = (karat_run(f"karat run --workers {count}", workers=count, agent="ask_burning") for count in (1, 2))
+    figures = compare((one, two), plan._replace(sizes=[min(BURNING, max(plan.sizes))]))
+    wall = figures[1].wall / figures[0].wall
+    goals = [Goal("wall time of two workers, times that of one", wall, 1.0)]
+    return Section("An agent that burns 5 ms of CPU per case", one.name, figures, goals)

@@ -1,0 +1,112 @@
+"""Figures as Markdown tables, and the goals that they are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.compare import Figure, named
+
+LEAST_LINEAR = 100
+"""Below this many cases the cost of one more case drowns in that of starting."""
+
+
+class Goal(NamedTuple):
+    """What was measured, and the most that it may be."""
+
+    what: str
+    measured: float
+    most: float
+
+    @property
+    def met(self) -> bool:
+        return self.measured <= self.most
+
+
+class Section(NamedTuple):
+    """One comparison."""
+
+    title: str
+    reference: str
+    figures: Sequence[Figure]
+    goals: list[Goal]
+    skipped: Sequence[str] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether every program that came to an end found the planted failures."""
+        return all(figure.judged for figure in self.figures if not figure.stopped)
+
+    def markdown(self) -> str:
+        head = (
+            "program",
+            "cases",
+            "CPU s",
+            "times the first",
+            "CPU µs per case",
+            "per added case",
+            "wall s",
+            "peak MB",
+            "found the planted failures",
+        )
+        text = table(self.title, head, [self._row(figure) for figure in self.figures])
+        return text + "".join(f"\nSkipped {line}.\n" for line in self.skipped)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [
+            {"program": figure.program, "cases": figure.cases, "runs": [run._asdict() for run in figure.runs]}
+            for figure in self.figures
+        ]
+
+    def _row(self, figure: Figure) -> tuple[str, ...]:
+        if figure.stopped:
+            return (figure.program, f"{figure.cases:,}", "stopped", "", "", "", f"{figure.wall:.0f}", "", "")
+        reference = next(f for f in named(self.figures, self.reference) if f.cases == figure.cases)
+        return (
+            figure.program,
+            f"{figure.cases:,}",
+            f"{figure.cpu:.2f}",
+            f"{figure.cpu / reference.cpu:.2f}",
+            f"{figure.cpu / figure.cases * 1e6:.0f}",
+            self._added(figure),
+            f"{figure.wall:.2f}",
+            f"{figure.rss_mb:.0f}",
+            "yes" if figure.judged else f"no: {figure.runs[-1].tally}",
+        )
+
+    def _added(self, figure: Figure) -> str:
+        smaller = [f for f in named(self.figures, figure.program) if f.cases < figure.cases]
+        return f"{added(smaller[-1], figure) * 1e6:.0f}" if smaller else ""
+
+
+def added(smaller: Figure, larger: Figure) -> float:
+    """CPU seconds for one more case between two sizes, so that the cost of starting does not hide it."""
+    return (larger.cpu - smaller.cpu) / (larger.cases - smaller.cases)
+
+
+def slope(figures: Sequence[Figure], program: str) -> Iterator[Goal]:
+    """Linear means: a case more costs no more at the large end than the average case, start included, at the small."""
+    first, *rest = named(figures, program)
+    for figure in rest:
+        if first.cases >= LEAST_LINEAR:
+            what = f"a case more up to {figure.cases:,}, times the average of {first.cases:,}"
+            yield Goal(what, added(first, figure) / (first.cpu / first.cases), 1.0)
+
+
+def growth(figures: Sequence[Figure], program: str, most: float = 2.0) -> Iterator[Goal]:
+    """Flat means: ten or a hundred times the cases take less than twice the memory."""
+    first, *rest = named(figures, program)
+    for figure in rest:
+        what = f"peak memory of {figure.cases:,} cases, times that of {first.cases:,}"
+        yield Goal(what, figure.rss_mb / first.rss_mb, most)
+
+
+def goals_table(goals: Sequence[Goal]) -> str:
+    rows = [(goal.what, f"{goal.most:g}", f"{goal.measured:.2f}", "yes" if goal.met else "**no**") for goal in goals]
+    return table("Goals", ("what", "at most", "measured", "met"), rows)
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    lines.insert(1, "|" + "---|" * len(head))
+    return f"\n### {title}\n\n" + "\n".join(lines) + "\n"
