@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -51,6 +52,8 @@ class Limits(Struct, frozen=True, omit_defaults=True):
 
     max_concurrency: int | None = None
     per_minute: float | None = None
+    why: str = ""
+    """Why no more cases may run at once, if the target itself says so."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,23 @@ class RunContext:
     given: Any = None
     """What the setup hook returned, for the agent."""
     recorder: Recorder = field(default_factory=Recorder)
+    attachments: Path | None = None
+    """The folder for files that show what happened; None: none are wanted."""
+    _attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+
+    def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:
+        """Keep a file with the trace, or keep it only if the case does not pass."""
+        self._attached[name] = file, unless_passed
+
+    def kept(self, *, passed: bool) -> dict[str, str]:
+        """The attached files, relative to the folder that holds the journal; what a pass does not need is removed."""
+        found = {}
+        for name, (file, unless_passed) in self._attached.items():
+            if passed and unless_passed:
+                file.unlink(missing_ok=True)
+            else:
+                found[name] = f"{file.parent.name}/{file.name}"
+        return found
 
 
 class Target(Protocol):

@@ -24,6 +24,7 @@ class Kind(NamedTuple):
 KINDS = (
     Kind("python", "karat.targets.python", "PythonTarget", "python:module:function"),
     Kind("langgraph", "karat.targets.langgraph", "LangGraphTarget", "langgraph:module:graph"),
+    Kind("browser", "karat.targets.browser", "BrowserTarget", "browser:http://127.0.0.1:8000"),
     Kind("command", "karat.targets.command", "CommandTarget", "command:./agent --flag"),
     Kind("replay", "karat.targets.replay", "ReplayTarget", "replay:traces.jsonl"),
 )

@@ -1,0 +1,41 @@
+"""Finding a browser that can be driven, and saying how to get one where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from karat.errors import ConfigError
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+HOW = "On Debian: apt-get install chromium-headless-shell. Elsewhere: playwright install chromium-headless-shell."
+# Without a network of its own the browser must not phone home, and in containers it has little shared memory.
+ARGUMENTS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+
+
+def find(configured: str, own: str) -> str:
+    """The browser to start: the configured one, else Debian's, else Playwright's own."""
+    if configured:
+        if not Path(configured).exists():
+            raise ConfigError(f"there is no browser at {configured}.", fix=HOW, slug="no-browser")
+        return configured
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found:
+        return found
+    if Path(own).exists():
+        return own
+    raise ConfigError("no browser was found.", fix=HOW, slug="no-browser")
+
+
+def arguments() -> list[str]:
+    """Root may not use Chromium's sandbox."""
+    return [*ARGUMENTS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
