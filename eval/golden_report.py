@@ -1,0 +1,68 @@
+"""The golden runner's report: sections, a mark per case, the reasons of failures, a summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+import karat
+from karat.engine.events import CaseFinished, Event
+from karat.model.suite import CheckSpec
+from karat.reports.inert import terminal
+
+RULE = "=" * 70
+SECTIONS = (("decision", "agent_decisions_v1.0.0.json"), ("qa", "agent_qa_v1.0.0.json"))
+
+
+def main(sets: Path, target: str = "dyno") -> int:
+    """Run every set; 0 if all cases passed, else 1."""
+    passed = failed = 0
+    for number, (kind, name) in enumerate(SECTIONS):
+        print(("\n" if number else "") + f"{RULE}\nRUNNING {kind.upper()} TESTS\n{RULE}")
+        try:
+            result = karat.run(
+                sets / name, target, results_dir=Path("karat-results"), listeners=[lambda e, k=kind: show(e, k)]
+            )
+        except karat.KaratError as error:
+            print(error)
+            return 1
+        summary = result.summary
+        passed += summary.passed
+        failed += summary.total - summary.passed
+    print(f"\n{RULE}\nSUMMARY\n{RULE}\nPassed: {passed}\nFailed: {failed}\nTotal:  {passed + failed}\n")
+    print(f"✗ {failed} test(s) failed" if failed else "✓ All tests passed")
+    return 1 if failed else 0
+
+
+def show(event: Event, kind: str) -> None:
+    """One line for a case that finished, and why it did not pass."""
+    if not isinstance(event, CaseFinished):
+        return
+    good = event.done.status is karat.CaseStatus.PASS
+    print(f"{'✓ PASS' if good else '✗ FAIL'} [{kind}] {terminal(event.item.case.id)}", flush=True)
+    if not good:
+        for reason in reasons(event.record):
+            print(f"  • {terminal(reason, 300)}", flush=True)
+
+
+def reasons(record: karat.CaseRecord) -> list[str]:
+    """Why a case did not pass, in the words of the golden runner's documents."""
+    if record.trace.error is not None:
+        return [f"Error: {record.trace.error.message}"]
+    pairs = zip(record.case.checks, record.verdict.checks, strict=True)
+    return [_reason(spec, result) for spec, result in pairs if result.status is not karat.Status.PASSED]
+
+
+def _reason(spec: CheckSpec, result: karat.CheckResult) -> str:
+    args = msgspec.json.decode(spec.args)
+    if result.status is karat.Status.FAILED:
+        if spec.name in ("reason_contains", "expected_contains"):
+            return f"Expected substring {args['phrase']!r} not found in response"
+        if spec.name == "must_not_contain":
+            return f"Forbidden substring {args['phrase']!r} found in response"
+        if spec.name == "tools_used":
+            return f"Expected tools {args['tools']}, called: {result.found}"
+        if spec.name == "allocation_valid":
+            return f"Expected allocation_valid={args['valid']}, found {result.found!r} in response"
+    return f"{result.name}: expected {result.expected}, found {result.found} ({result.status})"

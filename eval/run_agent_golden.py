@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Run the golden sets against the real dyno agent: `cd eval && python run_agent_golden.py`.
+
+Exit code 0 if every case passed, 1 otherwise. Journals and reports go to karat-results/ in the project's folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SETS = ROOT / "eval" / "golden_sets"
+
+
+def enter_environment() -> None:
+    """Go on in the project's own environment if this interpreter does not have Karat."""
+    try:
+        import karat  # noqa: F401 - is it there?
+    except ModuleNotFoundError:
+        python = ROOT / ".venv" / "bin" / "python"
+        if not python.exists() or Path(sys.executable) == python:
+            sys.exit("karat is not installed: run `make setup` in the project's folder first")
+        os.execv(python, [str(python), *sys.argv])
+
+
+if __name__ == "__main__":
+    enter_environment()
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT / "eval"))
+    from golden_report import main
+
+    sys.exit(main(SETS))
