@@ -23,6 +23,7 @@ from karat.reports.terminal import CaseLines, show_summary, wants_colour
 from karat.sessions import Earlier, RunOptions, RunResult, Session, secret_values
 from karat.suites.hints import did_you_mean
 from karat.suites.select import select
+from karat.targets.clean import text
 from karat.targets.config import Config, parse_rate, resolve
 from karat.targets.config import load as load_config
 
@@ -35,6 +36,8 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
     target_name = given["target"] or config.target
     if not target_name:
         raise UsageError("no target was given.", fix=NO_TARGET, slug="no-target")
+    if text(target_name) != target_name:
+        raise UsageError(f"the target {target_name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
     suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
     codes: list[int] = []
     for number, suite in enumerate(suites, 1):
