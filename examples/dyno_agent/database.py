@@ -13,12 +13,13 @@ from pathlib import Path
 
 from sqlalchemy import URL, NullPool, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from dyno_agent import seed
 from dyno_agent.policy import DEFAULT_NOW
-from dyno_agent.settings import parse_database_url, parse_now
+from dyno_agent.settings import ConfigurationError, parse_database_url, parse_now
 
 BUSY_SECONDS = 10.0
 """How long one booking waits for another on SQLite before it gives up."""
@@ -55,11 +56,21 @@ async def create_database(name: str, database_url: str | None, now: datetime) ->
         path = folder / "lab.sqlite"
         path.write_bytes(_sqlite_template(now.date()))
         return DynoContext(URL.create("sqlite+aiosqlite", database=str(path)).render_as_string(), None, now.isoformat())
-    url = parse_database_url(database_url).render_as_string(hide_password=False)
-    context = DynoContext(url, f"dyno_{label}_{uuid.uuid4().hex[:12]}", now.isoformat())
-    async with open_engine(context) as engine, engine.begin() as connection:
-        await connection.execute(text(f"CREATE SCHEMA {context.schema}"))
-        await connection.run_sync(seed.plant, now.date())
+    return await _create_schema(label, parse_database_url(database_url), now)
+
+
+async def _create_schema(label: str, url: URL, now: datetime) -> DynoContext:
+    from asyncpg import PostgresError  # type: ignore[import-untyped]
+
+    name = f"dyno_{label}_{uuid.uuid4().hex[:12]}"
+    context = DynoContext(url.render_as_string(hide_password=False), name, now.isoformat())
+    try:
+        async with open_engine(context) as engine, engine.begin() as connection:
+            await connection.execute(text(f"CREATE SCHEMA {name}"))
+            await connection.run_sync(seed.plant, now.date())
+    except (OSError, PostgresError, DBAPIError) as problem:
+        reason = str(problem).partition("\n")[0]
+        raise ConfigurationError(f"DYNO_DATABASE_URL ({url.render_as_string()}) cannot be used: {reason}") from problem
     return context
 
 

@@ -84,7 +84,7 @@ def system_prompt(now: datetime) -> str:
     rules = "\n".join(f"- {topic.text}" for topic in topics().values())
     return (
         f"You are the assistant of a vehicle test lab and book vehicles onto dynamometers (dynos).\n"
-        f"Current time: {now.isoformat(timespec='minutes')} ({now:%A}).\n"
+        f"Current time: {now.isoformat(timespec='minutes')} ({now:%A}).\n\n"
         "Use the tools for anything about bookings, vehicles and dynos, and repeat a tool's message in your answer. "
         "Ask when the vehicle, test type or date is missing or ambiguous. Never change data except by booking.\n"
         f"Rules of the lab:\n{rules}\n"

@@ -116,7 +116,7 @@ async def count_completed(
     return succeeded(f"{counted(counts.total(), noun)}{detail}.", count=counts.total(), by_test_type=dict(counts))
 
 
-async def tests_by_status(context: DynoContext, status: str | None) -> Result:
+async def list_by_status(context: DynoContext, status: str | None) -> Result:
     """The tests in one state."""
     require(status=status)
     known = read_status(status or "")

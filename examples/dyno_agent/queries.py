@@ -99,7 +99,9 @@ def _selection(found: Iterable[Mapping[Any, Any]]) -> Selection:
 
 def _cell(value: Any) -> Any:
     """A value that JSON can hold, the same from both databases and never long."""
-    if value is None or isinstance(value, bool | int | float):
+    if isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, Decimal):
         return float(value)

@@ -83,7 +83,7 @@ def _understood(messages: Sequence[BaseMessage]) -> Request:
             said = read_request(message.text, today)
             request = continued(request, said) if asked else said
         elif isinstance(message, AIMessage):
-            asked = not message.tool_calls and message.text.rstrip().endswith("?")
+            asked = not message.tool_calls and "?" in message.text
     return request
 
 

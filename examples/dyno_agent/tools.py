@@ -84,7 +84,7 @@ async def completed_tests_count(
 @tool
 async def get_tests_by_status(runtime: Runtime, status: str | None = None) -> Result:
     """List the tests that are scheduled, running, completed or cancelled."""
-    return await _answer(runtime, "get_tests_by_status", lookups.tests_by_status(runtime.context, status))
+    return await _answer(runtime, "get_tests_by_status", lookups.list_by_status(runtime.context, status))
 
 
 @tool
