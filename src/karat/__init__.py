@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from karat.model.suite import Case, Suite
     from karat.model.trace import ExecutionContext, Message, ToolCall, Trace
     from karat.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
-    from karat.sessions import RunOptions, RunResult
+    from karat.results import RunResult
+    from karat.sessions import RunOptions
 
 _HOMES = {
     "karat.api": ("ajudge", "aload_suite", "arun", "judge", "load_suite", "rescore", "run"),
@@ -26,7 +27,8 @@ _HOMES = {
     "karat.model.suite": ("Case", "Suite"),
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),
     "karat.model.verdict": ("CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
-    "karat.sessions": ("RunOptions", "RunResult"),
+    "karat.results": ("RunResult",),
+    "karat.sessions": ("RunOptions",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

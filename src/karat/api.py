@@ -12,25 +12,23 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import structs
 
-from karat import scoring
+from karat import results, scoring
 from karat.checks.catalog import CATALOG
 from karat.engine.events import Listener
-from karat.model.run import CaseRecord
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
+from karat.results import RunResult
 from karat.runs.journal import Journal
-from karat.runs.rescore import rescored, rescored_by
-from karat.sessions import RunOptions, RunResult, Session, by_id, rewrite, secret_values, worded
+from karat.sessions import RunOptions, Session, secret_values
 from karat.suites import load
 from karat.targets.base import Target
-from karat.targets.clean import text
 from karat.targets.config import TargetConfig, resolve
 from karat.targets.config import load as load_config
 from karat.targets.function import FunctionTarget
@@ -105,21 +103,9 @@ def rescore(
     that the suite does not have. Without `results_dir` the new journal lives as long as the result does.
     """
     recorded = journal if isinstance(journal, Journal) else Journal(journal)
-    changes: dict[str, Any] = {}
-    records: Iterator[CaseRecord] = rescored(recorded)
-    if suite is not None:
-        loaded = suite if isinstance(suite, Suite) else load_suite(suite)
-        loaded = worded(loaded, recorded.header.options.get("target", {}).get("ui_vocabulary", {}))
-        changes = {
-            "suite": text(loaded.file),
-            "suite_format": loaded.format,
-            "suite_version": loaded.version,
-            "suite_sha256": loaded.sha256,
-            "total": len(loaded.cases) * recorded.header.repeat,
-        }
-        records = rescored_by(recorded, by_id(loaded.cases), dropped)
+    loaded = load_suite(suite) if isinstance(suite, str | Path) else suite
     with _Place(results_dir) as place:
-        return place.kept_for(rewrite(records, recorded, changes, place.folder))
+        return place.kept_for(results.rescore(recorded, loaded, place.folder, dropped))
 
 
 class _Place:

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import random
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from karat import __version__
-from karat.checks.ui import resolve as resolve_ui
-from karat.checks.ui import vocabulary_flaws
 from karat.engine.events import Listener
 from karat.engine.executors import Executor, Inline
-from karat.engine.journal import JournalWriter, encode
+from karat.engine.journal import begin
 from karat.engine.plan import Item, plan, shuffled
 from karat.engine.retries import Retries
 from karat.engine.run import Policy, Run, opened
-from karat.engine.work import Settings
-from karat.errors import ArtifactError, ConfigError
-from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.suite import Case, Suite
+from karat.engine.work import GRACE, Settings
+from karat.errors import ArtifactError
+from karat.model.run import Header
+from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, results_dir_for
-from karat.reports.catalog import write_all
+from karat.results import RunResult, reported, utc_now, worded
 from karat.runs.carry_over import CarryOver, Planned
 from karat.runs.journal import Journal
 from karat.targets.base import Limits, Target
 from karat.targets.catalog import build
 from karat.targets.clean import text
 from karat.targets.config import Config, TargetConfig
+from karat.targets.hooks import RESET_GRACE
 from karat.targets.redact import Redactor
+
+__all__ = ["Earlier", "RunOptions", "RunResult", "Session", "secret_values"]
 
 DEFAULT_TIMEOUT = 300.0
 
@@ -68,32 +70,6 @@ class Earlier(Struct, frozen=True):
     tell: Callable[[str], None] = lambda line: None
 
 
-class RunResult:
-    """A finished run: its journal, and the reports that were made of it."""
-
-    def __init__(self, journal: Journal, artifacts: Sequence[Path]) -> None:
-        self.journal = journal
-        self.artifacts = tuple(artifacts)
-
-    @property
-    def summary(self) -> Summary:
-        return self.journal.summary
-
-    @property
-    def records(self) -> list[CaseRecord]:
-        """Every record in suite order; for runs too large for a list, `journal.records()` streams them."""
-        return list(self.journal.records())
-
-    @property
-    def ok(self) -> bool:
-        """Whether every case passed or was PARTIAL, as for exit code 0."""
-        return self.summary.exit_code() == 0
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Session:
     """One run of one suite against one target."""
 
@@ -112,11 +88,11 @@ class Session:
         self._listeners = listeners
         self._now = now
         self._run: Run | None = None
-        self._interrupted = False
+        self._interrupted = asyncio.Event()
 
     def interrupt(self) -> None:
         """Stop: what finished is kept, and the run can be resumed."""
-        self._interrupted = True
+        self._interrupted.set()
         if self._run is not None:
             self._run.interrupt()
 
@@ -124,7 +100,7 @@ class Session:
         """Run what is to be run, and write the journal and its reports."""
         items = self._items()
         executor = self._executor()
-        async with opened(executor):
+        async with opened(executor, self._interrupted):
             names = self._reserve()
             try:
                 await self._into(names, items, executor, earlier)
@@ -137,13 +113,14 @@ class Session:
         options = self._options
         tally = Tally(options.repeat)
         header = self._header(len(items), earlier)
-        kept: Iterable[bytes] = ()
-        if earlier is not None:
+        if earlier is None:
+            begin(str(names.journal), header)
+        else:
             planned = [Planned(item.case.id, item.repeat, item.index, item.key) for item in items]
             carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
-            kept = list(carried.lines())
+            begin(str(names.journal), header, carried.lines())
             items = [item for item in items if (item.case.id, item.repeat) not in carried.kept]
-            for line in _what_changed(carried):
+            for line in carried.said(self._identity):
                 earlier.tell(line)
         if options.shuffle is not None:
             items = shuffled(items, options.shuffle)
@@ -155,9 +132,9 @@ class Session:
             chance=random.Random(header.run_id),
             clock=lambda: self._now().isoformat(timespec="milliseconds"),
         )
-        if self._interrupted:
+        if self._interrupted.is_set():
             self._run.interrupt()
-        await self._run.into(str(names.journal), header, kept, tally)
+        await self._run.into(str(names.journal), header, tally)
 
     def _items(self) -> list[Item]:
         vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}
@@ -186,17 +163,18 @@ class Session:
     def _executor(self) -> Executor:
         options, target = self._options, self._target
         own = target.timeout if isinstance(target, TargetConfig) else None
-        settings = Settings(case_timeout=options.timeout or own or DEFAULT_TIMEOUT)
+        grace = GRACE + RESET_GRACE if isinstance(target, TargetConfig) and target.teardown else GRACE
+        settings = Settings(options.timeout or own or DEFAULT_TIMEOUT, grace)
         redactor = Redactor(options.secrets)
         if not isinstance(target, TargetConfig):
             return Inline(target, settings, redactor, concurrency=options.concurrency)
         if options.workers == 0:
             return Inline(build(target), settings, redactor, concurrency=options.concurrency)
+        from karat.engine.messages import Start
         from karat.engine.processes import Processes
-        from karat.engine.worker import Start
 
-        start = Start(target, settings, options.secrets, list(sys.path))
-        return Processes(start, settings, redactor, workers=options.workers, concurrency=options.concurrency)
+        start = Start(target, settings, options.secrets, list(sys.path), options.concurrency)
+        return Processes(start, redactor, workers=options.workers, exact=self._policy().exact)
 
     def _reserve(self) -> Names:
         suite = Path(self._suite.file)
@@ -226,77 +204,13 @@ class Session:
         )
 
 
-def _what_changed(carried: CarryOver) -> list[str]:
-    lines = [f"kept {len(carried.kept)} finished cases"]
-    if carried.changed:
-        lines.append(f"changed since, run again: {', '.join(dict.fromkeys(carried.changed))}")
-    if carried.gone:
-        lines.append(f"no longer selected, left out: {', '.join(dict.fromkeys(carried.gone))}")
-    return lines
-
-
-def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
-    """The suite with every UI sentence that the target's vocabulary knows turned into elements."""
-    for why in vocabulary_flaws(vocabulary):
-        where = ".".join(part for part in ("targets", target, "ui_vocabulary") if part)
-        fix = 'Write it as a list of elements: [{ role = "heading", name = "My Activity" }].'
-        raise ConfigError(why, where=where, fix=fix)
-    return structs.replace(suite, cases=tuple([resolve_ui(case, vocabulary) for case in suite.cases]))
-
-
 def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The values of the configured secrets; one too short to be told from plain text is refused."""
     Redactor.from_names(config.secrets, environ)
     return tuple(value for name in config.secrets if (value := environ.get(name)))
 
 
-def reported(names: Names) -> RunResult:
-    """A written journal with its reports; if those cannot be written, how to make them later."""
-    journal = Journal(names.journal)
-    try:
-        return RunResult(journal, (names.journal, *write_all(journal, names)))
-    except ArtifactError as error:
-        later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
-        raise ArtifactError(error.message, where=error.where, fix=f"{error.fix} {later}", slug=error.slug) from error
-
-
-def rewrite(
-    records: Iterable[CaseRecord],
-    source: Journal,
-    changes: Mapping[str, Any],
-    results_dir: Path | None,
-    now: Callable[[], datetime] = utc_now,
-) -> RunResult:
-    """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time.
-
-    With a suite in `changes`, every case of it has a record: nothing is missing, whatever became of the old run.
-    """
-    suite = Path(changes.get("suite", source.header.suite))
-    names = reserve(results_dir_for(suite, results_dir), suite.stem, now())
-    header = structs.replace(
-        source.header, **changes, started_at=now().isoformat(timespec="milliseconds"), derived_from=text(source.path)
-    )
-    tally = Tally(header.repeat)
-    try:
-        with JournalWriter(str(names.journal)) as journal:
-            journal.write(encode(header))
-            for record in records:
-                journal.write(encode(record))
-                tally.add_record(record)
-            old = Summary() if "suite" in changes else source.summary
-            summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
-            journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
-    except BaseException:
-        names.journal.unlink(missing_ok=True)
-        raise
-    return reported(names)
-
-
 def _drop_if_empty(journal: Path) -> None:
     """A journal whose first line could not be written is no journal."""
     if journal.exists() and journal.stat().st_size == 0:
         journal.unlink()
-
-
-def by_id(cases: Iterable[Case]) -> dict[str, Case]:
-    return {case.id: case for case in cases}

@@ -1,0 +1,121 @@
+"""What a run leaves behind, its journal and its reports, and how those of a recorded run are made again.
+
+Nothing here starts an agent, so that judging again loads neither the engine nor an event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from karat.checks.ui import resolve as resolve_ui
+from karat.checks.ui import vocabulary_flaws
+from karat.engine.journal import JournalWriter, encode
+from karat.errors import ArtifactError, ConfigError
+from karat.model.run import CaseRecord, Footer, Summary
+from karat.model.suite import Suite
+from karat.repeats import Tally
+from karat.reports.artifacts import Names, reserve, results_dir_for
+from karat.reports.catalog import write_all
+from karat.runs.journal import Journal
+from karat.runs.rescore import rescored, rescored_by
+from karat.targets.clean import text
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RunResult:
+    """A finished run: its journal, and the reports that were made of it."""
+
+    def __init__(self, journal: Journal, artifacts: Sequence[Path]) -> None:
+        self.journal = journal
+        self.artifacts = tuple(artifacts)
+
+    @property
+    def summary(self) -> Summary:
+        return self.journal.summary
+
+    @property
+    def records(self) -> list[CaseRecord]:
+        """Every record in suite order; for runs too large for a list, `journal.records()` streams them."""
+        return list(self.journal.records())
+
+    @property
+    def ok(self) -> bool:
+        """Whether every case passed or was PARTIAL, as for exit code 0."""
+        return self.summary.exit_code() == 0
+
+
+def reported(names: Names) -> RunResult:
+    """A written journal with its reports; if those cannot be written, how to make them later."""
+    journal = Journal(names.journal)
+    try:
+        return RunResult(journal, (names.journal, *write_all(journal, names)))
+    except ArtifactError as error:
+        later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
+        raise ArtifactError(error.message, where=error.where, fix=f"{error.fix} {later}", slug=error.slug) from error
+
+
+def rescore(
+    recorded: Journal, suite: Suite | None, results_dir: Path, dropped: Callable[[str], None] = lambda case_id: None
+) -> RunResult:
+    """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports."""
+    if suite is None:
+        return rewrite(rescored(recorded), recorded, {}, results_dir)
+    suite = worded(suite, recorded.header.options.get("target", {}).get("ui_vocabulary", {}))
+    changes = {
+        "suite": text(suite.file),
+        "suite_format": suite.format,
+        "suite_version": suite.version,
+        "suite_sha256": suite.sha256,
+        "total": len(suite.cases) * recorded.header.repeat,
+    }
+    cases = {case.id: case for case in suite.cases}
+    return rewrite(rescored_by(recorded, cases, dropped), recorded, changes, results_dir)
+
+
+def rewrite(
+    records: Iterable[CaseRecord],
+    source: Journal,
+    changes: Mapping[str, Any],
+    results_dir: Path | None,
+    now: Callable[[], datetime] = utc_now,
+) -> RunResult:
+    """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time.
+
+    With a suite in `changes`, every case of it has a record: nothing is missing, whatever became of the old run.
+    """
+    suite = Path(changes.get("suite", source.header.suite))
+    names = reserve(results_dir_for(suite, results_dir), suite.stem, now())
+    header = structs.replace(
+        source.header, **changes, started_at=now().isoformat(timespec="milliseconds"), derived_from=text(source.path)
+    )
+    tally = Tally(header.repeat)
+    try:
+        with JournalWriter(str(names.journal)) as journal:
+            journal.write(encode(header))
+            for record in records:
+                journal.write(encode(record))
+                tally.add_record(record)
+            old = Summary() if "suite" in changes else source.summary
+            summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
+            journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
+    except BaseException:
+        names.journal.unlink(missing_ok=True)
+        raise
+    return reported(names)
+
+
+def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
+    """The suite with every UI sentence that the target's vocabulary knows turned into elements."""
+    for why in vocabulary_flaws(vocabulary):
+        where = ".".join(part for part in ("targets", target, "ui_vocabulary") if part)
+        fix = 'Write it as a list of elements: [{ role = "heading", name = "My Activity" }].'
+        raise ConfigError(why, where=where, fix=fix)
+    return structs.replace(suite, cases=tuple([resolve_ui(case, vocabulary) for case in suite.cases]))
