@@ -95,7 +95,7 @@ def run(arguments: list[str]) -> int:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f" Try '{context.command_path} --help'." if context else ""
         message = " ".join(error.format_message().split())
-        complain(f"karat: {message}{'' if message.endswith(('.', '?', ')')) else '.'}{hint}")
+        complain(f"karat: {message}{'' if message.endswith(('.', '?', '?)')) else '.'}{hint}")
         return Exit.USAGE
     except (KeyboardInterrupt, click.Abort):
         complain("karat: interrupted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from karat.errors import Exit, SuiteError
+from karat.errors import Exit, KaratError, SuiteError
 
 
 @click.command(short_help="Check suite files without running anything.")
@@ -18,17 +18,24 @@ def command(suites: tuple[str, ...]) -> int:
       karat validate evals/checkout.yaml
     """
     from karat.api import load_suite
+    from karat.cli.main import complain
 
     sound = True
     for name in suites:
         try:
             suite = load_suite(name)
-        except SuiteError as error:
+        except KaratError as error:
             sound = False
-            click.echo(str(error), err=True)
+            complain(str(error) if isinstance(error, SuiteError) else f"karat: {error}")
             continue
         for warning in suite.warnings:
-            click.echo(warning, err=True)
+            complain(warning)
         checks = sum(len(case.checks) for case in suite.cases)
-        click.echo(f"{name}: {suite.format} {suite.version}, {len(suite.cases)} cases, {checks} checks")
+        click.echo(
+            f"{name}: {suite.format} {suite.version}, {_count(len(suite.cases), 'case')}, {_count(checks, 'check')}"
+        )
     return Exit.OK if sound else Exit.USAGE
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

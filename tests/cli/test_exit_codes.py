@@ -1,0 +1,116 @@
+"""SPEC §5 as a table: the exit code is a function of the printed verdict, nothing else."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.support import SCRIPT, Ran, case, eval_set, journal_of, traces, write
+from karat.cli import main
+
+Karat = Callable[..., Ran]
+
+ASKS = eval_set(
+    case("PASS"), case("PARTIAL", expected={"telemetry": ["tool.x start"]}), case("FAIL"), case("ERROR"), case("ALSO")
+)
+ANSWERS = {
+    "PASS": "hello",
+    "PARTIAL": "hello",
+    "FAIL": "good day",
+    "ERROR": {"error": "the model is down"},
+    "ALSO": "hello",
+}
+ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        pytest.param([*ALL, "--cases", "PASS,ALSO"], 0, "2 passed in", id="0-all-passed"),
+        pytest.param([*ALL, "--cases", "PASS,PARTIAL"], 0, "1 passed, 1 partial in", id="0-partial"),
+        pytest.param([*ALL, "--cases", "PARTIAL"], 0, "0 passed, 1 partial in", id="0-only-partial"),
+        pytest.param([*ALL, "--cases", "PASS,PARTIAL", "--strict"], 1, "1 passed, 1 partial in", id="1-strict"),
+        pytest.param([*ALL, "--cases", "PASS,FAIL"], 1, "1 passed, 1 failed in", id="1-failed"),
+        pytest.param([*ALL, "--cases", "PASS,ERROR"], 1, "1 passed, 1 error in", id="1-error"),
+        pytest.param(ALL, 1, "2 passed, 1 failed, 1 partial, 1 error in", id="1-all-kinds"),
+        pytest.param([*ALL, "--fail-fast"], 1, "INCOMPLETE: 3 of 5 cases", id="1-fail-fast"),
+        pytest.param(
+            ["run", "suite.json", "-t", "python:agent.py:hang", "--run-timeout", "0.1"],
+            2,
+            "INCOMPLETE: 0 of 5 cases finished (the run took longer than 0.1 s)",
+            id="2-deadline-of-the-run",
+        ),
+        pytest.param([*ALL, "--results-dir", "suite.json"], 3, "suite.json: cannot be written", id="3-no-folder"),
+        pytest.param(["rescore", "J", "--results-dir", "suite.json"], 3, "cannot be written", id="3-rescore"),
+        pytest.param(["run", "suite.json"], 4, "no target was given", id="4-no-target"),
+        pytest.param(["run", "gone.json", "-t", "x:y"], 4, "gone.json: no such file", id="4-missing-suite"),
+        pytest.param(["run", "bad.json", "-t", "x:y"], 4, "bad.json:1:1: not JSON", id="4-bad-suite"),
+        pytest.param(["run", "suite.json", "-t", "x:y"], 4, "no kind of target 'x'", id="4-unknown-kind"),
+        pytest.param([*ALL, "--cases", "PASSS"], 4, "Did you mean 'PASS'?", id="4-unknown-case"),
+        pytest.param(["rescore", "suite.json"], 4, "this is no journal", id="4-no-journal"),
+        pytest.param(["validate", "suite.json", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-validate"),
+        pytest.param(["list", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-list"),
+        pytest.param(["frobnicate"], 4, "No such command 'frobnicate'", id="4-unknown-command"),
+        pytest.param([], 4, "Usage: karat", id="4-no-command"),
+        pytest.param([*ALL, "--category", "none"], 5, "no case is selected", id="5-category"),
+        pytest.param([*ALL, "--cases", " , "], 5, "no case is selected", id="5-no-names"),
+        pytest.param(["validate", "suite.json"], 0, "suite.json: eval-set 0.3, 5 cases, 10 checks", id="0-validate"),
+        pytest.param(["self-test"], 0, "SELF-TEST PASS", id="0-self-test"),
+        pytest.param(["--version"], 0, "karat 0", id="0-version"),
+        pytest.param(["--help"], 0, "Exit codes:", id="0-help"),
+    ],
+)
+def test_exit_codes(karat: Karat, arguments: list[str], code: int, says: str) -> None:
+    write("suite.json", ASKS)
+    write("bad.json", "hello")
+    traces(**ANSWERS)
+    if "J" in arguments:
+        karat(*ALL, "--results-dir", "before")
+        arguments = [str(journal_of("before")) if word == "J" else word for word in arguments]
+    ran = karat(*arguments)
+    assert ran.code == code
+    assert says in (ran.out if code in (0, 1, 2) else ran.err)
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["without-strict", "strict"])
+def test_a_rescore_has_the_same_codes(karat: Karat, code: int) -> None:
+    write("suite.json", ASKS)
+    traces(**ANSWERS)
+    karat(*ALL, "--cases", "PASS,PARTIAL")
+    assert karat("rescore", str(journal_of()), *["--strict"] * code).code == code
+
+
+def test_interrupted() -> None:
+    write("suite.json", eval_set())
+    command = [SCRIPT, "run", "suite.json", "-t", "python:agent.py:block"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        for _ in range(1200):
+            if Path("started").exists() or running.poll() is not None:
+                break
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert "INCOMPLETE: 0 of 1 cases finished (interrupted)" in out
+    assert "karat: stopping" in err
+    assert "Traceback" not in err
+
+
+def test_a_bug_of_our_own_is_3_with_its_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from karat.suites import listing
+
+    def broken(path: str) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(listing, "rows", broken)
+    assert main.run(["list", write("suite.json", eval_set())]) == 3
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError: ours" in err
+    assert err.endswith("karat: this is a bug in Karat; please report it with the lines above\n")

@@ -1,0 +1,106 @@
+"""`--help` teaches with examples, and every example can be run as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable
+from glob import glob
+from pathlib import Path
+
+import pytest
+
+from cli.support import SCRIPT, Ran, case, eval_set, journal_of, program, write
+from karat.cli.main import COMMANDS
+from karat.cli.main import karat as group
+
+Karat = Callable[..., Ran]
+
+SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
+CONFIGURATION = '[targets.staging]\nuse = "python:my_agent.py:answer"\n'
+RECORDED = "karat-results/checkout-20260101T090000Z.jsonl"
+NEEDS_A_SHELL = ("|", ">")
+
+
+def examples(command: str) -> list[str]:
+    """The lines of a help text that can be typed."""
+    told = group.get_command(None, command) if command else group  # type: ignore[arg-type]
+    assert told is not None
+    text = re.sub(r"(?m)^(\s*karat [^\n]*?)\s{3,}\S.*$", r"\1", told.help or "")
+    return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
+
+
+EVERY = [(command, line) for command in ("", *COMMANDS) for line in examples(command)]
+
+
+@pytest.fixture
+def world(karat: Karat) -> None:
+    """Everything that the examples name."""
+    for name in SUITES:
+        write(name, eval_set(case("G1"), case("G2")))
+    for name in ("agent.py", "my_agent.py"):
+        write(name, "def ask(prompt): return 'hello'\nanswer = ask\n")
+    write("karat.toml", CONFIGURATION)
+    program()
+    karat("run", "checkout.json", "-t", "staging")
+    journal_of().rename(RECORDED)
+    for name in ("karat-results/JOURNAL.jsonl", "disk/run.jsonl"):
+        write(name, Path(RECORDED).read_bytes())
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(("command", "line"), EVERY, ids=[line for _, line in EVERY])
+def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
+    line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
+    if any(mark in line for mark in NEEDS_A_SHELL):
+        path = f"{SCRIPT.parent}:{os.environ['PATH']}"
+        ran = subprocess.run(["sh", "-c", line], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        return
+    words = [found for word in shlex.split(line)[1:] for found in (sorted(glob(word)) or [word])]
+    done = karat(*words)
+    assert done.code == 0, done.err
+
+
+def test_every_command_but_the_plainest_shows_an_example() -> None:
+    without = {command for command in COMMANDS if not examples(command)}
+    assert without <= {"self-test"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_every_command(karat: Karat, command: str, flag: str) -> None:
+    ran = karat(command, flag)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"Usage: karat {command} ")
+
+
+def test_help_names_every_command(karat: Karat) -> None:
+    assert all(f"\n  {command} " in karat("--help").out for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(["runn"], "No such command 'runn'. Did you mean 'run'? Try 'karat --help'.", id="command"),
+        pytest.param(["selftest"], "Did you mean 'self-test'?", id="dash"),
+        pytest.param(["run", "s.json", "--targt", "x"], "Did you mean", id="option"),
+        pytest.param(["--verison"], "'--version'", id="option-of-karat"),
+        pytest.param(["run"], "Missing argument 'SUITE...'. Try 'karat run --help'.", id="no-suite"),
+        pytest.param(["rescore"], "Missing argument 'JOURNAL'.", id="no-journal"),
+        pytest.param(["rescore", "a", "b"], "Got unexpected extra argument (b).", id="two-journals"),
+        pytest.param(["run", "s.json", "--timeout", "0"], "0.0 is not in the range x>0.", id="zero"),
+        pytest.param(["run", "s.json", "--timeout", "soon"], "'soon' is not a valid number of seconds.", id="word"),
+        pytest.param(["run", "s.json", "--timeout", "nan"], "'nan' is not a valid number of seconds.", id="nan"),
+        pytest.param(["run", "s.json", "--run-timeout", "inf"], "'inf' is not a valid number of seconds.", id="inf"),
+        pytest.param(["run", "s.json", "-o", "x"], "'x' is not KEY=VALUE.", id="no-value"),
+        pytest.param(["run", "s.json", "-o", "=x"], "'=x' is not KEY=VALUE.", id="no-key"),
+    ],
+)
+def test_misuse_is_one_line(karat: Karat, arguments: list[str], says: str) -> None:
+    ran = karat(*arguments)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
+    assert ran.err.startswith("karat: ")
+    assert says in ran.err

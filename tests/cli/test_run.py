@@ -1,0 +1,339 @@
+"""`karat run`: every kind of target and suite, every option of the core."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cli.support import HELLO, Ran, case, eval_set, journal_of, process, program, report_of, results, traces, write
+
+Karat = Callable[..., Ran]
+
+YAML = """\
+# the same suite, as people like to write it
+version: "0.3"
+cases:
+  - id: A
+    prompt: prompt of A
+    expected:
+      must_say_any: [hello]
+"""
+PAGE = '- main:\n  - heading "My Activity" [level=2]\n  - list:\n    - listitem: one\n    - listitem: two\n'
+GOLDEN = [{"id": "A", "input": "prompt of A", "expected_contains": ["hello"]}]
+
+
+def header() -> dict[str, Any]:
+    with journal_of().open("rb") as journal:
+        found: dict[str, Any] = json.loads(journal.readline())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("target", "tools"),
+    [
+        pytest.param(lambda: "python:agent.py:greet", [], id="python-sync"),
+        pytest.param(lambda: "python:agent.py:greet_later", ["wave"], id="python-async"),
+        pytest.param(program, ["wave"], id="command"),
+        pytest.param(lambda: traces(A={"final_message": "hello", "tools_called": ["wave"]}), ["wave"], id="replay"),
+    ],
+)
+def test_every_kind_of_target(karat: Karat, target: Callable[[], str], tools: list[str]) -> None:
+    ran = karat("run", write("suite.json", eval_set()), "--target", target())
+    assert (ran.code, ran.statuses, ran.err) == (0, {"A": "PASS"}, "")
+    assert ran.out.splitlines()[1].startswith("1 passed in ")
+    assert report_of()["cases"][0]["tools_called"] == tools
+
+
+@pytest.mark.parametrize("target", ["python:agent:greet", "python:agent.py:greet", "command:./agent"])
+def test_workers_run_the_same_targets(target: str) -> None:
+    program()
+    ran = process("run", write("suite.json", eval_set()), "-t", target)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("PASS")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        pytest.param("suite.json", eval_set(), id="eval-set"),
+        pytest.param("suite.json", eval_set(version="0.1"), id="eval-set-0.1"),
+        pytest.param("suite.yaml", YAML, id="yaml"),
+        pytest.param("suite.yml", YAML, id="yml"),
+        pytest.param("suite.json", GOLDEN, id="golden-qa"),
+        pytest.param(
+            "suite.yaml", "- id: A\n  input: prompt of A\n  expected: {reason_contains: [hello]}\n", id="golden-yaml"
+        ),
+    ],
+)
+def test_every_format(karat: Karat, name: str, content: object) -> None:
+    suite = write(name, content)
+    assert karat("run", suite, "-t", traces(A="Hello.")).statuses == {"A": "PASS"}
+    assert karat("run", suite, "-t", traces(A="Good day.")).statuses == {"A": "FAIL"}
+
+
+def test_failures_show_the_reason_and_an_excerpt(karat: Karat) -> None:
+    suite = write("suite.json", eval_set(case("A", expected={"must_not_say": ["guess"]}), case("B")))
+    ran = karat("run", suite, "-t", traces(A="It is only a guess of mine.", B="Nothing."))
+    assert ran.code == 1
+    assert ran.out.split("\n2 ")[0].splitlines()[:6] == [
+        "FAIL     A  0.00s",
+        "         a check failed",
+        "         failed   must_not_say[0] (formatting)",
+        "                  expected  no 'guess'",
+        "                  found     guess",
+        "                  in        final_message: It is only a [guess] of mine.",
+    ]
+
+
+THREE = eval_set(case("A", category="x"), case("B", category="y"), case("C"))
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        pytest.param(["--cases", "B"], ["B"], id="one-case"),
+        pytest.param(["--cases", "C, A"], ["A", "C"], id="cases-in-suite-order"),
+        pytest.param(["--cases", "A,A,"], ["A"], id="twice-and-empty"),
+        pytest.param(["--category", "x,y"], ["A", "B"], id="categories"),
+        pytest.param(["--category", "x", "--cases", "A,B"], ["A"], id="both"),
+    ],
+)
+def test_selections(karat: Karat, options: list[str], ids: list[str]) -> None:
+    ran = karat("run", write("suite.json", THREE), "-t", "python:agent.py:greet", *options)
+    assert (ran.code, list(ran.statuses)) == (0, ids)
+    assert report_of()["summary"]["total"] == len(ids)
+
+
+def test_several_suites_give_a_run_each(karat: Karat) -> None:
+    first, second = write("one.json", eval_set(case("A"))), write("two.yaml", YAML.replace("id: A", "id: B"))
+    ran = karat("run", first, second, "-t", "python:agent.py:greet")
+    assert (ran.code, ran.statuses) == (0, {"A": "PASS", "B": "PASS"})
+    assert [path.name.split("-")[0] for path in sorted(results()[".jsonl"])] == ["one", "two"]
+    assert len(results()[".md"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        pytest.param(["--cases", "A,C"], ["A", "C"], id="a-case-of-each"),
+        pytest.param(["--cases", "D"], ["D"], id="a-case-of-one"),
+        pytest.param(["--category", "y"], ["D"], id="a-category-of-one"),
+    ],
+)
+def test_a_selection_may_stand_in_any_of_several_suites(karat: Karat, options: list[str], ids: list[str]) -> None:
+    one = write("one.json", eval_set(case("A"), case("B")))
+    two = write("two.json", eval_set(case("C"), case("D", category="y")))
+    ran = karat("run", one, two, "-t", "python:agent.py:greet", *options)
+    assert (ran.code, list(ran.statuses)) == (0, ids)
+
+
+def test_nothing_is_run_unless_every_suite_is_sound(karat: Karat) -> None:
+    one, two = write("one.json", eval_set()), write("two.json", "[]")
+    ran = karat("run", one, two, "-t", "python:agent.py:greet")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == "two.json:1:1: the suite has no cases. [empty-suite]\n"
+    assert not Path("karat-results").exists()
+
+
+def test_a_run_that_was_stopped_stops_the_suites_after_it(karat: Karat) -> None:
+    one, two = write("one.json", eval_set(case("A"), case("B"))), write("two.json", eval_set(case("C")))
+    ran = karat("run", one, two, "-t", "python:agent.py:mute", "--fail-fast")
+    assert (ran.code, ran.statuses) == (1, {"A": "FAIL"})
+    assert "not run: two.json" in ran.err
+    assert len(results()[".jsonl"]) == 1
+
+
+def test_the_exit_code_is_that_of_the_worst_suite(karat: Karat) -> None:
+    one, two = write("one.json", eval_set(case("A"))), write("two.json", eval_set(case("B")))
+    ran = karat("run", one, two, "-t", traces(A="Nothing.", B="Hello."))
+    assert (ran.code, ran.statuses) == (1, {"A": "FAIL", "B": "PASS"})
+
+
+def test_timeout(karat: Karat) -> None:
+    ran = karat("run", write("suite.json", eval_set()), "-t", "python:agent.py:hang", "--timeout", "0.05")
+    assert (ran.code, ran.statuses) == (1, {"A": "ERROR"})
+    assert "timeout: the case took longer than 0.05 s" in ran.out
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_strict(karat: Karat, strict: bool) -> None:
+    suite = write("suite.json", eval_set(case(expected={"tool_calls_none": ["delete"]})))
+    ran = karat("run", suite, "-t", "python:agent.py:greet", *(["--strict"] if strict else []))
+    assert (ran.code, ran.statuses) == (1 if strict else 0, {"A": "PARTIAL"})
+    assert "the target gave no tool_calls" in ran.out
+
+
+def test_results_dir(karat: Karat) -> None:
+    ran = karat("run", write("suite.json", eval_set()), "-t", "python:agent.py:greet", "--results-dir", "out/deep")
+    assert ran.code == 0
+    assert {path.suffix for path in Path("out/deep").iterdir()} == {".jsonl", ".json", ".md"}
+    assert not Path("karat-results").exists()
+
+
+TOML = """
+target = "local"
+
+[targets.local]
+use = "python:agent.py:greet"
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "toml"),
+    [
+        pytest.param("karat.toml", TOML, id="karat.toml"),
+        pytest.param(
+            "pyproject.toml", "[tool.karat]" + TOML.replace("[targets", "[tool.karat.targets"), id="pyproject"
+        ),
+    ],
+)
+def test_named_targets(karat: Karat, file: str, toml: str) -> None:
+    write(file, toml)
+    suite = write("suite.json", eval_set())
+    assert karat("run", suite).code == 0
+    assert karat("run", suite, "-t", "local").code == 0
+    ran = karat("run", suite, "-t", "lokal")
+    assert ran.code == 4
+    assert "there is no target 'lokal' (configured: 'local'). Did you mean 'local'?" in ran.err
+    assert [json.loads(path.read_bytes())["target"] for path in results()[".json"]] == ["local", "local"]
+
+
+def test_the_configuration_is_found_from_below(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("karat.toml", TOML + "\ntimeout = 5\n")
+    write("evals/deep/suite.json", eval_set())
+    monkeypatch.chdir("evals/deep")
+    assert karat("run", "suite.json").code == 0
+
+
+def test_results_dir_of_the_configuration(karat: Karat) -> None:
+    write("karat.toml", 'results_dir = "kept"\n' + TOML)
+    suite = write("suite.json", eval_set())
+    assert karat("run", suite).code == 0
+    assert karat("rescore", str(journal_of("kept"))).code == 0
+    assert len(results("kept")[".jsonl"]) == 2
+    assert not Path("karat-results").exists()
+
+
+VOCABULARY = """
+[{0}targets.app]
+use = "replay:traces.jsonl"
+
+[{0}targets.app.ui_vocabulary]
+"Two entries are listed" = [{{ role = "listitem", min = 2 }}]
+"A heading says {{what}}." = [{{ role = "heading", name = "{{What}}" }}]
+"""
+
+
+@pytest.mark.parametrize(("file", "section"), [("karat.toml", ""), ("pyproject.toml", "tool.karat.")])
+@pytest.mark.parametrize(
+    ("sentence", "status"),
+    [
+        pytest.param("Two entries are listed.", "PASS", id="known"),
+        pytest.param("A heading says my  activity", "PASS", id="with-a-slot"),
+        pytest.param("A heading says Alerts.", "FAIL", id="with-a-slot-not-met"),
+        pytest.param("Confetti falls.", "PARTIAL", id="unknown"),
+    ],
+)
+def test_ui_vocabulary(karat: Karat, file: str, section: str, sentence: str, status: str) -> None:
+    write(file, VOCABULARY.format(section))
+    suite = write("suite.json", eval_set(case(expected={"ui": [sentence]})))
+    traces(A={"final_message": "Done.", "page": PAGE})
+    ran = karat("run", suite, "-t", "app")
+    assert ran.statuses == {"A": status}
+    assert ("define it in ui_vocabulary of the target" in ran.out) == (status == "PARTIAL")
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        pytest.param('"x"', "Expected `array`, got `str`", id="no-list"),
+        pytest.param('[{ rol = "x" }]', "unknown field `rol`", id="unknown-key"),
+        pytest.param(
+            "[{ visible = true }]", "give at least one of 'role', 'name' and 'name_contains'", id="no-element"
+        ),
+        pytest.param('[{ role = "x", min = 0 }]', "min 0 without max holds on every page", id="cannot-fail"),
+        pytest.param("[]", "the list is empty", id="empty"),
+        pytest.param('[{ name = "{where}" }]', "the sentence has no {where}", id="unknown-slot"),
+    ],
+)
+def test_a_ui_vocabulary_that_cannot_be_used(karat: Karat, entry: str, why: str) -> None:
+    write("karat.toml", f'{TOML}\n[targets.local.ui_vocabulary]\n"A {{1}} {{what}} is there" = {entry}\n')
+    ran = karat("run", write("suite.json", eval_set()))
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
+    assert "targets.local.ui_vocabulary: 'A {1} {what} is there': " in ran.err
+    assert why in ran.err
+
+
+def test_options_of_the_target(karat: Karat) -> None:
+    ran = karat("run", write("suite.json", eval_set()), "-t", "python:agent.py:greet", "-o", "spce_url=x")
+    assert (ran.code, ran.err) == (
+        4,
+        "karat: unknown option 'spce_url' of a target of kind 'python'. [unknown-option]\n",
+    )
+    assert not Path("karat-results").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("app_url=http://x/?a=b", "http://x/?a=b"),
+        ("wait_ms=3", 3),
+        ('list=["a"]', ["a"]),
+        ("empty=", ""),
+        ("quoted=a b", "a b"),
+        ("nan=NaN", "NaN"),
+        (f"huge={10**30}", None),
+        (f"deep={'[' * 100_000}", "[" * 100_000),
+        ("bytes=\udce9", "\ufffd"),
+    ],
+)
+def test_values_of_options(text: str, value: Any) -> None:
+    from karat.cli.options import assignments
+
+    (found,) = assignments(None, None, (text,)).values()  # type: ignore[arg-type]
+    assert value is None or found == value
+    assert msgspec.json.decode(msgspec.json.encode(found)) == found
+
+
+def test_setup_prompts_are_sent_first(karat: Karat) -> None:
+    suite = write("suite.json", eval_set(case(setup_prompts=["one", "two"])))
+    assert karat("run", suite, "-t", program()).code == 0
+    write("talk.py", "def ask(prompt, conversation):\n    return f'hello {len(conversation.messages)}'\n")
+    karat("run", suite, "-t", "python:talk.py:ask")
+    assert [json.loads(p.read_bytes())["cases"][0]["response"] for p in results()[".json"]][-1] == "hello 4"
+
+
+def test_the_header_tells_what_was_run(karat: Karat) -> None:
+    suite = write("suite.json", eval_set(case("A"), case("B")))
+    karat("run", suite, "-t", "python:agent.py:greet", "--cases", "A", "--timeout", "9")
+    head = header()
+    assert (head["kind"], head["format"], head["suite"], head["total"]) == ("header", 1, "suite.json", 1)
+    assert head["target"] == "python:agent.py:greet"
+    assert (head["options"]["selection"], head["options"]["timeout"]) == ({"cases": ["A"]}, 9.0)
+    assert head["versions"].keys() == {"karat", "python"}
+
+
+def test_secrets_of_the_configuration_are_written_nowhere(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", "hush-1234")
+    write("karat.toml", 'secrets = ["API_KEY"]\n' + TOML)
+    suite = write("suite.json", eval_set(case(prompt="the key", expected=HELLO)))
+    write("leak.py", "import os\ndef ask(prompt): return 'hello ' + os.environ['API_KEY']\n")
+    ran = karat("run", suite, "-t", "python:leak.py:ask")
+    assert ran.statuses == {"A": "PASS"}
+    for paths in results().values():
+        for path in paths:
+            assert b"hush-1234" not in path.read_bytes()
+    assert report_of()["cases"][0]["response"] == "hello [removed]"
+
+
+def test_a_secret_that_is_too_short_is_refused(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", "abc")
+    write("karat.toml", 'secrets = ["API_KEY"]\n' + TOML)
+    ran = karat("run", write("suite.json", eval_set()))
+    assert ran.code == 4
+    assert "the secret API_KEY has fewer than 4 characters" in ran.err

@@ -1,0 +1,96 @@
+"""`karat schema` and `karat self-test`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cli.support import Ran, case, eval_set
+from karat import scoring
+from karat.checks.base import Check
+from karat.checks.catalog import CHECKS
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, SoftScore, Status
+
+Karat = Callable[..., Ran]
+
+DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        pytest.param("eval-set", eval_set(), eval_set(case(expectd={})), id="unknown-field"),
+        pytest.param("eval-set", eval_set(case(metadata={"x": 1})), {"version": "0.3"}, id="no-cases"),
+        pytest.param("golden", [DECISION], [{**DECISION, "input": 1}], id="wrong-type"),
+        pytest.param("golden", [{"id": "A", "input": "p", "expected": ["x"]}], [], id="no-case"),
+    ],
+)
+def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
+    ran = karat("schema", kind)
+    assert (ran.code, ran.err) == (0, "")
+    checker = jsonschema.Draft202012Validator(json.loads(ran.out))
+    checker.check_schema(checker.schema)
+    assert checker.is_valid(good)
+    assert not checker.is_valid(bad)
+
+
+@pytest.mark.parametrize("arguments", [["schema"], ["schema", "evalset"]])
+def test_schema_of_what(karat: Karat, arguments: list[str]) -> None:
+    ran = karat(*arguments)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
+    assert "eval-set" in ran.err
+    assert "golden" in ran.err
+
+
+def test_self_test_passes(karat: Karat) -> None:
+    ran = karat("self-test")
+    assert (ran.code, ran.err) == (0, "")
+    first, last = ran.out.splitlines()
+    count = sum(len(check.examples) for check in CHECKS)
+    assert int(first.split()[0]) > count
+    assert last == "SELF-TEST PASS"
+
+
+@pytest.mark.parametrize("status", [Status.PASSED, Status.FAILED])
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_a_check_that_always_says_the_same_is_found_out(
+    karat: Karat, monkeypatch: pytest.MonkeyPatch, check: type[Check], status: Status
+) -> None:
+    def judge(self: Check, trace: Trace) -> CheckResult:
+        return CheckResult(self.name, self.group, status)
+
+    monkeypatch.setattr(check, "judge", judge)
+    ran = karat("self-test")
+    assert ran.code == 1
+    assert ran.out.splitlines()[-1] == "SELF-TEST FAIL"
+    assert ran.err.splitlines()[0].startswith(f"{check.name} example ")
+
+
+def test_a_check_that_raises_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    def judge(self: Check, trace: Trace) -> CheckResult:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(CHECKS[0], "judge", judge)
+    ran = karat("self-test")
+    assert ran.code == 1
+    assert "outcome example 1: expected passed, found error" in ran.err
+
+
+def test_a_check_without_a_failing_example_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = CHECKS[0]
+    monkeypatch.setattr(check, "examples", [e for e in check.examples if e.status is not Status.FAILED])
+    ran = karat("self-test")
+    assert ran.code == 1
+    assert "outcome shows that it can pass and fail: expected passed, failed, found passed" in ran.err
+
+
+def test_scoring_that_lets_everything_through_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "soft_score", lambda groups, rules: SoftScore(1.0, rules.threshold, True))
+    ran = karat("self-test")
+    assert ran.code == 1
+    assert "scoring of 'pff'" in ran.err
