@@ -58,6 +58,9 @@ def behave(prompt: str, conversation: Any) -> Any:
         raise ValueError("the agent\nbroke \ud800")
     if prompt == "exit":
         sys.exit(3)
+    if prompt == "tell":
+        tell(conversation)
+        return "told"
     if prompt == "remember":
         conversation.state["seen"] = [message.content for message in conversation.messages]
         return "remembered"

@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import sys
+import tracemalloc
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -154,10 +155,16 @@ async def test_the_end_of_stderr_is_kept_and_the_rest_drained() -> None:
 
 async def test_output_over_the_cap_is_drained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("karat.targets.process.STDOUT_CAP", 100_000)
-    code = "write({'final_message': 'x'})\nfor _ in range(100): print('y' * 10_000)"
-    async with opened("command", python(code)) as target:
-        with pytest.raises(TargetError, match="wrote more than") as caught:
-            await ask(target, "p")
+    code = "write({'final_message': 'x'})\nfor _ in range(1000): sys.stdout.write('y' * 30_000)"
+    tracemalloc.start()
+    try:
+        async with opened("command", python(code)) as target:
+            with pytest.raises(TargetError, match="wrote more than") as caught:
+                await ask(target, "p")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000, "bytes, of 30 MB that were written"
     assert caught.value.kind == "bad-answer"
     assert caught.value.partial is not None
 

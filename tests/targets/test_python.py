@@ -165,10 +165,12 @@ async def test_a_trace_is_taken_as_it_is(agents: Path) -> None:
 @pytest.mark.parametrize("agent", ["sync_agent", "async_agent"])
 async def test_setup_prompts_share_the_conversation_and_only_the_prompt_is_judged(agent: str) -> None:
     async with opened("python", f"behaviours.py:{agent}") as target:
-        trace = await ask(target, "recall", setup_prompts=("say first", "tools", "remember"))
-        assert json.loads(trace.final_message) == [["say first", "first", "tools", "hi"], ["user", "assistant"] * 3]
+        trace = await ask(target, "recall", setup_prompts=("say first", "tools", "remember", "tell"))
+        assert json.loads(trace.final_message) == [["say first", "first", "tools", "hi"], ["user", "assistant"] * 4]
         assert trace.tool_calls == ()
         assert "tools" in trace.unobserved
+        told = await ask(target, "tell", setup_prompts=("tell",))
+        assert [call.name for call in told.tool_calls] == ["lookup", "search"]
         alone = await ask(target, "recall")
         assert json.loads(alone.final_message) == [None, []], "another case is another conversation"
 

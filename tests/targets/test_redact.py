@@ -122,6 +122,10 @@ def test_a_secret_at_the_cut_does_not_leave_its_beginning() -> None:
     assert cleaned.cuts["final_message"].sha256 == ""
 
 
+def test_an_empty_value_hides_nothing() -> None:
+    assert Redactor(["", "topsecret"]).text("plain topsecret") == "plain [removed]"
+
+
 def test_names() -> None:
     redactor = Redactor.from_names(["KEY", "UNSET", "EMPTY"], {"KEY": "topsecret", "EMPTY": "", "OTHER": "visible"})
     assert redactor.text("topsecret visible") == "[removed] visible"

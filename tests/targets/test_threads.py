@@ -62,7 +62,9 @@ async def test_what_an_agent_puts_into_the_context_stays_there() -> None:
     threads.close()
 
 
-async def test_quick_calls_let_the_event_loop_turn() -> None:
+async def test_quick_calls_let_the_event_loop_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.targets.threads.QUICK", 30)  # so that every call is waited for in place
+    monkeypatch.setattr("karat.targets.threads.TURN", 0)
     threads, turns = DaemonThreads("test-turns"), 0
 
     async def count() -> None:
@@ -71,11 +73,12 @@ async def test_quick_calls_let_the_event_loop_turn() -> None:
             turns += 1
             await asyncio.sleep(0)
 
+    await threads.call(int)
     counting = asyncio.create_task(count())
-    for _ in range(5_000):
+    for _ in range(100):
         await threads.call(int)
     counting.cancel()
-    assert turns > 3
+    assert turns > 90
     threads.close()
 
 

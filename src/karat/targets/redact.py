@@ -49,7 +49,7 @@ class Redactor:
     """Takes secrets out of texts and traces. Finding nothing, which is the rule, costs a few byte searches."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {form for value in values for form in _forms(value)}
+        forms = {form for value in values if value for form in _forms(value)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._values = re.compile("|".join(map(re.escape, longest_first))) if forms else None
         self._forms = longest_first
