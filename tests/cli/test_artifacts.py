@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_default_folder(karat: Karat, suite: str, folder: str) -> None:
 
 
 def test_two_runs_in_one_second_get_two_sets_of_files(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
-    moment = sessions.utc_now()
+    moment = datetime(2026, 1, 1, 9, tzinfo=UTC)
     monkeypatch.setattr(sessions.Session.__init__, "__kwdefaults__", {"now": lambda: moment})
     suite = write("suite.json", eval_set())
     for said in ("hello one", "hello two", "hello three"):

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ Karat = Callable[..., Ran]
 ASKS = eval_set(
     case("PASS"), case("PARTIAL", expected={"telemetry": ["tool.x start"]}), case("FAIL"), case("ERROR"), case("ALSO")
 )
-ANSWERS = {
+ANSWERS: dict[str, Any] = {
     "PASS": "hello",
     "PARTIAL": "hello",
     "FAIL": "good day",
@@ -87,7 +88,7 @@ def test_a_rescore_has_the_same_codes(karat: Karat, code: int) -> None:
 
 def test_interrupted() -> None:
     write("suite.json", eval_set())
-    command = [SCRIPT, "run", "suite.json", "-t", "python:agent.py:block"]
+    command = [str(SCRIPT), "run", "suite.json", "-t", "python:agent.py:block"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         for _ in range(1200):
             if Path("started").exists() or running.poll() is not None:

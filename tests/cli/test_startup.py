@@ -1,0 +1,107 @@
+"""What starting Karat loads, opens, writes and reads: as little as there is to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.support import eval_set, write
+
+HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "rich", "tree_sitter", "yaml")
+OTHER_FLOORS = (
+    "karat.api",
+    "karat.checks",
+    "karat.engine",
+    "karat.model",
+    "karat.reports",
+    "karat.runs",
+    "karat.targets",
+)
+
+LOADED = """
+import json, sys
+from karat.cli.main import run
+code = run(json.loads(sys.argv[1]))
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+
+WATCHED = """
+import json, sys
+
+seen = []
+
+
+def hook(event, args):
+    if event == "open":
+        path, mode, flags = args
+        writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (mode is None and flags & 3)
+        seen.append(["write" if writes else "read", str(path)])
+    elif event.startswith(("socket.", "subprocess.", "os.mkdir", "os.rename", "os.remove", "os.system", "shutil.")):
+        seen.append([event, repr(args)])
+
+
+sys.addaudithook(hook)
+exec(sys.argv[1])
+print(json.dumps([seen, sorted(sys.modules)]))
+"""
+
+
+def python(code: str, *arguments: str) -> Any:
+    """What a Python of its own prints last, as JSON. It writes no bytecode: that is Python's doing, not ours."""
+    command = [sys.executable, "-B", "-c", code, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["list", "suite.json"], ["--help"], ["list", "--help"], ["run", "--help"]],
+    ids=" ".join,
+)
+def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
+    write("suite.json", eval_set())
+    code, modules = python(LOADED, json.dumps(arguments))
+    assert code == 0
+    assert "click" in modules
+    assert not {name for name in HEAVY if name in modules}
+    assert not {name for name in modules if name.startswith(OTHER_FLOORS)}
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with what Karat must not read on its own."""
+    for name in (".env", "karat.toml", "pyproject.toml"):
+        write(name, "this is not for you")
+
+
+@pytest.mark.usefixtures("home")
+def test_importing_karat_opens_no_socket_writes_nothing_and_reads_no_dotenv() -> None:
+    seen, modules = python(WATCHED, "import karat")
+    assert [entry for entry in seen if entry[0] != "read"] == []
+    mine = [Path(path) for kind, path in seen if kind == "read"]
+    assert {path.suffix for path in mine} <= {".py", ".pyc", ".pth", ".so"}
+    assert not {path.name for path in mine} & {".env", "karat.toml", "pyproject.toml"}
+    assert not {name for name in (*HEAVY, "click", "socket") if name in modules}
+
+
+@pytest.mark.usefixtures("home")
+def test_using_every_public_name_is_as_quiet() -> None:
+    seen, modules = python(WATCHED, "import karat; [getattr(karat, name) for name in karat.__all__]")
+    assert [entry for entry in seen if entry[0] != "read"] == []
+    assert not {Path(path).name for kind, path in seen if kind == "read"} & {".env", "karat.toml", "pyproject.toml"}
+    assert "karat.api" in modules
+    assert not {name for name in ("rich", "click", "tree_sitter", "yaml") if name in modules}
+
+
+def test_the_hook_sees_what_it_is_there_to_see() -> None:
+    code = "import socket; open('x', 'w').close(); open('.env').read(); socket.socket(socket.AF_UNIX).close()"
+    write(".env", "A=1")
+    seen, _ = python(WATCHED, code)
+    assert ["write", "x"] in seen
+    assert ["read", ".env"] in seen
+    assert any(event == "socket.__new__" for event, _ in seen)

@@ -1,0 +1,111 @@
+"""Whatever becomes of the output, the run goes on and the exit code is that of the verdict."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli.support import SCRIPT, case, eval_set, process, report_of, results, write
+
+MANY = eval_set(*(case(f"case-{number}") for number in range(200)))
+RUN = ["run", "suite.json", "-t", "python:agent.py:mute", "--workers", "0"]
+
+
+def with_reader_gone(*arguments: str, err_too: bool = False) -> tuple[int, str]:
+    """The exit code and stderr of a command whose reader reads nothing and leaves."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ran = subprocess.run(
+            [SCRIPT, *arguments],
+            stdout=writing,
+            stderr=writing if err_too else subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    return ran.returncode, ran.stderr or ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["list", "suite.json"], 0, id="list"),
+        pytest.param(["schema", "eval-set"], 0, id="schema"),
+        pytest.param(["self-test"], 0, id="self-test"),
+        pytest.param(["validate", "suite.json", "bad.json"], 4, id="validate-bad"),
+        pytest.param(RUN, 1, id="run-that-fails"),
+        pytest.param(["--help"], 0, id="help"),
+    ],
+)
+@pytest.mark.parametrize("err_too", [False, True], ids=["stdout", "both"])
+def test_a_broken_pipe(arguments: list[str], code: int, err_too: bool) -> None:
+    write("suite.json", MANY)
+    write("bad.json", "[]")
+    found, err = with_reader_gone(*arguments, err_too=err_too)
+    assert found == code
+    assert "Traceback" not in err
+    assert "BrokenPipe" not in err
+    if arguments == RUN:
+        assert report_of()["summary"]["fail"] == 200
+
+
+def test_a_reader_that_leaves_early() -> None:
+    write("suite.json", MANY)
+    line = f"set -o pipefail; {SCRIPT} list suite.json | head -n 1"
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "case-0\t\tprompt of case-0\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
+@pytest.mark.parametrize("arguments", [RUN, ["list", "suite.json"]], ids=["run", "list"])
+def test_an_output_that_is_full(arguments: list[str]) -> None:
+    write("suite.json", MANY)
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([SCRIPT, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 3
+    assert ran.stderr == "karat: the output could not be written: No space left on device. [output]\n"
+    if arguments == RUN:
+        assert report_of()["summary"]["fail"] == 200
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_streams_that_are_closed(closed: str) -> None:
+    write("suite.json", MANY)
+    ran = subprocess.run(
+        ["sh", "-c", f"{SCRIPT} {' '.join(RUN)} {closed}"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr == ""
+    assert report_of()["summary"]["fail"] == 200
+    (journal,) = results()[".jsonl"]
+    assert journal.read_text().count("\n") == 202
+
+
+def test_an_encoding_that_lacks_a_character() -> None:
+    suite = write("suite.json", eval_set(case(prompt="✓", expected={"must_say_any": ["✓"]})))
+    latin = {"PYTHONIOENCODING": "latin-1"}
+    assert process("list", suite, env=latin).stdout == "A\t\t\\u2713\n"
+    ran = process("run", suite, "-t", "python:agent.py:mute", "--workers", "0", env=latin)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "expected  '\\u2713'" in ran.stdout
+
+
+def test_names_that_are_not_utf_8() -> None:
+    write("suite.json", eval_set())
+    name = b"caf\xe9.json"
+    Path(os.fsdecode(name)).write_bytes(Path("suite.json").read_bytes())
+    assert process("list", name).returncode == 0
+    assert process("validate", name).stdout == "caf\\udce9.json: eval-set 0.3, 1 case, 2 checks\n"
+    ran = process("run", name, "-t", "python:agent.py:greet", "--workers", "0")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    (journal,) = results()[".jsonl"]
+    assert process("rescore", str(journal)).returncode == 0
+    ran = process("run", "suite.json", "-t", b"python:caf\xe9.py:greet")
+    assert ran.returncode == 4
+    assert ran.stderr.startswith("karat: the target 'python:caf\\udce9.py:greet' is not UTF-8.")
