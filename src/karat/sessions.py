@@ -146,11 +146,12 @@ class Session:
         return self._target.identity if isinstance(self._target, TargetConfig) else self._target.options
 
     @property
-    def _limits(self) -> Limits:
-        return self._target.limits
+    def limits(self) -> Limits:
+        """What the target can bear, by its configuration and by its own nature."""
+        return build(self._target).limits if isinstance(self._target, TargetConfig) else self._target.limits
 
     def _policy(self) -> Policy:
-        options, limits = self._options, self._limits
+        options, limits = self._options, self.limits
         rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
         return Policy(
             retries=options.retries,
@@ -190,9 +191,9 @@ class Session:
             suite_sha256=self._suite.sha256,
             target=text(options.target_name or str(self._identity.get("use", ""))),
             options={
-                "target": self._identity,
+                "target": Redactor(options.secrets).json(self._identity),
                 "selection": options.selection,
-                "overrides": options.overrides,
+                "overrides": Redactor(options.secrets).json(options.overrides),
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
             },

@@ -69,6 +69,8 @@ def _run(
     colour = wants_colour(sys.stdout, os.environ)
     listener, closing = listener_for(sys.stdout, suite, colour=colour)
     session = Session(suite, target, options, [listener])
+    if session.limits.why and options.concurrency * options.workers > 1:
+        click.echo(f"karat: one case at a time: {session.limits.why}", err=True)
     with closing:
         result = asyncio.run(_interruptible(session, earlier))
     show(result, in_order=sys.stdout.isatty(), colour=colour)
