@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings, carry_out
-from karat.targets.base import Limits, Target
+from karat.targets.base import RunContext, Target
 from karat.targets.redact import Redactor
 
 
@@ -20,19 +21,11 @@ class Executor(Protocol):
         """Get ready, or raise an error that a user can mend before any case is run."""
         ...
 
-    async def run(self, item: Item, attempt: int) -> Done: ...
+    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+        """Carry out one case; `begun` hears when that begins. A KaratError says that no case can be run any more."""
+        ...
 
     async def close(self) -> None: ...
-
-
-class Described(Protocol):
-    """What the engine must know of a target before it plans."""
-
-    @property
-    def options(self) -> dict[str, Any]: ...
-
-    @property
-    def limits(self) -> Limits: ...
 
 
 class Inline:
@@ -47,8 +40,10 @@ class Inline:
     async def open(self) -> None:
         await self._target.open()
 
-    async def run(self, item: Item, attempt: int) -> Done:
-        return await carry_out(item, self._target, self._settings, self._redactor, attempt)
+    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+        begun(item)
+        context = RunContext(repeat=item.repeat, attempt=attempt)
+        return await carry_out(item, self._target, self._settings, self._redactor, context)
 
     async def close(self) -> None:
         await self._target.close()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Callable
+from time import monotonic
 from typing import cast
 
-_LENGTH = struct.Struct("!I")
+LENGTH = struct.Struct("!I")
+HOLD = 0.004
+"""A message that follows another this soon waits for the end of the event loop's turn: several then share a write."""
 
 
 class Frames(asyncio.Protocol):
@@ -17,13 +20,25 @@ class Frames(asyncio.Protocol):
         self._received = received
         self._lost = lost
         self._buffer = bytearray()
+        self._held: list[bytes] = []
+        self._flushed = 0.0
         self._transport: asyncio.Transport | None = None
 
     def send(self, payload: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(_LENGTH.pack(len(payload)) + payload)
+        self._held += (LENGTH.pack(len(payload)), payload)
+        if monotonic() - self._flushed > HOLD:
+            self.flush()
+        elif len(self._held) == 2:
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        self._flushed = monotonic()
+        if self._held and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"".join(self._held))
+        self._held.clear()
 
     def close(self) -> None:
+        self.flush()
         if self._transport is not None:
             self._transport.close()
 
@@ -34,12 +49,12 @@ class Frames(asyncio.Protocol):
         buffer = self._buffer
         buffer += data
         start = 0
-        while len(buffer) - start >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(buffer, start)
-            end = start + _LENGTH.size + length
+        while len(buffer) - start >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(buffer, start)
+            end = start + LENGTH.size + length
             if len(buffer) < end:
                 break
-            self._received(bytes(buffer[start + _LENGTH.size : end]))
+            self._received(bytes(buffer[start + LENGTH.size : end]))
             start = end
         del buffer[:start]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 
 import msgspec
@@ -18,15 +20,38 @@ def encode(record: Header | CaseRecord | Footer) -> bytes:
     return _encode(record)
 
 
+def begin(path: str, header: Header, kept: Iterable[bytes] = ()) -> None:
+    """Put a journal in its place that holds the header and the lines that are kept from an earlier run.
+
+    It appears at once and whole: a run that is killed while it is being made leaves the earlier journal as the last
+    one, so that nothing that is finished is ever run again.
+    """
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    try:
+        with JournalWriter(temporary) as journal:
+            journal.write(encode(header))
+            for line in kept:
+                journal.write(line)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _not_written(path, error, nothing_yet=True) from error
+    except ArtifactError as error:
+        raise ArtifactError(error.message, where=path, fix=_ELSEWHERE, slug=error.slug) from error
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
 class JournalWriter:
-    """Appends to a journal that was created for this run alone. A line that does not fit on the disk is taken back."""
+    """Appends to a journal of this run alone. A line that does not fit on the disk is taken back."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         try:
             self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise _not_written(path, error) from error
+            raise _not_written(path, error, nothing_yet=True) from error
         self._end = os.fstat(self._fd).st_size
 
     def write(self, line: bytes) -> None:
@@ -36,8 +61,9 @@ class JournalWriter:
             while data:
                 data = data[os.write(self._fd, data) :]
         except OSError as error:
-            os.ftruncate(self._fd, self._end)
-            raise _not_written(self.path, error) from error
+            with suppress(OSError):  # a torn last line is recognised by whoever reads the journal
+                os.ftruncate(self._fd, self._end)
+            raise _not_written(self.path, error, nothing_yet=not self._end) from error
         self._end += len(line) + 1
 
     def __enter__(self) -> JournalWriter:
@@ -50,13 +76,19 @@ class JournalWriter:
             os.fsync(self._fd)
         except OSError as broken:
             if error is None:
-                raise _not_written(self.path, broken) from broken
+                raise _not_written(self.path, broken, nothing_yet=False) from broken
         finally:
             os.close(self._fd)
 
 
-def _not_written(path: str, error: OSError) -> ArtifactError:
-    fix = "What was journalled can be resumed elsewhere: karat resume JOURNAL --results-dir D."
+_ELSEWHERE = "Free some space, or choose another folder with --results-dir."
+
+
+def _not_written(path: str, error: OSError, *, nothing_yet: bool) -> ArtifactError:
+    resume = f"What was journalled can be resumed elsewhere: karat resume {path} --results-dir FOLDER."
     return ArtifactError(
-        f"the journal could not be written: {error.strerror}.", where=path, fix=fix, slug="journal-write"
+        f"the journal could not be written: {error.strerror}.",
+        where=path,
+        fix=_ELSEWHERE if nothing_yet else resume,
+        slug="journal-write",
     )

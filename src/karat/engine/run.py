@@ -5,25 +5,32 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Listener, RunFinished, RunStarted
+from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Listener, RunFinished, RunStarted
 from karat.engine.executors import Executor
 from karat.engine.journal import JournalWriter, encode
 from karat.engine.limiter import Limiter
 from karat.engine.plan import Item
 from karat.engine.retries import Retries, failed_attempt, with_attempts
 from karat.engine.work import Done
+from karat.errors import Exit, KaratError
 from karat.model.run import Footer, Header, Summary
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
 
 INTERRUPTED = "interrupted"
+
+
+class NotBegunError(KaratError):
+    """The run was stopped before its first case."""
+
+    exit_code = Exit.INTERRUPTED
+    slug = "interrupted"
 
 
 class Policy(Struct, frozen=True):
@@ -34,6 +41,11 @@ class Policy(Struct, frozen=True):
     max_concurrency: int | None = None
     max_failures: int | None = None
     run_timeout: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it matters when each case begins, so that none may be sent ahead."""
+        return any(limit is not None for limit in (self.per_minute, self.max_concurrency, self.max_failures))
 
 
 class Run:
@@ -55,10 +67,11 @@ class Run:
         self._listeners = listeners
         self._chance = chance
         self._clock = clock
-        self._limiter = Limiter(policy.per_minute)
+        self._limiter = Limiter(policy.per_minute) if policy.per_minute else None
         self._stop = asyncio.Event()
         self._why = ""
         self._interrupted = False
+        self._finished = 0
         self._failures = 0
 
     def interrupt(self, why: str = INTERRUPTED) -> None:
@@ -67,16 +80,13 @@ class Run:
         self._interrupted = True
         self._stop.set()
 
-    async def into(self, path: str, header: Header, kept: Iterable[bytes] = (), tally: Tally | None = None) -> Summary:
-        """Write the header, the lines that are kept from an earlier run, and each case as it finishes."""
-        tally = tally or Tally(header.repeat)
+    async def into(self, path: str, header: Header, tally: Tally) -> Summary:
+        """Append each case to the journal as it finishes, and then the footer. `tally` knows what is already there."""
         with JournalWriter(path) as journal:
-            journal.write(encode(header))
-            for line in kept:
-                journal.write(line)
             self._tell(RunStarted(header, path, len(self._items)))
             await self._work(journal, tally)
-            summary = tally.summary(incomplete=self._why, interrupted=self._interrupted)
+            missing = self._finished < len(self._items)
+            summary = tally.summary(incomplete=self._why if missing else "", interrupted=self._interrupted and missing)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
         self._tell(RunFinished(summary))
         return summary
@@ -111,8 +121,13 @@ class Run:
     async def _lane(self, queue: deque[Item], journal: JournalWriter, tally: Tally) -> None:
         while queue and not self._stop.is_set():
             item = queue.popleft()
-            done = await self._tried(item)
+            try:
+                done = await self._tried(item)
+            except KaratError as error:
+                self.interrupt(f"no further case could be run: {error}")
+                return
             journal.write(bytes(done.line))
+            self._finished += 1
             tally.add(item.index, done.status, done.soft, item.case.min_pass_rate)
             self._tell(CaseFinished(item, done))
             self._count_failure(done)
@@ -120,15 +135,18 @@ class Run:
     async def _tried(self, item: Item) -> Done:
         attempts: list[Trace] = []
         while True:
-            await self._limiter.turn()
-            self._tell(CaseStarted(item))
-            done = await self._executor.run(item, len(attempts))
+            if self._limiter is not None:
+                await self._limiter.turn()
+            done = await self._executor.run(item, len(attempts), self._begun)
             delay = self._policy.retries.delay(len(attempts), done, self._chance)
             if delay is None:
                 return with_attempts(done, attempts)
             attempts.append(failed_attempt(done))
             self._tell(CaseRetried(item, done.error, delay))
             await asyncio.sleep(delay)
+
+    def _begun(self, item: Item) -> None:
+        self._tell(CaseStarted(item))
 
     def _count_failure(self, done: Done) -> None:
         if done.status in (CaseStatus.FAIL, CaseStatus.ERROR):
@@ -138,17 +156,24 @@ class Run:
                 self._why = self._why or f"stopped after {self._failures} failed case{'s' * (self._failures > 1)}"
                 self._stop.set()
 
-    def _tell(self, event: Any) -> None:
+    def _tell(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
 
 
 @asynccontextmanager
-async def opened(executor: Executor) -> AsyncIterator[Executor]:
-    """The executor, open; closed whatever happens, even if it could not be opened."""
+async def opened(executor: Executor, interrupted: asyncio.Event) -> AsyncIterator[Executor]:
+    """The executor, open unless that is interrupted; closed whatever happens, even if it could not be opened."""
+    opening = asyncio.create_task(executor.open())
+    waiting = asyncio.create_task(interrupted.wait())
     try:
-        await executor.open()
+        await asyncio.wait({opening, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not opening.done():
+            raise NotBegunError("interrupted before any case was run.")
+        opening.result()
         yield executor
     finally:
-        with suppress(asyncio.CancelledError):
-            await asyncio.shield(executor.close())
+        for task in (opening, waiting):
+            task.cancel()
+        await asyncio.gather(opening, waiting, return_exceptions=True)
+        await asyncio.shield(asyncio.ensure_future(executor.close()))

@@ -12,6 +12,7 @@ from karat import scoring
 from karat.checks.catalog import CATALOG
 from karat.engine.plan import Item
 from karat.model.run import CaseRecord
+from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus
 from karat.targets.base import RunContext, Target, TargetError
@@ -22,6 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 TIMEOUT = "timeout"
 BUG = "harness"
+GRACE = 3.0
 
 
 class Done(Struct, frozen=True):
@@ -37,15 +39,16 @@ class Done(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
-    """What holds for every case of a run."""
+    """What holds for every case of a run. `grace` is for a case that overran: to stop, and to reset what it used."""
 
     case_timeout: float = 300.0
+    grace: float = GRACE
 
 
-async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, attempt: int = 0) -> Done:
+async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext) -> Done:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start = time.time(), time.perf_counter()
-    trace = await observe(item, target, settings.case_timeout, attempt)
+    trace = await observe(item.case, target, settings.case_timeout, context)
     duration = round((time.perf_counter() - start) * 1000, 3)
     trace = structs.replace(trace, started_at=trace.started_at or started_at, duration_ms=trace.duration_ms or duration)
     return concluded(item, trace, duration, redactor)
@@ -88,17 +91,17 @@ def without_secrets(record: CaseRecord, redactor: Redactor) -> CaseRecord:
     return structs.replace(record, trace=redactor.trace(record.trace), verdict=verdict)
 
 
-async def observe(item: Item, target: Target, timeout: float, attempt: int) -> Trace:
+async def observe(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:
     """The trace of one case, partial if the agent broke or overran."""
-    context = RunContext(repeat=item.repeat, attempt=attempt)
-    case = item.case
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout
     try:
-        async with asyncio.timeout(timeout) as deadline:
-            return await target.run(case, context)
+        async with asyncio.timeout_at(end):
+            trace = await target.run(case, context)
     except TimeoutError as error:
-        if not deadline.expired():
+        if loop.time() < end:
             return context.recorder.partial(case, TraceError("agent", f"TimeoutError: {error}"))
-        return context.recorder.partial(case, TraceError(TIMEOUT, f"the case took longer than {timeout:g} s"))
+        return overran(case, timeout, context)
     except TargetError as error:
         broke = structs.replace(error.error, retry_after=error.retry_after)
         if error.partial is None:
@@ -106,6 +109,13 @@ async def observe(item: Item, target: Target, timeout: float, attempt: int) -> T
         return structs.replace(error.partial, error=broke)
     except Exception as error:  # noqa: BLE001 - a target that breaks its contract spoils its own case, not the run
         return context.recorder.partial(case, TraceError(BUG, f"the target broke: {type(error).__name__}: {error}"))
+    # An agent that blocks the event loop, or ignores its cancellation, comes back late and is late all the same.
+    return trace if loop.time() < end else overran(case, timeout, context)
+
+
+def overran(case: Case, timeout: float, context: RunContext, how: str = "") -> Trace:
+    """What was seen of a case until its time was up."""
+    return context.recorder.partial(case, TraceError(TIMEOUT, f"the case took longer than {timeout:g} s{how}"))
 
 
 def broken(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> Done:

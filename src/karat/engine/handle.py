@@ -1,0 +1,286 @@
+"""One worker process as the runner sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+from typing import Protocol
+
+import msgspec
+
+from karat.engine.frames import Frames
+from karat.engine.messages import Finished, Ready, Refused, Returned, Start, Work, encode, for_runner
+from karat.engine.plan import Item
+from karat.engine.work import TIMEOUT, Done
+from karat.errors import ConfigError, SuiteError
+from karat.model.trace import TraceError
+
+START_LIMIT = 120.0
+END_LIMIT = 2.0
+"""Seconds for an idle worker to end by itself."""
+TAIL = 4096
+POLL = 0.01
+QUICK = 5.0
+"""Cases that take fewer milliseconds than this are sent ahead: waiting for each answer would cost more than they do."""
+
+
+class Job:
+    """One case that somebody waits for."""
+
+    __slots__ = ("attempt", "begun", "begun_at", "future", "item")
+
+    def __init__(self, item: Item, attempt: int, begun: Callable[[Item], None], future: asyncio.Future[Done]) -> None:
+        self.item = item
+        self.attempt = attempt
+        self.begun = begun
+        self.begun_at = perf_counter()
+        self.future = future
+
+    def begin(self) -> None:
+        self.begun_at = perf_counter()
+        self.begun(self.item)
+
+    def finish(self, done: Done) -> None:
+        if not self.future.done():
+            self.future.set_result(done)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Loss:
+    """What a worker had in hand when it was lost, and why it was. `cleared`: the guilty case is already known."""
+
+    __slots__ = ("cleared", "error", "jobs")
+
+    def __init__(self, jobs: list[Job], error: TraceError, cleared: bool) -> None:
+        self.jobs = jobs
+        self.error = error
+        self.cleared = cleared
+
+
+class Owner(Protocol):
+    """Who hears what becomes of the cases that a worker was given, and of the worker."""
+
+    def finished(self, handle: Handle, job: Job, done: Done) -> None: ...
+
+    def returned(self, handle: Handle, job: Job, *, alone: bool) -> None: ...
+
+    def lost(self, handle: Handle, loss: Loss) -> None: ...
+
+
+class Handle:
+    """Sends cases to a worker process and hears of them. `owner` is told what becomes of each and of the process."""
+
+    def __init__(self, start: Start, ahead: int, owner: Owner) -> None:
+        self.retired = False
+        self.closing = False
+        self._start = start
+        self._ahead = ahead
+        self._owner = owner
+        self._jobs: dict[int, Job] = {}
+        self._unbegun: deque[Job] = deque()
+        self._tokens = 0
+        self._pace = QUICK
+        self._progress = 0.0
+        self._cause: tuple[str, str] | None = None
+        self._cleared = False
+        self._printed: deque[bytes] = deque(maxlen=8)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._frames: Frames | None = None
+        self._ready: asyncio.Future[None] | None = None
+        self._pipes: list[asyncio.BaseTransport] = []
+        self._open_ends = 0
+        self._reaping: asyncio.Task[None] | None = None
+
+    @property
+    def in_hand(self) -> int:
+        return len(self._jobs)
+
+    @property
+    def room(self) -> int:
+        """How many more cases it can be given: as many as it carries out at once, and some ahead while it is quick."""
+        ahead = self._ahead if self._pace < QUICK else 0
+        return self._start.concurrency + ahead - len(self._jobs)
+
+    async def open(self) -> None:
+        """Start the process and open the target in it."""
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
+        await self._connect(loop)
+        assert self._frames is not None
+        self._frames.send(encode(self._start))
+        try:
+            async with asyncio.timeout(START_LIMIT):
+                await self._ready
+        except TimeoutError:
+            raise ConfigError(f"the target did not open within {START_LIMIT:g} s.") from None
+
+    async def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            mine, theirs = socket.socketpair()
+            heard, words = os.pipe()
+            output, printed = os.pipe()
+            self._process = _spawned(theirs.fileno(), words, printed)
+        except OSError as error:
+            fix = "Use fewer --workers, or raise the limits of this system."
+            raise ConfigError(f"a worker process could not be started: {error.strerror}.", fix=fix) from error
+        theirs.close()
+        os.close(words)
+        os.close(printed)
+        self._open_ends = 2
+        _, self._frames = await loop.create_connection(lambda: Frames(self._received, self._lost), sock=mine)
+        await self._listen(heard, Frames(self._received, self._lost))
+        await self._listen(output, _Tail(self._printed))
+
+    async def _listen(self, fd: int, protocol: asyncio.Protocol) -> None:
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", 0))
+        self._pipes.append(pipe)
+
+    def give(self, job: Job) -> None:
+        """Have one case carried out."""
+        assert self._frames is not None
+        if not self._jobs:
+            self._progress = asyncio.get_running_loop().time()
+        self._tokens += 1
+        if len(self._jobs) < self._start.concurrency:
+            job.begin()
+        else:
+            self._unbegun.append(job)
+        self._jobs[self._tokens] = job
+        self._frames.send(encode(Work(self._tokens, job.item, job.attempt)))
+
+    def overdue(self, now: float) -> bool:
+        """Whether it had cases in hand and gave no sign of life for longer than any one of them may take."""
+        settings = self._start.settings
+        return bool(self._jobs) and now - self._progress > settings.case_timeout + settings.grace
+
+    def kill(self, kind: str, why: str) -> None:
+        """End the process and all that it started, now."""
+        self._cause = self._cause or (kind, why)
+        self.retired = True
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+
+    async def close(self, limit: float = END_LIMIT) -> None:
+        """Let the process end by itself, and make sure that it does. What it has in hand is given up."""
+        self.retired = self.closing = True
+        if self._frames is not None:
+            self._frames.close()
+        if self._process is not None and not await self._ended(limit):
+            self.kill("agent", "the worker did not end")
+            if not await self._ended(limit):
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        if self._reaping is not None:
+            await self._reaping
+        for pipe in self._pipes:
+            pipe.close()
+        self._jobs.clear()
+
+    async def _ended(self, limit: float) -> bool:
+        assert self._process is not None
+        until = perf_counter() + limit
+        while self._process.poll() is None:
+            if perf_counter() > until:
+                return False
+            await asyncio.sleep(POLL)
+        return True
+
+    def _received(self, payload: bytes) -> None:
+        try:
+            message = for_runner(payload)
+        except msgspec.DecodeError as error:
+            self.kill("harness", f"the worker sent what cannot be read: {error}")
+            return
+        if isinstance(message, Finished):
+            self._finished(message)
+        elif isinstance(message, Returned):
+            self.retired = True
+            if (job := self._taken_back(message.token)) is not None:
+                self._owner.returned(self, job, alone=message.alone)
+        elif self._ready is not None and not self._ready.done():
+            self._answered(self._ready, message)
+
+    def _finished(self, message: Finished) -> None:
+        done = message.done
+        self._pace += (done.duration_ms - self._pace) * 0.2
+        self._cleared = self._cleared or message.last
+        if done.error == TIMEOUT or message.last:
+            self.retired = True
+        if (job := self._taken_back(message.token)) is not None:
+            self._owner.finished(self, job, done)
+
+    def _taken_back(self, token: int) -> Job | None:
+        """The job is no longer in hand, and the next one that was sent ahead is begun."""
+        self._progress = asyncio.get_running_loop().time()
+        job = self._jobs.pop(token, None)
+        if self._unbegun and not self.retired:
+            self._unbegun.popleft().begin()
+        return job
+
+    def _answered(self, ready: asyncio.Future[None], message: Ready | Refused) -> None:
+        if isinstance(message, Ready):
+            ready.set_result(None)
+        elif message.problems:
+            ready.set_exception(SuiteError(message.problems))
+        else:
+            ready.set_exception(ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug))
+
+    def _lost(self) -> None:
+        """Its channel is closed, or its pipe for last words; when both are, all was heard that there is to hear."""
+        self.retired = True
+        self._open_ends -= 1
+        if self._open_ends == 0 and not self.closing:
+            self._reaping = asyncio.get_running_loop().create_task(self._reap())
+
+    async def _reap(self) -> None:
+        assert self._process is not None
+        assert self._ready is not None
+        ended = await self._ended(END_LIMIT * 2)
+        how = _how_it_ended(self._process.returncode) if ended else "it closed its channel"
+        kind, why = self._cause or ("agent", f"the agent's process ended: {how}")
+        printed = b"".join(self._printed)[-TAIL:].decode(errors="replace")
+        if not self._ready.done():
+            self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
+        jobs = list(self._jobs.values())
+        self._jobs.clear()
+        self._owner.lost(self, Loss(jobs, TraceError(kind, why, printed), self._cleared))
+
+
+class _Tail(asyncio.Protocol):
+    """Keeps the end of what a worker prints, however much that is."""
+
+    def __init__(self, kept: deque[bytes]) -> None:
+        self._kept = kept
+
+    def data_received(self, data: bytes) -> None:
+        self._kept.append(data[-TAIL:])
+
+
+def _spawned(channel: int, words: int, printed: int) -> subprocess.Popen[bytes]:
+    """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
+    command = [sys.executable, "-m", "karat.engine.keeper", *map(str, (os.getpid(), channel, words))]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=printed,
+        stderr=printed,
+        pass_fds=[channel, words],
+        start_new_session=True,
+    )
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    return f"{name}, perhaps for want of memory" if -code == signal.SIGKILL else name

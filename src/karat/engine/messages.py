@@ -1,0 +1,69 @@
+"""What the runner and a worker say to each other, each as one frame of JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from karat.engine.plan import Item
+from karat.engine.work import Done, Settings
+from karat.errors import Problem
+from karat.targets.config import TargetConfig
+
+
+class Start(Struct, frozen=True, tag="start"):
+    """The first message: what to open, and how many cases to carry out at once."""
+
+    target: TargetConfig
+    settings: Settings
+    secrets: tuple[str, ...]
+    path: list[str]
+    concurrency: int = 1
+
+
+class Work(Struct, frozen=True, tag="work"):
+    """One case to carry out."""
+
+    token: int
+    item: Item
+    attempt: int
+
+
+class Ready(Struct, frozen=True, tag="ready"):
+    """The target is open."""
+
+
+class Refused(Struct, frozen=True, tag="refused"):
+    """The target cannot be opened; nothing was run."""
+
+    message: str
+    where: str
+    fix: str
+    slug: str
+    problems: tuple[Problem, ...] = ()
+
+
+class Finished(Struct, frozen=True, tag="finished"):
+    """One case carried out. `last` if the worker ends with it, because this case alone held up all the others."""
+
+    token: int
+    done: Done
+    last: bool = False
+
+
+class Returned(Struct, frozen=True, tag="returned", omit_defaults=True):
+    """One case that was not carried out, or whose time-out others may have caused: then it is to be run alone."""
+
+    token: int
+    alone: bool = False
+
+
+def _path(kind: type, value: Any) -> Any:
+    return kind(value)
+
+
+encode = msgspec.json.Encoder(enc_hook=str).encode
+for_worker = msgspec.json.Decoder(Start | Work, dec_hook=_path).decode
+for_runner = msgspec.json.Decoder(Ready | Refused | Finished | Returned).decode

@@ -1,0 +1,175 @@
+"""Several worker processes with one queue in front of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from time import perf_counter
+from typing import Any
+
+from karat.engine.handle import END_LIMIT, Handle, Job, Loss
+from karat.engine.messages import Start
+from karat.engine.work import TIMEOUT, Done, broken
+from karat.errors import KaratError
+from karat.model.trace import TraceError
+from karat.targets.redact import Redactor
+
+OPEN_ATTEMPTS = 3
+BACKOFF = 0.5
+
+
+class Pool:
+    """Hands out cases to up to `count` workers, started as they are needed and replaced when they are lost.
+
+    Of a worker that is lost with one case in hand, that case is to blame. With several, nobody knows which one is:
+    each goes to `suspects`, where it is run alone.
+    """
+
+    def __init__(self, start: Start, redactor: Redactor, *, count: int, ahead: int, exact: bool) -> None:
+        self._start = start
+        self._redactor = redactor
+        self._count = count
+        self._ahead = ahead
+        self._exact = exact
+        self.suspects: Callable[[Job], None] = self.add
+        self._queue: deque[Job] = deque()
+        self._active: list[Handle] = []
+        self._all: set[Handle] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._opening = 0
+        self._failures = 0
+        self._owed: dict[Handle, list[tuple[Job, Done]]] = {}
+        self._closed = False
+
+    async def open(self) -> None:
+        """Start the first worker: a target that cannot be opened is found out before any case is run."""
+        self._active.append(await self._started())
+
+    def add(self, job: Job) -> None:
+        self._queue.append(job)
+        self._dispatch()
+
+    def watch(self, now: float) -> None:
+        """Kill workers that do not answer."""
+        timeout = self._start.settings.case_timeout
+        for handle in self._all:
+            if handle.overdue(now):
+                handle.kill(TIMEOUT, f"the case took longer than {timeout:g} s and its process did not answer")
+
+    async def close(self) -> None:
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        grace = self._start.settings.grace
+        await asyncio.gather(*(handle.close(grace if handle.in_hand else END_LIMIT) for handle in self._all))
+        self._all.clear()
+
+    def _dispatch(self) -> None:
+        while self._queue:
+            handle = max(self._active, key=_room, default=None)
+            if handle is None or handle.in_hand:
+                self._grow()
+            if handle is None or handle.room <= 0:
+                return
+            job = self._queue.popleft()
+            if not job.future.done():
+                handle.give(job)
+
+    def _grow(self) -> None:
+        if len(self._active) + self._opening < self._count and not self._closed:
+            self._opening += 1
+            self._in_background(self._one_more())
+
+    async def _one_more(self) -> None:
+        try:
+            handle = await self._started()
+        except KaratError as error:
+            self._failures += 1
+            if self._failures >= OPEN_ATTEMPTS:
+                self._give_up(error)
+            await asyncio.sleep(BACKOFF * self._failures)
+        else:
+            self._failures = 0
+            self._active.append(handle)
+        finally:
+            self._opening -= 1
+        self._dispatch()
+
+    async def _started(self) -> Handle:
+        handle = Handle(self._start, self._ahead, self)
+        self._all.add(handle)
+        try:
+            await handle.open()
+        except BaseException:
+            handle.kill("harness", "the worker was not opened")
+            await handle.close()
+            self._all.discard(handle)
+            raise
+        return handle
+
+    def finished(self, handle: Handle, job: Job, done: Done) -> None:
+        if done.error == TIMEOUT and self._exact:
+            # What overran may still be going on: its place is free when its process is gone.
+            self._owed.setdefault(handle, []).append((job, done))
+        else:
+            job.finish(done)
+        self._settle(handle)
+
+    def returned(self, handle: Handle, job: Job, *, alone: bool) -> None:
+        if alone:
+            self.suspects(job)
+        else:
+            self._queue.appendleft(job)
+        self._settle(handle)
+
+    def lost(self, handle: Handle, loss: Loss) -> None:
+        if loss.cleared:
+            self._queue.extendleft(reversed(loss.jobs))
+        elif len(loss.jobs) == 1:
+            self._broken(loss.jobs[0], loss.error)
+        else:
+            for job in loss.jobs:
+                self.suspects(job)
+        self._settle(handle)
+
+    def _broken(self, job: Job, error: TraceError) -> None:
+        took = round((perf_counter() - job.begun_at) * 1000, 3)
+        job.finish(broken(job.item, error, took, self._redactor))
+
+    def _settle(self, handle: Handle) -> None:
+        """Replace a worker that takes no more cases, end it when it is done, and go on."""
+        if handle.retired:
+            if handle in self._active:
+                self._active.remove(handle)
+            if not (handle.in_hand or handle.closing or self._closed):
+                self._in_background(self._ended(handle))
+        self._dispatch()
+
+    async def _ended(self, handle: Handle) -> None:
+        if self._exact:
+            handle.kill(TIMEOUT, "an earlier case overran")
+        await handle.close()
+        self._all.discard(handle)
+        for job, done in self._owed.pop(handle, ()):
+            job.finish(done)
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._looked_after)
+
+    def _looked_after(self, task: asyncio.Task[None]) -> None:
+        """What breaks in the background is raised where cases are waited for."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._give_up(error)
+
+    def _give_up(self, error: BaseException) -> None:
+        while self._queue:
+            self._queue.popleft().fail(error)
+
+
+def _room(handle: Handle) -> int:
+    return handle.room
