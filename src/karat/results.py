@@ -5,7 +5,7 @@ Nothing here starts an agent, so that judging again loads neither the engine nor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from karat.reports.catalog import write_all
 from karat.runs.journal import Journal
 from karat.runs.rescore import rescored, rescored_by
 from karat.targets.clean import text
+
+BATCH = 1 << 18
 
 
 def utc_now() -> datetime:
@@ -100,9 +102,8 @@ def rewrite(
     try:
         with JournalWriter(str(names.journal)) as journal:
             journal.write(encode(header))
-            for record in records:
-                journal.write(encode(record))
-                tally.add_record(record)
+            for lines in _batches(records, tally):
+                journal.write(lines)
             old = Summary() if "suite" in changes else source.summary
             summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
             journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
@@ -110,6 +111,21 @@ def rewrite(
         names.journal.unlink(missing_ok=True)
         raise
     return reported(names)
+
+
+def _batches(records: Iterable[CaseRecord], tally: Tally) -> Iterator[bytes]:
+    """The lines of records that were counted, many in one piece: what fails here is made again, not resumed."""
+    lines: list[bytes] = []
+    size = 0
+    for record in records:
+        tally.add_record(record)
+        lines.append(encode(record))
+        size += len(lines[-1])
+        if size > BATCH:
+            yield b"\n".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"\n".join(lines)
 
 
 def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:

@@ -12,6 +12,9 @@ from karat.model.verdict import CaseStatus, CheckResult, Group, GroupScore, Soft
 DIGITS = 9
 """Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
 
+_PASSED = Status.PASSED
+_ALL_PASSED = {Status.PASSED}
+
 
 def judge(checks: Sequence[Check], scoring: Scoring, trace: Trace) -> Verdict:
     """Judge a trace. One that broke is an ERROR, and its checks are not judged."""
@@ -27,6 +30,8 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
     statuses = {result.status for result in results}
+    if statuses == _ALL_PASSED and soft.passed is not False:
+        return Verdict(CaseStatus.PASS, results, groups, soft)
     failed = {r.group for r in results if r.status is Status.FAILED} if Status.FAILED in statuses else set()
     triggered = tuple(group for group in scoring.hard_fail if group in failed)
     status, reason = _status(statuses, triggered, soft)
@@ -47,17 +52,20 @@ def _status(statuses: set[Status], triggered: tuple[Group, ...], soft: SoftScore
         if soft.passed:
             return CaseStatus.PARTIAL, "a check failed, the soft score passed"
         return CaseStatus.FAIL, "a check failed"
-    if Status.UNKNOWN in statuses:
-        return CaseStatus.PARTIAL, "a check could not be decided"
-    return CaseStatus.PASS, ""
+    return CaseStatus.PARTIAL, "a check could not be decided"
 
 
 def group_scores(results: Sequence[CheckResult]) -> dict[Group, GroupScore]:
     """Passed over judged, for each group that has a check. What is unknown is judged and not passed."""
     counts: dict[Group, list[int]] = {}
     for result in results:
-        count = counts.setdefault(result.group, [0, 0])
-        count[0] += result.status is Status.PASSED
+        group = result.group
+        if group in counts:
+            count = counts[group]
+        else:
+            count = counts[group] = [0, 0]
+        if result.status is _PASSED:
+            count[0] += 1
         count[1] += 1
     return {group: GroupScore(passed, judged) for group, (passed, judged) in counts.items()}
 

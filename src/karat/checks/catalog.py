@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, KeysView, Mapping
 from functools import cached_property, lru_cache
-from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.telemetry import Telemetry
-from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import UsageError
@@ -29,6 +28,7 @@ CHECKS: tuple[type[Check], ...] = (
     Outcome,
     ToolCallsAny,
     ToolCallsNone,
+    ToolCalls,
     Telemetry,
     Ui,
     MustSayAny,
@@ -60,6 +60,8 @@ class Catalog:
 
     @cached_property
     def classes(self) -> dict[str, type[Check]]:
+        from importlib.metadata import entry_points  # costs a third of all that judging has to import
+
         outside = (point.load() for point in entry_points(group=ENTRY_POINTS))
         return {cls.name: cls for cls in (*CHECKS, *outside)}
 

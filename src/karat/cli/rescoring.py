@@ -10,12 +10,13 @@ import click
 
 from karat.checks.catalog import CATALOG
 from karat.model.run import Summary
+from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import results_dir_for
+from karat.reports.facts import case_name
 from karat.reports.terminal import CaseLines, show_summary, wants_colour
 from karat.results import rescore
 from karat.runs.journal import Journal
 from karat.suites import load as load_suite
-from karat.targets.config import load as load_config
 
 
 def rescore_journal(
@@ -27,15 +28,28 @@ def rescore_journal(
         click.echo(warning, err=True)
     recorded = Journal(journal)
     judged_by = Path(suite.file if suite else recorded.header.suite)
-    folder = results_dir_for(judged_by, results_dir or load_config(Path.cwd()).results_dir)
+    folder = results_dir_for(judged_by, results_dir or _configured())
     left_out: list[str] = []
     result = rescore(recorded, suite, folder, left_out.append)
     if left_out:
         names = ", ".join(dict.fromkeys(left_out))
         click.echo(f"karat: recorded but not in the suite, left out: {names}", err=True)
     colour = wants_colour(out, environ)
-    lines = CaseLines(out, colour=colour)
-    for record in result.journal.records():
-        lines(record)
+    _show_cases(result.journal, CaseLines(out, colour=colour))
     show_summary(result.journal, result.artifacts, out, colour=colour)
     return result.summary
+
+
+def _show_cases(journal: Journal, lines: CaseLines) -> None:
+    for seen, record in journal.glimpses():
+        if seen.verdict.status is CaseStatus.PASS:
+            lines.passed(case_name(seen.case.id, seen.repeat), seen.case.category, seen.duration_ms)
+        else:
+            lines(record())
+
+
+def _configured() -> Path | None:
+    """The results folder of karat.toml; read only where none was given, because reading it loads what targets need."""
+    from karat.targets.config import load as load_config
+
+    return load_config(Path.cwd()).results_dir

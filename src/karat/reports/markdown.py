@@ -78,7 +78,8 @@ def _head(run: RunView) -> Iterator[str]:
 
 def _row(record: CaseRecord, known: Facts) -> str:
     verdict = record.verdict
-    start = f"| {markdown_cell(case_name(record.case.id, record.repeat))} | {verdict.status.value} | {_score(verdict.soft.value)} |"
+    name = markdown_cell(case_name(record.case.id, record.repeat))
+    start = f"| {name} | {verdict.status} | {_score(verdict.soft.value)} |"
     if not (known.failed or known.unknown or verdict.hard_fail_triggered):
         return f"{start} | | | | |\n"
     cells = (

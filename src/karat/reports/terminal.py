@@ -57,7 +57,7 @@ class CaseLines:
         show(self._out, self._line(CaseStatus.PASS, name, category, duration_ms))
 
     def _line(self, status: CaseStatus, name: str, category: str, duration_ms: float) -> str:
-        word = f"{status.value:<{_STATUS_WIDTH}}"
+        word = f"{status:<{_STATUS_WIDTH}}"
         if self._colour:
             word = f"{_CASE_COLOURS[status]}{word}{_PLAIN}"
         name, self._id_width = _column(name, self._id_width)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from functools import cached_property
-from io import BufferedReader
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
 from karat.errors import JournalError
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
+from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
+
+Decoded = TypeVar("Decoded")
 
 _record = msgspec.json.Decoder(CaseRecord).decode
 _header = msgspec.json.Decoder(Header).decode
@@ -31,10 +34,31 @@ class _Place(msgspec.Struct):
     repeat: int = 0
 
 
+class _CaseSeen(msgspec.Struct):
+    id: str
+    category: str = ""
+
+
+class _VerdictSeen(msgspec.Struct):
+    status: CaseStatus
+
+
+class Glimpse(msgspec.Struct):
+    """As much of a record as tells how its case came out, for a third of what reading all of it costs."""
+
+    index: int
+    case: _CaseSeen
+    verdict: _VerdictSeen
+    repeat: int = 0
+    duration_ms: float = 0.0
+
+
 _kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
+_glimpse = msgspec.json.Decoder(Glimpse).decode
 
 CASE = b'{"kind":"case"'
+BUFFER = 1 << 18
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
@@ -70,14 +94,23 @@ class Journal:
     def lines(self) -> Iterator[bytes]:
         """The raw line of every record, in suite order, repeats of a case together."""
         with self._open() as file:
+            position = -1
             for offset in self._in_order():
-                file.seek(offset)
-                yield file.readline()
+                if offset != position:
+                    file.seek(offset)
+                line = file.readline()
+                position = offset + len(line)
+                yield line
 
     def records(self) -> Iterator[CaseRecord]:
         """Every record, in suite order, repeats of a case together."""
         for line in self.lines():
-            yield self._decoded(line)
+            yield self._decoded(line, _record)
+
+    def glimpses(self) -> Iterator[tuple[Glimpse, Callable[[], CaseRecord]]]:
+        """How every case came out, in suite order, each with a way to the whole record."""
+        for line in self.lines():
+            yield self._decoded(line, _glimpse), partial(self._decoded, line, _record)
 
     def _in_order(self) -> Iterator[int]:
         places = self._places
@@ -85,45 +118,48 @@ class Journal:
             return iter(self._offsets)
         return (self._offsets[i] for i in sorted(range(len(places)), key=places.__getitem__))
 
-    def _open(self) -> BufferedReader:
+    def _open(self) -> BinaryIO:
         try:
-            return open(self.path, "rb")
+            return open(self.path, "rb", BUFFER)
         except OSError as error:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=self.path) from error
 
-    def _decoded(self, line: bytes) -> CaseRecord:
+    def _decoded(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
         try:
-            return _record(line)
+            return decode(line)
         except _UNREADABLE as error:
             raise JournalError(f"a record cannot be read: {error}.", where=self.path) from error
 
     def _scan(self) -> None:
         with self._open() as file:
-            first = file.readline()
-            self.header = self._read_header(first)
-            offset = len(first)
-            for number, line in enumerate(file, start=2):
-                if not line.endswith(b"\n"):
-                    self.torn = True
-                    break
-                self._take(line, offset, number)
-                offset += len(line)
+            line = file.readline()
+            self.header = self._read_header(line)
+            offset, number = len(line), 1
+            try:
+                for line in file:
+                    number += 1
+                    if not line.endswith(b"\n"):
+                        self.torn = True
+                        break
+                    if not self._take(line, offset):
+                        where = f"{self.path}:{number}"
+                        raise JournalError("this line is neither a case nor a footer.", where=where)
+                    offset += len(line)
+            except _UNREADABLE as error:
+                where, fix = f"{self.path}:{number}", "The file was changed."
+                raise JournalError(f"this line cannot be read: {error}.", where=where, fix=fix) from error
 
-    def _take(self, line: bytes, offset: int, number: int) -> None:
-        where = f"{self.path}:{number}"
-        try:
-            if line.startswith(CASE) or (kind := _kind(line).kind) == "case":
-                place = _place(line)
-                self._offsets.append(offset)
-                self._places.append(place.index << 32 | place.repeat)
-            elif kind == "footer":
-                self.footer = _footer(line)
-            else:
-                raise JournalError("this line is neither a case nor a footer.", where=where)
-        except _UNREADABLE as error:
-            raise JournalError(
-                f"this line cannot be read: {error}.", where=where, fix="The file was changed."
-            ) from error
+    def _take(self, line: bytes, offset: int) -> bool:
+        """Note what a line holds; False if it is none that stands after the header."""
+        if line.startswith(CASE) or (kind := _kind(line).kind) == "case":
+            place = _place(line)
+            self._places.append(place.index << 32 | place.repeat)
+            self._offsets.append(offset)
+        elif kind == "footer":
+            self.footer = _footer(line)
+        else:
+            return False
+        return True
 
     def _read_header(self, line: bytes) -> Header:
         if not line:
