@@ -177,9 +177,9 @@ def test_all_problems_of_a_file_are_told_at_once_in_its_order() -> None:
             [{"id": "A", "input": "i", "expected": 1}], ["[0].expected wrong-type"], id="expected-is-a-number"
         ),
         pytest.param(
-            [{"id": "A", "input": "i", "expected": {"outcome": "tool_success"}}],
-            ["[0].expected.outcome unknown-field"],
-            id="a-field-of-eval-sets-in-a-golden-set",
+            [{"id": "A", "input": "i", "expected": {"outcome": "tool_success", "min_pass_rate": 1}}],
+            ["[0].expected.min_pass_rate unknown-field"],
+            id="repeats-of-eval-sets-in-a-golden-set",
         ),
     ],
 )

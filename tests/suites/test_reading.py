@@ -118,6 +118,23 @@ def test_a_golden_set_of_both_kinds() -> None:
     ]
 
 
+@pytest.mark.parametrize("beside", [{}, {"expected_contains": ["a"]}], ids=["decision", "qa"])
+def test_a_golden_case_may_expect_what_an_eval_set_can(beside: dict[str, Any]) -> None:
+    expected = {
+        "outcome": "tool_success",
+        "tool_calls_any": ["book"],
+        "tool_calls": [{"tool": "book", "arguments": {"metadata": 1, "x-id": 2}, "success": True}],
+        "must_ground_numbers": [42],
+    }
+    (only,) = read([{"id": "d", "input": "Allocate.", "expected": expected, **beside}]).cases
+    assert only.outcome == "tool_success"
+    checks = asked(only)
+    assert checks["outcome"] == {"outcome": "tool_success", "tools": ["book"]}
+    assert checks["tool_calls[0]"] == expected["tool_calls"][0]
+    assert checks["must_ground_numbers[0]"] == {"value": "42"}
+    assert ("expected_contains[0]" in checks) is bool(beside)
+
+
 def test_scoring_may_stand_in_the_case() -> None:
     scoring = {"hard_fail": ["qa", "qa"], "soft_score": {"threshold": 0}}
     inside = read(expecting(must_say_any=["a"], scoring=scoring)).cases[0].scoring

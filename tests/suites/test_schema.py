@@ -102,7 +102,9 @@ def test_good_suites_hold(kind: Kind, tree: Any) -> None:
         pytest.param("golden", [GOLDEN_CASE], id="golden-nothing-expected"),
         pytest.param("golden", [{**GOLDEN_CASE, "expected": {"x-n": 1}}], id="golden-only-notes"),
         pytest.param("golden", [{**GOLDEN_CASE, "expected": ["a"], "expected_contains": ["b"]}], id="both-spellings"),
-        pytest.param("golden", [{**GOLDEN_CASE, "expected": {"outcome": "tool_success"}}], id="field-of-eval-sets"),
+        pytest.param(
+            "golden", [{**GOLDEN_CASE, "expected": {"min_pass_rate": 1, "outcome": "tool_success"}}], id="repeats"
+        ),
         pytest.param("golden", [{**GOLDEN_CASE, "must_not_contain": []}], id="golden-empty-list"),
     ],
 )

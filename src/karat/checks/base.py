@@ -16,8 +16,6 @@ EXCERPT = 160
 Phrase = Annotated[str, MinLen(1)]
 Phrases = Annotated[list[Phrase], MinLen(1)]
 
-EVAL_SET = frozenset({"eval-set"})
-GOLDEN_EXPECTED = frozenset({"eval-set", "golden-expected"})
 GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
 
 

@@ -18,9 +18,9 @@ from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text import ages, phrases, safe_regex
 
 LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
-CLAIM = r"\b(?:today.?s mission|mission|recommendation)s?\b"
+CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
 EVIDENCE = r"\b(?:evidence|source|observed|metric)s?\b"
-ALIGNMENT = r"\b(?:because|based on|backed by|driven by)\b"
+ALIGNMENT = r"\b(?:because|based\s+on|backed\s+by|driven\s+by)\b"
 
 ALIGNED = "Today's mission: fix checkout, because the metric fell."
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from annotated_types import MinLen
 
-from karat.checks.base import GOLDEN_EXPECTED, Check, Phrase, Reading, excerpt
+from karat.checks.base import Check, Phrase, Reading, excerpt
 from karat.checks.says import unfailable
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
@@ -34,7 +34,6 @@ class Database(Check):
             "database",
             Annotated[dict[Phrase, list[Any]], MinLen(1)],
             "SQL queries and the rows that each must give after the turn, in any order.",
-            formats=GOLDEN_EXPECTED,
         ),
     )
     examples: ClassVar = (

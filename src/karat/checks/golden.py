@@ -12,7 +12,6 @@ import regex
 
 from karat.checks.base import (
     GOLDEN_CASE,
-    GOLDEN_EXPECTED,
     Check,
     Phrase,
     Phrases,
@@ -113,14 +112,12 @@ class ToolsUsed(Check):
             "tools_used",
             list[Phrase],
             "The tools called, each as often as listed; `[]` means none.",
-            formats=GOLDEN_EXPECTED,
         ),
         Field(
             "tools_match",
             Match,
             "How `tools_used` is compared: `exact` (any order), `ordered`, `set`, `subset` (nothing but these), "
             "`superset` (at least these).",
-            formats=GOLDEN_EXPECTED,
         ),
     )
     companions: ClassVar = {"tools_match": "tools_used"}
@@ -180,13 +177,9 @@ class AllocationValid(Check):
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
     fields: ClassVar = (
-        Field("allocation_valid", bool, "Whether the answer tells of success or of failure.", formats=GOLDEN_EXPECTED),
-        Field(
-            "success_indicators", Phrases, "Words of success, in place of the built-in ones.", formats=GOLDEN_EXPECTED
-        ),
-        Field(
-            "failure_indicators", Phrases, "Words of failure, in place of the built-in ones.", formats=GOLDEN_EXPECTED
-        ),
+        Field("allocation_valid", bool, "Whether the answer tells of success or of failure."),
+        Field("success_indicators", Phrases, "Words of success, in place of the built-in ones."),
+        Field("failure_indicators", Phrases, "Words of failure, in place of the built-in ones."),
     )
     companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
     examples: ClassVar = (
@@ -281,9 +274,7 @@ class ReasonContains(_Contains):
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
-    fields: ClassVar = (
-        Field("reason_contains", Phrases, "Each phrase stands in the final message.", formats=GOLDEN_EXPECTED),
-    )
+    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase stands in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
         Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),

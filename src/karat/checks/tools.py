@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
 
-from karat.checks.base import Check, Phrases, Reading, each, excerpt, quoted
+import msgspec
+from annotated_types import MinLen
+
+from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, quoted
 from karat.checks.traces import UNSEEN_TOOLS, calls
 from karat.model.check import Example, Field
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 
 
@@ -72,6 +75,99 @@ class ToolCallsNone(Check):
                 return self.failed(str(call), At("tool_calls", index=index))
         why = trace.unseen("tools")
         return self.unknown(why) if why else self.passed(called(trace))
+
+
+BOOKED = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(
+        ToolCall("find", success=True),
+        ToolCall("book", {"vehicle": 42, "days": {"from": "Mon"}}, success=False),
+    ),
+)
+
+
+class ExpectedCall(TypedDict):
+    """A call that was made: its tool, arguments that it was given among others, and whether it succeeded."""
+
+    tool: Phrase
+    arguments: NotRequired[Annotated[dict[str, Any], MinLen(1)]]
+    success: NotRequired[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalls(Check):
+    """The tool was called with these arguments, whatever others stand beside them, and came out like this."""
+
+    name: ClassVar = "tool_calls"
+    group: ClassVar = Group.TOOL_HYGIENE
+    fields: ClassVar = (
+        Field(
+            "tool_calls",
+            Annotated[list[ExpectedCall], MinLen(1)],
+            "Calls that were made: {tool, arguments, success}; of the arguments those that are given must be equal.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"tool": "book"}, BOOKED, Status.PASSED),
+        Example({"tool": "drop"}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "arguments": {"vehicle": 42}}, BOOKED, Status.PASSED),
+        Example({"tool": "book", "arguments": {"vehicle": 41}}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "arguments": {"days": {"from": "Mon"}}, "success": False}, BOOKED, Status.PASSED),
+        Example({"tool": "book", "arguments": {"days": {"to": "Tue"}}}, BOOKED, Status.FAILED),
+        Example({"tool": "find", "success": True}, BOOKED, Status.PASSED),
+        Example({"tool": "book", "success": True}, BOOKED, Status.FAILED),
+        Example({"tool": "find", "success": True}, calls("find:pending"), Status.FAILED),
+        Example({"tool": "book"}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    success: bool | None = None
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        for index, call in enumerate(expected.get("tool_calls", ())):
+            yield Reading(call, ("tool_calls", index))
+
+    @property
+    def wanted(self) -> str:
+        how = {True: " that succeeded", False: " that failed", None: ""}[self.success]
+        return f"a call of {self.tool!r}{how}" + (f" with {_shown(self.arguments)}" if self.arguments else "")
+
+    def judge(self, trace: Trace) -> CheckResult:
+        for index, call in enumerate(trace.tool_calls):
+            if self._fits(call):
+                return self.passed(_call_shown(call), At("tool_calls", index=index))
+        why = trace.unseen("tools")
+        if why:
+            return self.unknown(why)
+        near = [call for call in trace.tool_calls if call.name == self.tool]
+        return self.failed(excerpt(", ".join(map(_call_shown, near[:10]))) if near else called(trace))
+
+    def _fits(self, call: ToolCall) -> bool:
+        return (
+            call.name == self.tool
+            and (self.success is None or call.success is self.success)
+            and (not self.arguments or _holds(self.arguments, call.arguments))
+        )
+
+
+def _holds(wanted: Any, given: Any) -> bool:
+    """Whether a value is as wanted; an object may have more keys than are asked for."""
+    if isinstance(wanted, dict):
+        return isinstance(given, dict) and all(k in given and _holds(v, given[k]) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(given, list) and len(wanted) == len(given) and all(map(_holds, wanted, given))
+    return isinstance(wanted, bool) is isinstance(given, bool) and bool(wanted == given)
+
+
+def _call_shown(call: ToolCall) -> str:
+    return f"{call} with {_shown(call.arguments)}" if call.arguments else str(call)
+
+
+def _shown(arguments: Any) -> str:
+    return excerpt(msgspec.json.encode(arguments).decode())
 
 
 def called(trace: Trace) -> str:

@@ -29,13 +29,13 @@ class Flaw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key of `expected`, as suite files spell it."""
+    """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or beside it."""
 
     name: str
     type: Any
     doc: str
     since: str = "0.1"
-    formats: frozenset[str] = field(default=frozenset({"eval-set"}))
+    formats: frozenset[str] = field(default=frozenset({"eval-set", "golden-expected"}))
 
 
 class Check(Protocol):

@@ -57,11 +57,12 @@ def _asking(raw: Mapping[str, Any], path: Path, beside: Iterable[str], faults: C
 
 def _case(raw: Mapping[str, Any], specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
     kept = dict(flat(notes)) if notes else {}
+    inside = raw.get("expected")
     return Case(
         id=raw["id"],
         prompt=raw["input"],
         category=raw.get("category", ""),
-        outcome=DEFAULT_OUTCOME,
+        outcome=inside.get("outcome", DEFAULT_OUTCOME) if isinstance(inside, dict) else DEFAULT_OUTCOME,
         checks=specs,
         metadata={"constraints": raw["constraints"], **kept} if "constraints" in raw else kept,
     )
