@@ -12,6 +12,9 @@ from karat.model.run import CaseRecord, Summary
 from karat.model.verdict import CaseStatus
 
 Z95 = 1.959963984540054
+DIGITS = 9
+"""Rates such as 0.28 are not exact in binary: 7 of 25 must meet it. Scores have no more digits than this."""
+UNIT = 10**DIGITS
 
 
 class Interval(Struct, frozen=True):
@@ -40,7 +43,8 @@ def case_status(counts: Mapping[CaseStatus, int], min_pass_rate: float | None) -
     if counts.get(CaseStatus.ERROR):
         return CaseStatus.ERROR
     passed = counts.get(CaseStatus.PASS, 0)
-    if total and (passed == total or (min_pass_rate is not None and passed >= min_pass_rate * total)):
+    needed = total if min_pass_rate is None else round(min_pass_rate * total, DIGITS)
+    if total and passed >= needed:
         return CaseStatus.PASS
     return CaseStatus.FAIL if counts.get(CaseStatus.FAIL) else CaseStatus.PARTIAL
 
@@ -57,7 +61,8 @@ class Tally:
         self._repeat = repeat
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
-        self._soft_sum = 0.0
+        # Whole units, because a sum of floats depends on the order in which cases happen to finish.
+        self._soft_sum = 0
         self._soft_count = 0
 
     def add(self, index: int, status: CaseStatus, soft: float | None, min_pass_rate: float | None) -> None:
@@ -67,7 +72,7 @@ class Tally:
             _, counts = self._cases.setdefault(index, (min_pass_rate, Counter()))
             counts[status] += 1
         if soft is not None and status is not CaseStatus.ERROR:
-            self._soft_sum += soft
+            self._soft_sum += round(soft * UNIT)
             self._soft_count += 1
 
     def add_record(self, record: CaseRecord) -> None:
@@ -86,11 +91,12 @@ class Tally:
             partial=counts[CaseStatus.PARTIAL],
             error=counts[CaseStatus.ERROR],
             total=counts.total(),
-            avg_soft_score=round(self._soft_sum / self._soft_count, 9) if self._soft_count else None,
+            avg_soft_score=round(self._soft_sum / self._soft_count / UNIT, DIGITS) if self._soft_count else None,
             incomplete=incomplete,
             interrupted=interrupted,
             repeat=self._repeat,
             pass_all=sum(c[CaseStatus.PASS] == c.total() for c in seen) / len(seen) if seen else None,
             pass_any=sum(c[CaseStatus.PASS] > 0 for c in seen) / len(seen) if seen else None,
             flaky=sum(is_flaky(c) for c in seen),
+            runs=sum(c.total() for c in seen),
         )

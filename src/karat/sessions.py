@@ -120,7 +120,7 @@ class Session:
             carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
             begin(str(names.journal), header, carried.lines())
             items = [item for item in items if (item.case.id, item.repeat) not in carried.kept]
-            for line in carried.said(self._identity):
+            for line in carried.said(header.options["target"]):
                 earlier.tell(line)
         if options.shuffle is not None:
             items = shuffled(items, options.shuffle)

@@ -262,5 +262,54 @@ def interrupted() -> MemoryRun:
 
 
 def repeated() -> MemoryRun:
-    cases = tuple(record("G1", CaseStatus.PASS if turn else CaseStatus.FAIL, repeat=turn) for turn in range(3))
-    return MemoryRun(cases, Summary(failed=1, total=1, repeat=3, pass_all=0.0, pass_any=1.0, flaky=1))
+    """Three runs of each case: flaky, flaky but good enough, steady, and broken once after a first attempt."""
+    no, yes = CaseStatus.FAIL, CaseStatus.PASS
+    said = (check("must_say_any", Group.FORMATTING, Status.FAILED, expected="'commits'", found="12 PRs."),)
+    cases = [
+        record(
+            case_id,
+            status,
+            said if status is no else (),
+            index=index,
+            repeat=turn,
+            reason="a check failed" * (status is no),
+        )
+        for index, (case_id, statuses) in enumerate(
+            (("G1", (no, yes, yes)), ("G2_ok", (yes, no, yes)), ("G3", (yes,) * 3))
+        )
+        for turn, status in enumerate(statuses)
+    ]
+    cases[3:6] = [
+        msgspec.structs.replace(run, case=msgspec.structs.replace(run.case, min_pass_rate=0.6)) for run in cases[3:6]
+    ]
+    gone = TraceError("agent", "the agent's process ended: exit code 3")
+    broke = record(
+        "E1",
+        CaseStatus.ERROR,
+        index=3,
+        repeat=1,
+        reason=f"agent: {gone.message}",
+        trace=Trace(case_id="E1", error=gone),
+    )
+    busy = Trace(case_id="E1", error=TraceError("agent", "429 <b>slow down</b>"))
+    broke = msgspec.structs.replace(broke, attempts=(busy,))
+    cases += [record("E1", yes, index=3), broke, record("E1", yes, index=3, repeat=2)]
+    summary = Summary(
+        passed=2,
+        failed=1,
+        error=1,
+        total=4,
+        repeat=3,
+        pass_all=0.25,
+        pass_any=1.0,
+        flaky=2,
+        runs=12,
+        avg_soft_score=0.9,
+    )
+    return MemoryRun(tuple(cases), summary, header=msgspec.structs.replace(HEADER, total=12, repeat=3))
+
+
+def interrupted_repeats() -> MemoryRun:
+    whole = repeated()
+    summary = msgspec.structs.replace(whole.summary, incomplete="interrupted", interrupted=True, runs=4, total=2)
+    return MemoryRun(whole.cases[:4], summary, whole.header)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from karat.reports.catalog import BUILT_IN, Format
-from karat.reports.terminal import CaseLines, show_summary
+from karat.reports.terminal import show_cases, show_summary
 
-from .runs import HUGE, Kept, every_status, interrupted, repeated
+from .runs import HUGE, Kept, every_status, interrupted, interrupted_repeats, repeated
 
 GOLDEN = Path(__file__).parent / "golden"
-RUNS = {"everything": every_status, "interrupted": interrupted, "repeated": repeated}
+RUNS = {"everything": every_status, "interrupted": interrupted, "repeated": repeated, "partly": interrupted_repeats}
 
 
 def agrees_with(name: str, text: str) -> bool:
@@ -41,8 +41,6 @@ def test_file(run: str, format_: Format) -> None:
 def test_terminal(run: str, colour: bool) -> None:
     view = RUNS[run]()
     out = io.StringIO(newline="")
-    lines = CaseLines(out, colour=colour)
-    for record in view.records():
-        lines(record)
+    show_cases(view, out, colour=colour)
     show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], out, colour=colour)
     assert agrees_with(f"{run}.{'ansi' if colour else 'txt'}", out.getvalue())

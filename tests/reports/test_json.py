@@ -81,10 +81,35 @@ def test_what_is_missing_from_a_run_is_said() -> None:
     assert report["generated_at"] == interrupted().header.started_at
 
 
-def test_repeats_are_told_apart_and_summed_up() -> None:
+def test_the_runs_of_a_case_are_one_entry() -> None:
     report = json.loads(written(repeated()))
-    assert [case.get("repeat", 0) for case in report["cases"]] == [0, 1, 2]
-    assert report["summary"]["flaky"] == 1
+    cases = {case["id"]: case for case in report["cases"]}
+    assert [(name, case["status"]) for name, case in cases.items()] == [
+        ("G1", "FAIL"),
+        ("G2_ok", "PASS"),
+        ("G3", "PASS"),
+        ("E1", "ERROR"),
+    ]
+    assert {
+        key: cases["G1"]["repeats"][key] for key in ("runs", "passed", "rate", "low", "high", "flaky", "shown")
+    } == {
+        "runs": 3,
+        "passed": 2,
+        "rate": 0.6667,
+        "low": 0.2077,
+        "high": 0.9385,
+        "flaky": True,
+        "shown": 1,
+    }
+    assert [(run["run"], run["status"]) for run in cases["G2_ok"]["repeats"]["not_passed"]] == [(2, "FAIL")]
+    assert cases["G2_ok"]["checks"]["failed"] == []
+    assert cases["G3"]["repeats"]["not_passed"] == []
+    assert cases["E1"]["attempts"] == [{"kind": "agent", "message": "429 <b>slow down</b>"}]
+    assert report["summary"]["flaky"] == 2
+
+
+def test_a_case_that_was_run_once_has_no_repeats() -> None:
+    assert "repeats" not in json.loads(written(passing()))["cases"][0]
 
 
 @st.composite

@@ -7,18 +7,19 @@ from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
-from karat.engine.events import CaseFinished, CaseStarted, Event, Listener, RunStarted
+from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Listener, RunStarted
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.reports.facts import case_name
 from karat.reports.inert import terminal
-from karat.reports.terminal import CaseLines
+from karat.reports.terminal import CaseLines, show
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 RUNNING = 3
 NAME = 24
+NAMES = 60
 FLUSH_EVERY = 0.2
 
 
@@ -27,27 +28,42 @@ def listener_for(out: TextIO, suite: Suite, *, colour: bool) -> tuple[Listener, 
     if out.isatty():
         bar = Bar(suite)
         return bar, bar.progress
-    id_width = max(len(case.id) for case in suite.cases)
-    category_width = max(len(case.category) for case in suite.cases)
-    lines = CaseLines(out, colour=colour, id_width=id_width, category_width=category_width)
+    return Lines(out, suite, colour=colour), nullcontext()
 
-    flushed = 0.0
 
-    def heard(event: Event) -> None:
-        nonlocal flushed
-        if not isinstance(event, CaseFinished):
-            return
-        if event.done.status is CaseStatus.PASS:
-            case = event.item.case
-            lines.passed(case_name(case.id, event.item.repeat), case.category, event.done.duration_ms)
+class Lines:
+    """A line for each case as it finishes, with the reasons if it did not pass; over repeats, those come at the end."""
+
+    def __init__(self, out: TextIO, suite: Suite, *, colour: bool) -> None:
+        id_width = max(len(case.id) for case in suite.cases)
+        category_width = max(len(case.category) for case in suite.cases)
+        self._lines = CaseLines(out, colour=colour, id_width=id_width, category_width=category_width)
+        self._out = out
+        self._flushed = 0.0
+        self._repeated = False
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CaseFinished):
+            self._finished(event)
+        elif isinstance(event, RunStarted):
+            self._repeated = event.header.repeat > 1
+        elif isinstance(event, CaseRetried):
+            why = f"{event.reason}, again in {event.delay:.1f}s"
+            show(self._out, f"RETRY    {terminal(case_name(event.item.case.id, event.item.repeat), NAMES)}  {why}\n")
+
+    def _finished(self, event: CaseFinished) -> None:
+        case, done = event.item.case, event.done
+        if self._repeated:
+            name = f"{case.id} #{event.item.repeat + 1}"
+            self._lines.one(done.status, name, case.category, done.duration_ms)
+        elif done.status is CaseStatus.PASS:
+            self._lines.passed(case.id, case.category, done.duration_ms)
         else:
-            lines(event.record)
+            self._lines(event.record)
         now = monotonic()
-        if now - flushed > FLUSH_EVERY:
-            out.flush()
-            flushed = now
-
-    return heard, nullcontext()
+        if now - self._flushed > FLUSH_EVERY:
+            self._out.flush()
+            self._flushed = now
 
 
 class Bar:

@@ -13,7 +13,7 @@ from karat.model.run import Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import results_dir_for
 from karat.reports.facts import case_name
-from karat.reports.terminal import CaseLines, show_summary, wants_colour
+from karat.reports.terminal import CaseLines, show_cases, show_summary, wants_colour
 from karat.results import rescore
 from karat.runs.journal import Journal
 from karat.suites import load as load_suite
@@ -35,7 +35,10 @@ def rescore_journal(
         names = ", ".join(dict.fromkeys(left_out))
         click.echo(f"karat: recorded but not in the suite, left out: {names}", err=True)
     colour = wants_colour(out, environ)
-    _show_cases(result.journal, CaseLines(out, colour=colour))
+    if result.journal.header.repeat > 1:
+        show_cases(result.journal, out, colour=colour)
+    else:
+        _show_cases(result.journal, CaseLines(out, colour=colour))
     show_summary(result.journal, result.artifacts, out, colour=colour)
     return result.summary
 

@@ -19,7 +19,7 @@ from karat.engine.retries import Retries
 from karat.errors import Exit, NothingSelectedError, UsageError
 from karat.model.run import Summary
 from karat.model.suite import Suite
-from karat.reports.terminal import CaseLines, show_summary, wants_colour
+from karat.reports.terminal import show_cases, show_summary, wants_colour
 from karat.sessions import Earlier, RunOptions, RunResult, Session, secret_values
 from karat.suites.hints import did_you_mean
 from karat.suites.select import select
@@ -102,10 +102,8 @@ def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Seq
 
 def show(result: RunResult, *, in_order: bool, colour: bool) -> None:
     """The lines of every case if they are still to be shown, then the summary."""
-    if in_order:
-        lines = CaseLines(sys.stdout, colour=colour)
-        for record in result.journal.records():
-            lines(record)
+    if in_order or result.journal.header.repeat > 1:
+        show_cases(result.journal, sys.stdout, colour=colour)
     show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
 
 

@@ -58,7 +58,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run. Over repeats,
-    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N).
+    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), and
+    `runs` counts every run of every case.
     """
 
     passed: int = 0
@@ -73,6 +74,7 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     pass_all: float | None = None
     pass_any: float | None = None
     flaky: int = 0
+    runs: int = 0
 
     def exit_code(self, *, strict: bool = False) -> Exit:
         if self.interrupted:

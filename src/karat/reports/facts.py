@@ -116,12 +116,16 @@ def incomplete(run: RunView) -> str:
     """What is to be said of a run that lacks cases, else the empty string."""
     summary = run.summary
     why = summary.incomplete or ("interrupted" if summary.interrupted else "")
-    return f"INCOMPLETE: {finished(summary)} of {run.header.total} cases finished ({why})" if why else ""
+    if not why:
+        return ""
+    done = f"{summary.runs} of {run.header.total} runs" if summary.repeat > 1 else ""
+    return f"INCOMPLETE: {done or f'{finished(summary)} of {run.header.total} cases'} finished ({why})"
 
 
 def repeats(summary: Summary) -> str:
     """What the repeats of cases add up to, else the empty string."""
     if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
         return ""
-    shares = f"{summary.pass_all:.1%} passed each time, {summary.pass_any:.1%} at least once"
-    return f"{summary.repeat} repeats: {shares}, {summary.flaky} flaky"
+    count = summary.repeat
+    always = f"{summary.pass_all:.1%} of cases passed each time (pass^{count})"
+    return f"{count} repeats: {always}, {summary.pass_any:.1%} at least once (pass@{count}), {summary.flaky} flaky"

@@ -14,6 +14,7 @@ from karat.model.trace import TraceError
 from karat.model.verdict import At, CaseStatus, CheckResult, Group, SoftScore, Status
 from karat.reports.artifacts import Sink
 from karat.reports.facts import PASSED, Facts, Judged, facts, required_sources
+from karat.reports.repeated import Together, repeated
 
 
 class CheckRow(Struct, omit_defaults=True, gc=False):
@@ -64,8 +65,34 @@ class ErrorRow(Struct, gc=False):
     message: str
 
 
+class RunRow(Struct, omit_defaults=True, gc=False):
+    """One of several runs of a case, one that did not pass; runs are counted from 1."""
+
+    run: int
+    status: CaseStatus
+    checks: Checks
+    response: str
+    tools_called: list[str]
+    duration_ms: float
+    error: ErrorRow | None
+    attempts: list[ErrorRow] = []
+
+
+class RepeatsRow(Struct, gc=False):
+    """What the runs of a case add up to; the case's other fields tell of the run `shown`."""
+
+    runs: int
+    passed: int
+    rate: float
+    low: float
+    high: float
+    flaky: bool
+    shown: int
+    not_passed: list[RunRow]
+
+
 class CaseRow(Struct, omit_defaults=True, gc=False):
-    """One case, its fields in the order of the file. `repeat` stands in the second run of a case and on."""
+    """One case, its fields in the order of the file. `attempts` are those before the one that the row tells of."""
 
     id: str
     category: str
@@ -78,7 +105,8 @@ class CaseRow(Struct, omit_defaults=True, gc=False):
     tools_called: list[str]
     duration_ms: float
     error: ErrorRow | None
-    repeat: int = 0
+    attempts: list[ErrorRow] = []
+    repeats: RepeatsRow | None = None
 
 
 class JsonReport:
@@ -88,6 +116,7 @@ class JsonReport:
         self._out = out
         self._before = b"\n"
         header = run.header
+        self._together = Together(lambda runs: self._write(repeated_row(runs))) if header.repeat > 1 else None
         head = {
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
@@ -98,10 +127,18 @@ class JsonReport:
         out.write(b'{\n%s,\n "cases": [' % lines)
 
     def case(self, record: CaseRecord) -> None:
-        self._out.write(self._before + encode(case_row(record)))
+        if self._together is None:
+            self._write(case_row(record))
+        else:
+            self._together.add(record)
+
+    def _write(self, row: CaseRow) -> None:
+        self._out.write(self._before + encode(row))
         self._before = b",\n"
 
     def end(self) -> None:
+        if self._together is not None:
+            self._together.end()
         self._out.write(b"\n]}\n")
 
 
@@ -125,8 +162,44 @@ def case_row(record: CaseRecord) -> CaseRow:
         [call.name for call in trace.tool_calls],
         record.duration_ms,
         _error(trace.error),
-        record.repeat,
+        _attempts(record),
     )
+
+
+def repeated_row(runs: Sequence[CaseRecord]) -> CaseRow:
+    """What the file says of a case that was run several times."""
+    total = repeated(runs)
+    row = case_row(total.shown)
+    row.status = total.status
+    row.repeats = RepeatsRow(
+        total.runs,
+        total.passed,
+        round(total.passed / total.runs, 4),
+        round(total.interval.low, 4),
+        round(total.interval.high, 4),
+        total.flaky,
+        total.shown.repeat + 1,
+        [_run_row(record) for record in total.not_passed],
+    )
+    return row
+
+
+def _run_row(record: CaseRecord) -> RunRow:
+    row = case_row(record)
+    return RunRow(
+        record.repeat + 1,
+        row.status,
+        row.checks,
+        row.response,
+        row.tools_called,
+        row.duration_ms,
+        row.error,
+        row.attempts,
+    )
+
+
+def _attempts(record: CaseRecord) -> list[ErrorRow]:
+    return [ErrorRow(trace.error.kind, trace.error.message) for trace in record.attempts if trace.error]
 
 
 def _passed(checks: Sequence[CheckResult]) -> list[CheckRow]:
@@ -166,7 +239,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
     if summary.incomplete or summary.interrupted:
         row |= {"incomplete": summary.incomplete or "interrupted"}
     if summary.repeat != 1:
-        row |= {name: getattr(summary, name) for name in ("repeat", "pass_all", "pass_any", "flaky")}
+        row |= {name: getattr(summary, name) for name in ("repeat", "runs", "pass_all", "pass_any", "flaky")}
     return row
 
 

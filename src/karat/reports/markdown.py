@@ -11,6 +11,7 @@ from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import Sink
 from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete, reasons, repeats
 from karat.reports.inert import evidence, markdown_cell
+from karat.reports.repeated import Together, repeated, run_name
 
 DETAILED_CASES: Final = 200
 DETAILED_CHECKS: Final = 30
@@ -38,22 +39,39 @@ class MarkdownReport:
         self._out = out
         self._details: list[str] = []
         self._undetailed = 0
+        self._what = "Runs" if run.header.repeat > 1 else "Cases"
+        self._together = Together(self._repeated) if run.header.repeat > 1 else None
         out.write("".join(_head(run)).encode())
 
     def case(self, record: CaseRecord) -> None:
-        known = facts(record)
-        self._out.write(_row(record, known).encode())
-        if record.verdict.status is CaseStatus.PASS:
+        if self._together is not None:
+            self._together.add(record)
             return
+        known = facts(record)
+        name = case_name(record.case.id, record.repeat)
+        self._out.write(f"{_row(name, record.verdict.status, record, known)}\n".encode())
+        if record.verdict.status is not CaseStatus.PASS:
+            self._detail(name, record, known)
+
+    def _repeated(self, runs: list[CaseRecord]) -> None:
+        total = repeated(runs)
+        row = _row(total.shown.case.id, total.status, total.shown, facts(total.shown))
+        self._out.write(f"{row} {markdown_cell(str(total))} |\n".encode())
+        for record in total.not_passed:
+            self._detail(run_name(record), record, facts(record))
+
+    def _detail(self, name: str, record: CaseRecord, known: Facts) -> None:
         if len(self._details) < DETAILED_CASES:
-            self._details.append("".join(_detail(record, known)))
+            self._details.append("".join(_detail(name, record, known)))
         else:
             self._undetailed += 1
 
     def end(self) -> None:
+        if self._together is not None:
+            self._together.end()
         if not self._details:
             return
-        self._out.write(b"\n## Cases that did not pass\n")
+        self._out.write(f"\n## {self._what} that did not pass\n".encode())
         for detail in self._details:
             self._out.write(detail.encode())
         if self._undetailed:
@@ -72,16 +90,16 @@ def _head(run: RunView) -> Iterator[str]:
     if repeated := repeats(summary):
         yield f"- {repeated}\n"
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
-    yield f"| {' | '.join(COLUMNS)} |\n"
-    yield f"|{'---|' * len(COLUMNS)}\n"
+    columns = (*COLUMNS, "Repeats") if header.repeat > 1 else COLUMNS
+    yield f"| {' | '.join(columns)} |\n"
+    yield f"|{'---|' * len(columns)}\n"
 
 
-def _row(record: CaseRecord, known: Facts) -> str:
+def _row(name: str, status: CaseStatus, record: CaseRecord, known: Facts) -> str:
     verdict = record.verdict
-    name = markdown_cell(case_name(record.case.id, record.repeat))
-    start = f"| {name} | {verdict.status} | {_score(verdict.soft.value)} |"
+    start = f"| {markdown_cell(name)} | {status} | {_score(verdict.soft.value)} |"
     if not (known.failed or known.unknown or verdict.hard_fail_triggered):
-        return f"{start} | | | | |\n"
+        return f"{start} | | | | |"
     cells = (
         _listed(known.missing_sources),
         _listed(known.missing_numbers),
@@ -89,12 +107,11 @@ def _row(record: CaseRecord, known: Facts) -> str:
         _listed(check.label for check in known.failed),
         _listed(check.label for check in known.unknown),
     )
-    return f"{start} {' | '.join(cells)} |\n"
+    return f"{start} {' | '.join(cells)} |"
 
 
-def _detail(record: CaseRecord, known: Facts) -> Iterator[str]:
-    verdict = record.verdict
-    yield f"\n### {markdown_cell(case_name(record.case.id, record.repeat))}: {verdict.status.value}\n\n"
+def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
+    yield f"\n### {markdown_cell(name)}: {record.verdict.status}\n\n"
     for reason in reasons(record):
         yield f"Reason: {markdown_cell(reason, EXCERPT)}\n\n"
     checks = [*known.failed, *known.unknown]

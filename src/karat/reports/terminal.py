@@ -12,6 +12,7 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus, Status
 from karat.reports.facts import Judged, case_name, counts, facts, incomplete, reasons, repeats
 from karat.reports.inert import evidence, terminal
+from karat.reports.repeated import by_case, repeated
 
 LINE: Final = 300
 NAME: Final = 60
@@ -52,18 +53,33 @@ class CaseLines:
             line += "".join(f"{why}\n" for why in why_not_passed(record, colour=self._colour))
         show(self._out, line)
 
+    def repeated(self, runs: Sequence[CaseRecord]) -> None:
+        """All runs of one case: one line, then why those did not pass that did not."""
+        total = repeated(runs)
+        case = total.shown.case
+        mean = sum(record.duration_ms for record in runs) / len(runs)
+        line = self._line(total.status, case.id, case.category, mean, f"  {total}")
+        for record in total.not_passed:
+            line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}\n"
+            line += "".join(f"{why}\n" for why in why_not_passed(record, colour=self._colour))
+        show(self._out, line)
+
+    def one(self, status: CaseStatus, name: str, category: str, duration_ms: float) -> None:
+        """The line of a case without its reasons."""
+        show(self._out, self._line(status, name, category, duration_ms))
+
     def passed(self, name: str, category: str, duration_ms: float) -> None:
         """The line of a case that passed, for those who need not read its record."""
-        show(self._out, self._line(CaseStatus.PASS, name, category, duration_ms))
+        self.one(CaseStatus.PASS, name, category, duration_ms)
 
-    def _line(self, status: CaseStatus, name: str, category: str, duration_ms: float) -> str:
+    def _line(self, status: CaseStatus, name: str, category: str, duration_ms: float, more: str = "") -> str:
         word = f"{status:<{_STATUS_WIDTH}}"
         if self._colour:
             word = f"{_CASE_COLOURS[status]}{word}{_PLAIN}"
         name, self._id_width = _column(name, self._id_width)
         category, self._category_width = _column(category, self._category_width)
         gap = "  " if category else ""
-        return f"{word}  {name}  {category}{gap}{duration_ms / 1000:.2f}s\n"
+        return f"{word}  {name}  {category}{gap}{duration_ms / 1000:.2f}s{more}\n"
 
 
 def why_not_passed(record: CaseRecord, *, colour: bool = False) -> Iterator[str]:
@@ -86,6 +102,17 @@ def _check_lines(record: CaseRecord, check: Judged, colour: bool) -> Iterator[st
         yield f"{_DEEPER}found     {terminal(result.found, LINE)}"
     if result.at is not None and (around := evidence(record.trace, result.at)):
         yield f"{_DEEPER}in        {terminal(result.at.channel, NAME)}: {around}"
+
+
+def show_cases(run: RunView, out: TextIO, *, colour: bool = False) -> None:
+    """Every case of a run in suite order."""
+    lines = CaseLines(out, colour=colour)
+    if run.header.repeat > 1:
+        for runs in by_case(run.records()):
+            lines.repeated(runs)
+    else:
+        for record in run.records():
+            lines(record)
 
 
 def show_summary(run: RunView, artifacts: Sequence[Path], out: TextIO, *, colour: bool = False) -> None:
