@@ -16,6 +16,7 @@ from dyno_agent.database import DynoContext
 from dyno_agent.knowledge import system_prompt
 from dyno_agent.policy import RECURSION_LIMIT
 from dyno_agent.results import failed, shown
+from dyno_agent.settings import ConfigurationError
 from dyno_agent.tools import TOOLS
 
 GAVE_UP = "Sorry, I could not finish this request in the number of steps I am allowed. Please try a smaller one."
@@ -39,6 +40,8 @@ def make_graph(model: BaseChatModel | None = None) -> Graph:
     talker = (model or chat_model_from_environment()).bind_tools(TOOLS)
 
     async def call_model(state: DynoState, runtime: Runtime[DynoContext]) -> dict[str, list[AIMessage]]:
+        if runtime.context is None:
+            raise ConfigurationError("the graph has no database: pass context= what dyno_agent.testing.setup gives")
         prompt = [SystemMessage(system_prompt(runtime.context.clock)), *state["messages"]]
         answer = await talker.ainvoke(prompt)
         # Two more steps are needed for a round of tools and the words after it.
