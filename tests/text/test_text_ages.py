@@ -104,6 +104,12 @@ def test_ages_by_regex_are_pointed_at_as_written() -> None:
     assert text[slice(*age.span)] == "12 m"
 
 
+def test_no_age_is_too_late_to_be_seen() -> None:
+    text = "1m " * 20_000 + "999m"
+    assert max(age.minutes for age in ages_by(SEED_REGEX, text)) == 999
+    assert max(age.minutes for age in stated_ages(text)) == 999
+
+
 @given(st.lists(st.integers(0, 9999), max_size=5), st.sampled_from(["m", " min", " minutes", "-minute"]))
 def test_minutes_round_trip(numbers: list[int], unit: str) -> None:
     text = "; ".join(f"source is {number}{unit} old" for number in numbers)

@@ -14,8 +14,16 @@ TRICKY += (
     "‘’‚‛′‹›“”„‟″«»‐‑‒–—―−\xad\u200b\u200d\u2060\ufeff\ufe0f\u202e \t\n\r\x0b\x1c\x85\xa0\u2009\u202f\u2028\u2029\u3000"
 )
 TRICKY += "\x00\ud800\udfff👩💻"
-# Unassigned and private planes hold nothing that folds.
-ALL_CHARACTERS = [chr(code) for code in (*range(0x20000), *range(0xE0000, 0xE0200))]
+# All planes but the blocks of ideographs, syllables and private characters, which fold to themselves.
+FOLDING_BLOCKS = (
+    (0, 0x3400),
+    (0xA000, 0xAC00),
+    (0xD7B0, 0xE000),
+    (0xF900, 0x12000),
+    (0x16E00, 0x17000),
+    (0x1D000, 0x1F000),
+)
+ALL_CHARACTERS = [chr(code) for block in (*FOLDING_BLOCKS, (0xE0000, 0xE0200)) for code in range(*block)]
 texts = st.one_of(st.text(TRICKY, max_size=40), st.text(st.characters(), max_size=40))
 
 
@@ -52,6 +60,7 @@ def test_fold(text: str, expected: str) -> None:
         pytest.param("a\xa0b\u2009c", "a b c", id="no-break-spaces-are-spaces"),
         pytest.param("“It’s” — ok", '"It\'s" - ok', id="quotes-and-dashes"),
         pytest.param("1\u200b2", "12", id="invisible"),
+        pytest.param("e\u200b\u0301", "é", id="invisible-before-a-mark"),
         pytest.param("a\x0bb\x0cc", "a\x0bb\x0cc", id="form-feed-is-no-line-end"),
     ],
 )
@@ -143,6 +152,9 @@ def test_a_span_of_lines_comes_from_a_span_with_the_same_lines(text: str, data: 
         pytest.param("“a” — ﬁne ok", "fine", "ﬁne", id="ligature"),
         pytest.param("İstanbul ok", "ok", "ok", id="after-a-dotted-capital-i"),
         pytest.param("x\u200by z", "xy", "x\u200by", id="invisible-within"),
+        pytest.param("\u1100\u200b\u1161 ok", "ok", "ok", id="after-syllables-that-melt"),
+        pytest.param("J\u030c ok", "ok", "ok", id="after-a-composition-of-small-letters-only"),
+        pytest.param("\u0958 ok e\u0301", "ok", "ok", id="between-growing-and-shrinking"),
     ],
 )
 def test_a_phrase_is_pointed_at_as_written(text: str, phrase: str, expected: str) -> None:

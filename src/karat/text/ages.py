@@ -63,7 +63,7 @@ def stated_ages(text: str) -> list[Age]:
 def ages_by(pattern: str, text: str) -> list[Age]:
     """The ages that a suite's own regex finds: the first number of each match is minutes."""
     ages: list[Age] = []
-    for found, span in matched(pattern, text):
+    for found, span in matched(pattern, text, at_most=len(text) + 1):
         if number := _FIRST_NUMBER.search(found):
             ages.append(Age(_value(number[0]), span))
     return ages

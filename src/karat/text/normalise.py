@@ -26,9 +26,14 @@ def fold(text: str) -> str:
     return folded_plain(text if text.isascii() else glyphs(text))
 
 
-@lru_cache(maxsize=_TEXTS)
 def lines(text: str) -> str:
     """The text as regexes see it; offsets are those of `glyphs`."""
+    # Most texts are seen as they are written, and finding that out costs less than remembering it.
+    return text if text.isascii() and "\r" not in text else _lines(text)
+
+
+@lru_cache(maxsize=_TEXTS)
+def _lines(text: str) -> str:
     return plain_spaces(glyphs(text))
 
 
@@ -43,6 +48,8 @@ def fold_phrase(phrase: str) -> str:
 
 def original_span(text: str, start: int, end: int) -> Span:
     """The span of `text` that a span of `fold(text)` came from."""
+    if text.isascii() and len(fold(text)) == len(text):
+        return start, end  # of ASCII nothing but white space can change its length
     offsets = _fold_map(text)
     return (start, end) if offsets is None else offsets.source_span(start, end)
 

@@ -68,7 +68,7 @@ def plain_map(text: str, plain_text: str) -> OffsetMap | None:
 
 def _plain_keeps_offsets(text: str, plain_text: str) -> bool:
     # In a text that is in NFC already nothing grows: of the same length is one for one.
-    return len(text) == len(plain_text) and is_normalized("NFC", text)
+    return len(text) == len(plain_text) and (text.isascii() or is_normalized("NFC", text))
 
 
 def _case_keeps_offsets(text: str) -> bool:

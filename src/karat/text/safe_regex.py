@@ -5,8 +5,9 @@ match at every line. A call gets half a second of this thread's CPU and a second
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from typing import Final, TypeVar
 
 import regex
@@ -15,7 +16,17 @@ from karat.text.normalise import lines, original_span_of_lines
 from karat.text.offsets import Span
 from karat.text.pattern_syntax import BadPattern, rewritten
 
-__all__ = ["BadPattern", "Pattern", "RegexTimeout", "compile_pattern", "count", "matches_empty", "search", "spans"]
+__all__ = [
+    "BadPattern",
+    "Pattern",
+    "RegexTimeout",
+    "compile_pattern",
+    "count",
+    "matched",
+    "matches_empty",
+    "search",
+    "spans",
+]
 
 Pattern = regex.Pattern[str]
 _Result = TypeVar("_Result")
@@ -66,7 +77,7 @@ def search(pattern: str, text: str) -> Span | None:
 def matched(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The first matches: their text as the regex saw it, and their offsets in the text as written."""
     compiled, seen = compile_pattern(pattern), lines(text)
-    found = _within_budget(lambda limit: list(_matches(compiled, seen, at_most, limit)), pattern, seen)
+    found = _within_budget(lambda limit: list(islice(compiled.finditer(seen, timeout=limit), at_most)), pattern, seen)
     return [(match[0], original_span_of_lines(text, *match.span())) for match in found]
 
 
@@ -78,25 +89,14 @@ def spans(pattern: str, text: str, at_most: int = 10_000) -> list[Span]:
 def count(pattern: str, text: str, at_least: int) -> int:
     """How often the pattern matches without overlaps; counting stops at `at_least`."""
     compiled, seen = compile_pattern(pattern), lines(text)
-    return _within_budget(lambda limit: sum(1 for _ in _matches(compiled, seen, at_least, limit)), pattern, seen)
+    return _within_budget(
+        lambda limit: sum(1 for _ in islice(compiled.finditer(seen, timeout=limit), at_least)), pattern, seen
+    )
 
 
 def matches_empty(pattern: str) -> bool:
     """Whether the pattern matches the empty string, so that no text can fail to match it."""
     return search(pattern, "") is not None
-
-
-def _matches(compiled: Pattern, seen: str, at_most: int, limit: float) -> Iterator[regex.Match[str]]:
-    if at_most <= 0:
-        return
-    started = time.process_time()
-    for number, match in enumerate(compiled.finditer(seen, timeout=limit), 1):
-        yield match
-        if number >= at_most:
-            return
-        # The module's own limit starts again with every match.
-        if time.process_time() - started > limit:
-            raise TimeoutError
 
 
 def _within_budget(

@@ -1,0 +1,35 @@
+"""Long hostile texts take time in proportion to their length."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from karat.text.ages import stated_ages
+from karat.text.numbers import find_number, ground
+from karat.text.phrases import find, find_word
+from karat.text.safe_regex import spans
+
+SIZE = 2**18
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [" ", "a ", "1", "1,", "111,", "1-", "1m ", "1m", "12. ", "12. x\n", "-", "a-", "e\u0301", "a\u200b", "ß", "é\r\n"],
+)
+@pytest.mark.parametrize(
+    "look",
+    [
+        pytest.param(lambda text: find(text, "zq zq"), id="find"),
+        pytest.param(lambda text: find_word(text, "a"), id="find_word"),
+        pytest.param(lambda text: find_number(text, "12 q"), id="find_number"),
+        pytest.param(lambda text: ground(text, "12", ("absent",), same_line=True), id="ground"),
+        pytest.param(stated_ages, id="stated_ages"),
+        pytest.param(lambda text: spans("[a1]", text), id="spans"),
+    ],
+)
+def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:
+    text = unit * (SIZE // len(unit)) + " zq zq"
+    started = time.thread_time()
+    look(text)
+    assert time.thread_time() - started < 5
