@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from karat.engine.plan import Item, plan, shuffled
 from karat.engine.retries import Retries
 from karat.engine.run import Policy, Run, opened
 from karat.engine.work import GRACE, Settings
-from karat.errors import ArtifactError
+from karat.errors import ArtifactError, UsageError
 from karat.model.run import Header
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
@@ -41,14 +41,17 @@ from karat.targets.redact import Redactor
 __all__ = ["Earlier", "RunOptions", "RunResult", "Session", "secret_values"]
 
 DEFAULT_TIMEOUT = 300.0
+BY_NAME = "Name it as 'python:module:function'."
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How to run. `workers` of 0 runs in this process."""
+    """How to run. `workers` of 0 runs in this process; on a Ray cluster, its processors count."""
 
     timeout: float | None = None
     concurrency: int = 1
     workers: int = 0
+    executor: Literal["processes", "ray"] = "processes"
+    ray_address: str | None = None
     repeat: int = 1
     shuffle: int | None = None
     per_minute: float | None = None
@@ -99,7 +102,7 @@ class Session:
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         items = self._items()
-        executor = self._executor()
+        executor = self._executor(len(items))
         async with opened(executor, self._interrupted):
             names = self._reserve()
             try:
@@ -161,20 +164,29 @@ class Session:
             run_timeout=options.run_timeout,
         )
 
-    def _executor(self) -> Executor:
+    def _executor(self, total: int) -> Executor:
         options, target = self._options, self._target
         own = target.timeout if isinstance(target, TargetConfig) else None
         grace = GRACE + RESET_GRACE if isinstance(target, TargetConfig) and target.teardown else GRACE
         settings = Settings(options.timeout or own or DEFAULT_TIMEOUT, grace)
         redactor = Redactor(options.secrets)
+        on_cluster = options.executor == "ray"
         if not isinstance(target, TargetConfig):
+            if on_cluster:
+                raise UsageError("a target that is an object cannot run on a Ray cluster.", fix=BY_NAME)
             return Inline(target, settings, redactor, concurrency=options.concurrency)
-        if options.workers == 0:
+        if options.workers == 0 and not on_cluster:
             return Inline(build(target), settings, redactor, concurrency=options.concurrency)
         from karat.engine.messages import Start
-        from karat.engine.processes import Processes
 
         start = Start(target, settings, options.secrets, list(sys.path), options.concurrency)
+        if on_cluster:
+            from karat.engine.ray import Cluster
+
+            exact = self._policy().exact
+            return Cluster(start, redactor, address=options.ray_address, total=total, exact=exact)
+        from karat.engine.processes import Processes
+
         return Processes(start, redactor, workers=options.workers, exact=self._policy().exact)
 
     def _reserve(self) -> Names:

@@ -16,6 +16,7 @@ from karat.runs.journal import Journal
 from karat.sessions import Earlier
 from karat.suites.select import select
 from karat.targets.config import load as load_config
+from karat.targets.redact import REMOVED
 
 
 def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> int:
@@ -31,8 +32,13 @@ def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> i
     suite = select(load_suite(file), selection.get("cases"), selection.get("category"))
     if suite.sha256 != header.suite_sha256:
         click.echo(f"karat: {file} has changed since; unchanged cases are kept", err=True)
+    overrides = {**recorded.get("overrides", {}), **given["overrides"]}
+    hidden = [name for name, value in overrides.items() if REMOVED in str(value)]
+    if hidden:
+        fix = " ".join(f"-o {name}=..." for name in hidden)
+        raise UsageError("options of the target are secret and not in the journal.", where=path, fix=f"Give {fix}.")
     remembered = {
-        "overrides": {**recorded.get("overrides", {}), **given["overrides"]},
+        "overrides": overrides,
         "timeout": given["timeout"] or recorded.get("timeout"),
         "repeat": max(given["repeat"], header.repeat),
         "cases": selection.get("cases"),

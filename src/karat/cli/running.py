@@ -27,6 +27,7 @@ from karat.targets.clean import text
 from karat.targets.config import Config, parse_rate, resolve
 from karat.targets.config import load as load_config
 
+SHOW_CURSOR = b"\x1b[?25h\n"
 NO_TARGET = "Give --target python:module:function, or set `target` in karat.toml."
 
 
@@ -122,6 +123,8 @@ async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult
         nonlocal seen
         seen += 1
         if seen > 1:
+            if sys.stdout.isatty():
+                os.write(1, SHOW_CURSOR)
             os._exit(Exit.INTERRUPTED)
         click.echo("\nkarat: stopping; once more stops at once", err=True)
         session.interrupt()
@@ -137,6 +140,8 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         timeout=given["timeout"],
         concurrency=given["concurrency"],
         workers=given["workers"],
+        executor=given["executor"],
+        ray_address=given["ray_address"],
         repeat=given["repeat"],
         shuffle=given["shuffle"],
         per_minute=parse_rate(given["rate"]) if given["rate"] else None,

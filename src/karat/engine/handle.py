@@ -16,10 +16,10 @@ from typing import Protocol
 import msgspec
 
 from karat.engine.frames import Frames
-from karat.engine.messages import Finished, Ready, Refused, Returned, Start, Work, encode, for_runner
+from karat.engine.messages import Finished, Refused, Returned, Start, Work, encode, for_runner, refused_as
 from karat.engine.plan import Item
 from karat.engine.work import TIMEOUT, Done
-from karat.errors import ConfigError, SuiteError
+from karat.errors import ConfigError
 from karat.model.trace import TraceError
 
 START_LIMIT = 120.0
@@ -34,7 +34,7 @@ QUICK = 5.0
 class Job:
     """One case that somebody waits for."""
 
-    __slots__ = ("attempt", "begun", "begun_at", "future", "item")
+    __slots__ = ("attempt", "begun", "begun_at", "future", "item", "losses")
 
     def __init__(self, item: Item, attempt: int, begun: Callable[[Item], None], future: asyncio.Future[Done]) -> None:
         self.item = item
@@ -42,6 +42,7 @@ class Job:
         self.begun = begun
         self.begun_at = perf_counter()
         self.future = future
+        self.losses = 0
 
     def begin(self) -> None:
         self.begun_at = perf_counter()
@@ -208,7 +209,10 @@ class Handle:
             if (job := self._taken_back(message.token)) is not None:
                 self._owner.returned(self, job, alone=message.alone)
         elif self._ready is not None and not self._ready.done():
-            self._answered(self._ready, message)
+            if isinstance(message, Refused):
+                self._ready.set_exception(refused_as(message))
+            else:
+                self._ready.set_result(None)
 
     def _finished(self, message: Finished) -> None:
         done = message.done
@@ -226,14 +230,6 @@ class Handle:
         if self._unbegun and not self.retired:
             self._unbegun.popleft().begin()
         return job
-
-    def _answered(self, ready: asyncio.Future[None], message: Ready | Refused) -> None:
-        if isinstance(message, Ready):
-            ready.set_result(None)
-        elif message.problems:
-            ready.set_exception(SuiteError(message.problems))
-        else:
-            ready.set_exception(ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug))
 
     def _lost(self) -> None:
         """Its channel is closed, or its pipe for last words; when both are, all was heard that there is to hear."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings
-from karat.errors import Problem
+from karat.errors import ConfigError, KaratError, Problem, SuiteError
 from karat.targets.config import TargetConfig
 
 
@@ -45,6 +45,12 @@ class Refused(Struct, frozen=True, tag="refused"):
     problems: tuple[Problem, ...] = ()
 
 
+class Begun(Struct, frozen=True, tag="begun"):
+    """One case is being carried out."""
+
+    token: int
+
+
 class Finished(Struct, frozen=True, tag="finished"):
     """One case carried out. `last` if the worker ends with it, because this case alone held up all the others."""
 
@@ -60,10 +66,23 @@ class Returned(Struct, frozen=True, tag="returned", omit_defaults=True):
     alone: bool = False
 
 
+def refusal(error: KaratError) -> Refused:
+    """An error as a message, because errors do not travel between processes."""
+    problems = error.problems if isinstance(error, SuiteError) else ()
+    return Refused(error.message, error.where, error.fix, error.slug, problems)
+
+
+def refused_as(message: Refused) -> KaratError:
+    """The error that a message tells of."""
+    if message.problems:
+        return SuiteError(message.problems)
+    return ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)
+
+
 def _path(kind: type, value: Any) -> Any:
     return kind(value)
 
 
 encode = msgspec.json.Encoder(enc_hook=str).encode
 for_worker = msgspec.json.Decoder(Start | Work, dec_hook=_path).decode
-for_runner = msgspec.json.Decoder(Ready | Refused | Finished | Returned).decode
+for_runner = msgspec.json.Decoder(Ready | Refused | Begun | Finished | Returned).decode

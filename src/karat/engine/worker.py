@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from karat.engine.bench import Bench
 from karat.engine.frames import LENGTH, Frames
-from karat.engine.messages import Finished, Ready, Refused, Start, Work, encode, for_worker
+from karat.engine.messages import Finished, Ready, Start, Work, encode, for_worker, refusal
 from karat.engine.watchdog import Watchdog
-from karat.errors import KaratError, SuiteError
+from karat.errors import KaratError
 from karat.targets.catalog import build
 from karat.targets.redact import Redactor
 
@@ -49,8 +49,7 @@ async def _serve(sock: socket.socket, words: int) -> None:
         target = build(start.target)
         await target.open()
     except KaratError as error:
-        problems = error.problems if isinstance(error, SuiteError) else ()
-        frames.send(encode(Refused(error.message, error.where, error.fix, error.slug, problems)))
+        frames.send(encode(refusal(error)))
         await inbox.get()
         return
     frames.send(encode(Ready()))
