@@ -10,6 +10,8 @@ from canvas_support import RunningApp, running_app
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
 
 from canvas_app.brief.overrides import OVERRIDES
+from canvas_app.turns import TextPiece
+from canvas_app.web.streams import sse
 
 CHROMIUM = next((path for name in ("chromium-headless-shell", "chromium") if (path := shutil.which(name))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium-headless-shell")
@@ -219,6 +221,15 @@ def test_a_crash_in_mid_stream_is_said(page: Page, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("canvas_app.brain.rule_based.answer_pieces", crash)
     assert say(page, "Give me the Morning Brief") == "Today's Miss"
     expect(page.get_by_role("alert")).to_contain_text("broke off")
+
+
+def test_a_stream_that_stops_short_is_said(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "canvas_app.web.streams.as_sse",
+        lambda event, *_: [sse("delta", {"text": "half a"})] if isinstance(event, TextPiece) else [],
+    )
+    assert say(page, "thanks") == "half a"
+    expect(page.get_by_role("alert")).to_contain_text("The connection was lost before the answer ended.")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (1000, "light"), (390, "dark")])
