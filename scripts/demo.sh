@@ -1,0 +1,15 @@
+#!/bin/sh
+# The main job on the embedded agents: golden sets on a real database, eval sets in a real browser.
+set -eu
+cd "$(dirname "$0")/.."
+karat=.venv/bin/karat
+
+echo "== Golden sets: a LangGraph agent on SQLite, rule-based model"
+(cd eval && ../.venv/bin/python run_agent_golden.py)
+
+if ls .claude/evals/*.json >/dev/null 2>&1; then
+    scripts/install-system-packages.sh
+    echo
+    echo "== Eval sets: a live app in a headless browser, rule-based assistant"
+    "$karat" run .claude/evals/*.json --target canvas --concurrency 4
+fi
