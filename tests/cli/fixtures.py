@@ -1,0 +1,35 @@
+"""A folder of its own for each test, and the command line in this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.support import AGENT, Ran
+from karat.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test stands in a folder of its own, with an agent in it; sys.path is put back afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    (tmp_path / "agent.py").write_text(AGENT)
+
+
+@pytest.fixture
+def karat(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run a command line in this process; `run` itself runs its cases here too."""
+
+    def command(*arguments: str) -> Ran:
+        here = ("--workers", "0") if arguments[:1] in (("run",), ("resume",), ("rerun",)) else ()
+        code = run([*arguments, *(() if "--workers" in arguments else here)])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err, out + err
+        return Ran(code, out, err)
+
+    return command

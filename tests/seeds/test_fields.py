@@ -1,0 +1,215 @@
+"""Every field of a suite through the command line: an answer that passes and one that fails by that field alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from cli.support import Ran, eval_set, report_of, write
+from karat.checks.catalog import CATALOG
+
+Karat = Callable[..., Ran]
+Trace = dict[str, Any]
+
+PAGE = '- main:\n  - region "GitHub My Activity":\n    - heading "My Activity"\n'
+START = {"source": "tool.book", "event": "start"}
+BRIEF = "Today's mission: fix checkout, because the metric fell."
+
+
+class Row(NamedTuple):
+    """What is expected, a trace that meets it, one that does not, and the check that says so."""
+
+    expected: dict[str, Any]
+    passing: Trace
+    failing: Trace
+    check: str = ""
+
+
+def says(text: str, **more: Any) -> Trace:
+    return {"final_message": text, **more}
+
+
+def calls(*names: str, text: str = "Done.", **more: Any) -> Trace:
+    """`book+` succeeded, `book-` failed, `book!` broke, `book` was only called."""
+    ends: dict[str, dict[str, Any]] = {"+": {"success": True}, "-": {"success": False}, "!": {"error": "it broke"}}
+    listed = [{"name": name.rstrip("+-!"), **ends.get(name[-1], {})} for name in names]
+    return {"final_message": text, "tool_calls": listed, **more}
+
+
+def logs(*events: Any) -> Trace:
+    return {"final_message": "Done.", "telemetry": list(events)}
+
+
+def result(success: bool, **data: Any) -> dict[str, Any]:
+    return {"source": "tool.book", "event": "result", "data": {"success": success, **data}}
+
+
+OUTCOMES = {
+    "tool_success": (calls("book+"), calls("book-")),
+    "tool_started": (calls("book", text=""), calls()),
+    "needs_input": (calls("book-", text="For which day?"), calls("book+", text="For which day?")),
+    "graceful_block": (calls("book-", text="I may not."), calls("book!", text="I may not.")),
+    "graceful_error": (calls("book!", text="It broke."), calls("book+", text="It broke.")),
+    "response_only": (says("Hello."), says(" ")),
+}
+
+ROWS = {
+    **{f"outcome={name}": Row({"outcome": name}, *traces, "outcome") for name, traces in OUTCOMES.items()},
+    "tool_calls_any": Row({"tool_calls_any": ["book", "hold"]}, calls("hold!"), calls("find")),
+    "tool_calls": Row({"tool_calls": [{"tool": "book", "success": True}]}, calls("book+"), calls("book-")),
+    "tool_calls_none": Row({"tool_calls_none": ["drop"]}, calls("book"), calls("drop!")),
+    "telemetry start": Row({"telemetry": ["tool.book start"]}, logs(START), logs({**START, "source": "tool.booking"})),
+    "telemetry result": Row({"telemetry": ["tool.book result success:true"]}, logs(result(True)), logs(result(False))),
+    "telemetry missing": Row(
+        {"telemetry": ["success:false with missingFields containing date"]},
+        logs(result(False, missingFields=["date"])),
+        logs(result(False), {"missingFields": ["date"]}),
+    ),
+    "telemetry text": Row({"telemetry": ["Cache MISS"]}, logs("[9:00] cache miss"), logs("[9:00] cache hit")),
+    "ui sentence": Row(
+        {"ui": ["A GitHub my-activity component is visible."]}, says("Done.", page=PAGE), says("Done.", page="- main")
+    ),
+    "ui object": Row(
+        {"ui": [{"role": "heading", "name": "My Activity"}]}, says("Done.", page=PAGE), says("Done.", page="- main")
+    ),
+    "must_say_any": Row({"must_say_any": ["refund", "credit"]}, says("A CREDIT is due."), says("Nothing is due.")),
+    "must_not_say": Row({"must_not_say": ["as an AI"]}, says("Here it is."), says("As an  AI, I cannot.")),
+    "must_match_regex": Row({"must_match_regex": ["^total: \\d+$"]}, says("a\nTotal: 7\nb"), says("The total: 7")),
+    "must_not_match_regex": Row({"must_not_match_regex": ["tbd|todo"]}, says("Done."), says("Owner: TBD")),
+    "required_sources": Row({"required_sources": ["github"]}, says("GitHub is up."), says("An issue is open.")),
+    "source_patterns": Row(
+        {"required_sources": ["github"], "source_patterns": {"github": ["PR"]}},
+        says("3 PRs were merged."),
+        says("GitHub: a new approach."),
+        "required_sources",
+    ),
+    "must_ground_numbers value": Row({"must_ground_numbers": [1200]}, says("1,200 sessions"), says("12000 sessions")),
+    "must_ground_numbers context": Row(
+        {"must_ground_numbers": [{"value": "12", "context_any": ["GitHub"], "within": "line"}]},
+        says("GitHub: 12 commits"),
+        says("GitHub: 3\nSlack: 12"),
+    ),
+    "must_ground_numbers regex": Row(
+        {"must_ground_numbers": [{"label": "risk", "regex": "RISK:\\s*\\d+"}]}, says("risk: 40"), says("risk: high")
+    ),
+    "must_label_assumptions": Row({"must_label_assumptions": True}, says("Assuming all is in."), says("All is in.")),
+    "assumption_markers_any": Row(
+        {"must_label_assumptions": True, "assumption_markers_any": ["ASSUMPTION 1:"]},
+        says("Assumption 1: all is in."),
+        says("Assuming all is in."),
+        "must_label_assumptions",
+    ),
+    "required_levers": Row({"required_levers": 2}, says("- one\n2. two"), says("- one\ntwo")),
+    "lever_regex": Row(
+        {"required_levers": 1, "lever_regex": "^lever:"}, says("Lever: one"), says("- one"), "required_levers"
+    ),
+    "claim_evidence_alignment": Row({"claim_evidence_alignment": True}, says(BRIEF), says("You have permission.")),
+    "claim_marker_regex": Row(
+        {"claim_evidence_alignment": True, "claim_marker_regex": "goal"},
+        says("Goal: fix it, because the metric fell."),
+        says(BRIEF),
+        "claim_evidence_alignment",
+    ),
+    "evidence_marker_regex": Row(
+        {"claim_evidence_alignment": True, "evidence_marker_regex": "proof"},
+        says("Mission: fix it, because of this proof."),
+        says(BRIEF),
+        "claim_evidence_alignment",
+    ),
+    "alignment_marker_regex": Row(
+        {"claim_evidence_alignment": True, "alignment_marker_regex": "since"},
+        says("Mission: fix it, since the metric fell."),
+        says(BRIEF),
+        "claim_evidence_alignment",
+    ),
+    "evidence_freshness_max_age_minutes": Row(
+        {"evidence_freshness_max_age_minutes": 90}, says("Slack (1 hour ago)"), says("Slack (2 hours ago, 5m ago)")
+    ),
+    "evidence_freshness_regex": Row(
+        {"evidence_freshness_max_age_minutes": 90, "evidence_freshness_regex": "age=\\d+"},
+        says("age=90"),
+        says("age=91, 5m ago"),
+        "evidence_freshness_max_age_minutes",
+    ),
+    "must_allow_override_actions": Row(
+        {"must_allow_override_actions": ["Snooze"]},
+        says("Done.", page='- button "Snooze"'),
+        says("Done.", page='- heading "Snooze"'),
+    ),
+    "tools_used": Row({"tools_used": ["find", "book"]}, calls("book", "find"), calls("book", "find", "find")),
+    "tools_used none": Row({"tools_used": []}, calls(), calls("book")),
+    "tools_match": Row(
+        {"tools_used": ["find", "book"], "tools_match": "ordered"},
+        calls("find", "book"),
+        calls("book", "find"),
+        "tools_used",
+    ),
+    "allocation_valid": Row({"allocation_valid": True}, says("Allocated to dyno 3."), says("Vehicle not found.")),
+    "allocation_valid false": Row({"allocation_valid": False}, says("It is unavailable."), says("It is booked.")),
+    "success_indicators": Row(
+        {"allocation_valid": True, "success_indicators": ["granted"]},
+        says("Granted."),
+        says("Booked."),
+        "allocation_valid",
+    ),
+    "failure_indicators": Row(
+        {"allocation_valid": False, "failure_indicators": ["nope"]},
+        says("Nope."),
+        says("Not found."),
+        "allocation_valid",
+    ),
+    "database": Row(
+        {"database": {"select count(*) from rides": [2]}},
+        says("Done.", database={"select count(*) from rides": [{"n": 2}]}),
+        says("Done.", database={"select count(*) from rides": [{"n": 1}]}),
+    ),
+    "reason_contains": Row({"reason_contains": ["backup shift"]}, says("With Backup Shift."), says("As requested.")),
+    "expected_contains": Row({"expected_contains": ["drives"]}, says("Supported_Drives"), says("Weights")),
+    "must_not_contain": Row({"must_not_contain": ["guess"]}, says("I know."), says("My guess is 3.")),
+}  # fmt: skip
+BESIDE = ("expected_contains", "must_not_contain")
+
+
+def field(name: str) -> str:
+    return name.replace("=", " ").split()[0]
+
+
+def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
+    """The report's entry of the case, after a run that replays the trace."""
+    write("s.json", suite)
+    page = {} if "page" in trace else {"page": None}
+    tools: Trace = {} if {"tool_calls", "telemetry"} & trace.keys() else {"tool_calls": []}
+    write("r.jsonl", [{"case_id": "A", **trace, **page, **tools}])
+    karat("run", "s.json", "-t", "replay:r.jsonl", "--results-dir", folder)
+    return report_of(folder)["cases"][0]
+
+
+def check(karat: Karat, suite: object, row: Row, name: str) -> None:
+    assert judged(karat, suite, row.passing, "passing")["status"] == "PASS"
+    entry = judged(karat, suite, row.failing, "failing")
+    assert entry["status"] == "FAIL"
+    assert entry["checks"]["unknown"] == []
+    assert {failed["name"] for failed in entry["checks"]["failed"]} == {row.check or field(name)}
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS.items(), ids=ROWS)
+def test_in_an_eval_set(karat: Karat, name: str, row: Row) -> None:
+    check(karat, eval_set({"id": "A", "prompt": "p", "expected": row.expected}), row, name)
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS.items(), ids=ROWS)
+def test_in_a_golden_set(karat: Karat, name: str, row: Row) -> None:
+    asked = row.expected if field(name) in BESIDE else {"expected": row.expected}
+    check(karat, [{"id": "A", "input": "p", **asked}], row, name)
+
+
+def test_the_short_spelling_of_expected_contains(karat: Karat) -> None:
+    row = ROWS["expected_contains"]
+    check(karat, [{"id": "A", "input": "p", "expected": ["drives"]}], row, "expected_contains")
+
+
+def test_every_field_and_outcome_has_a_row() -> None:
+    assert {field(name) for name in ROWS} == {known.name for known in CATALOG.fields}
+    assert {row.expected["outcome"] for name, row in ROWS.items() if field(name) == "outcome"} == set(OUTCOMES)
