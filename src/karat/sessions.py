@@ -91,6 +91,7 @@ class Session:
         self._listeners = listeners
         self._now = now
         self._run: Run | None = None
+        self._run_id = f"{now().strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}"
         self._interrupted = asyncio.Event()
 
     def interrupt(self) -> None:
@@ -168,7 +169,7 @@ class Session:
         options, target = self._options, self._target
         own = target.timeout if isinstance(target, TargetConfig) else None
         grace = GRACE + RESET_GRACE if isinstance(target, TargetConfig) and target.teardown else GRACE
-        settings = Settings(options.timeout or own or DEFAULT_TIMEOUT, grace)
+        settings = Settings(options.timeout or own or DEFAULT_TIMEOUT, grace, str(self._attachments))
         redactor = Redactor(options.secrets)
         on_cluster = options.executor == "ray"
         if not isinstance(target, TargetConfig):
@@ -189,14 +190,22 @@ class Session:
 
         return Processes(start, redactor, workers=options.workers, exact=self._policy().exact)
 
+    @property
+    def _results_dir(self) -> Path:
+        return results_dir_for(Path(self._suite.file), self._options.results_dir)
+
+    @property
+    def _attachments(self) -> Path:
+        """Where files of this run's cases go, beside its journal."""
+        return self._results_dir.absolute() / f"files-{self._run_id}"
+
     def _reserve(self) -> Names:
-        suite = Path(self._suite.file)
-        return reserve(results_dir_for(suite, self._options.results_dir), suite.stem, self._now())
+        return reserve(self._results_dir, Path(self._suite.file).stem, self._now())
 
     def _header(self, total: int, earlier: Earlier | None) -> Header:
         options, now = self._options, self._now()
         return Header(
-            run_id=f"{now.strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}",
+            run_id=self._run_id,
             suite=text(self._suite.file),
             suite_format=self._suite.format,
             suite_version=self._suite.version,

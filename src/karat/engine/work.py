@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct, structs
@@ -43,22 +44,29 @@ class Settings(Struct, frozen=True, omit_defaults=True):
 
     case_timeout: float = 300.0
     grace: float = GRACE
+    attachments: str = ""
+    """The folder for screenshots and the like; made by the first target that has one to keep."""
 
 
 async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext) -> Done:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start = time.time(), time.perf_counter()
+    context.attachments = Path(settings.attachments) if settings.attachments else None
     trace = await observe(item.case, target, settings.case_timeout, context)
     duration = round((time.perf_counter() - start) * 1000, 3)
     trace = structs.replace(trace, started_at=trace.started_at or started_at, duration_ms=trace.duration_ms or duration)
-    return concluded(item, trace, duration, redactor)
+    return concluded(item, trace, duration, redactor, context)
 
 
-def concluded(item: Item, trace: Trace, duration_ms: float, redactor: Redactor) -> Done:
-    """Judge a trace as it is, and keep it without its secrets."""
+def concluded(
+    item: Item, trace: Trace, duration_ms: float, redactor: Redactor, context: RunContext | None = None
+) -> Done:
+    """Judge a trace as it is, and keep it without its secrets, with the files that go with it."""
     case, error = item.case, trace.error
     trace = cap_trace(trace)
     verdict = scoring.judge(CATALOG.compile(case), case.scoring, trace)
+    if context is not None and context.attached:
+        trace = structs.replace(trace, attachments=context.kept(passed=verdict.status is CaseStatus.PASS))
     record = CaseRecord(
         index=item.index,
         repeat=item.repeat,

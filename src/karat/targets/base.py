@@ -67,16 +67,16 @@ class RunContext:
     recorder: Recorder = field(default_factory=Recorder)
     attachments: Path | None = None
     """The folder for files that show what happened; None: none are wanted."""
-    _attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+    attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
 
     def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:
         """Keep a file with the trace, or keep it only if the case does not pass."""
-        self._attached[name] = file, unless_passed
+        self.attached[name] = file, unless_passed
 
     def kept(self, *, passed: bool) -> dict[str, str]:
         """The attached files, relative to the folder that holds the journal; what a pass does not need is removed."""
         found = {}
-        for name, (file, unless_passed) in self._attached.items():
+        for name, (file, unless_passed) in self.attached.items():
             if passed and unless_passed:
                 file.unlink(missing_ok=True)
             else:
