@@ -1,0 +1,271 @@
+"""Karat as a library: what the README promises, with every kind of target, in and out of an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import inspect
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import karat
+from karat.engine.events import CaseFinished, Event, RunFinished, RunStarted
+from karat.model.suite import Suite
+from karat.runs.journal import Journal
+
+SUITE = {
+    "version": "0.3",
+    "cases": [
+        {"id": "A", "prompt": "say hello", "expected": {"must_say_any": ["hello"]}},
+        {"id": "B", "prompt": "wave", "expected": {"tool_calls_any": ["wave"]}},
+    ],
+}
+
+
+def sync_agent(prompt: str) -> dict[str, Any]:
+    return {"final_message": f"hello: {prompt}", "tools_called": ["wave"]}
+
+
+async def async_agent(prompt: str) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    return sync_agent(prompt)
+
+
+async def agent_of_traces(prompt: str, case: karat.Case) -> karat.Trace:
+    return karat.Trace(case_id=case.id, final_message="hello", tool_calls=(karat.ToolCall("wave", success=True),))
+
+
+class Callable:
+    def __call__(self, prompt: str) -> dict[str, Any]:
+        return sync_agent(prompt)
+
+
+def mute(prompt: str) -> str:
+    return "..."
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "suite.json").write_text(json.dumps(SUITE))
+    (tmp_path / "traces.jsonl").write_text(
+        '{"case_id": "A", "final_message": "hello"}\n{"case_id": "B", "final_message": "-", "tools_called": ["wave"]}\n'
+    )
+
+
+@pytest.fixture
+def suite() -> Suite:
+    return karat.load_suite("suite.json")
+
+
+def statuses(result: karat.RunResult) -> dict[str, str]:
+    return {record.case.id: record.status.value for record in result.records}
+
+
+def test_load_suite(suite: Suite) -> None:
+    assert (suite.file, suite.format, suite.version) == ("suite.json", "eval-set", "0.3")
+    assert [case.id for case in suite.cases] == ["A", "B"]
+    assert karat.load_suite(Path("suite.json")).sha256 == suite.sha256
+
+
+def test_a_suite_with_problems_raises_them_all() -> None:
+    Path("bad.json").write_text('{"version": "0.3", "cases": [{"id": 7, "prompt": "", "expected": {"x": 1}}]}')
+    with pytest.raises(karat.SuiteError) as caught:
+        karat.load_suite("bad.json")
+    assert len(caught.value.problems) == 3
+    assert str(caught.value).count("\n") == 2
+    assert isinstance(caught.value, karat.KaratError)
+    assert caught.value.exit_code == 4
+    with pytest.raises(karat.SuiteError):
+        karat.run("bad.json", mute)
+
+
+def test_a_missing_suite_is_an_error_of_ours() -> None:
+    with pytest.raises(karat.KaratError, match="no such file"):
+        karat.load_suite("gone.json")
+
+
+def test_judge(suite: Suite) -> None:
+    case = suite.cases[0]
+    good = karat.judge(case, karat.Trace(case_id="A", final_message="Hello!"))
+    bad = karat.judge(case, karat.Trace(case_id="A", final_message="Bye."))
+    assert (good.status, bad.status) == (karat.CaseStatus.PASS, karat.CaseStatus.FAIL)
+    (failed,) = [check for check in bad.checks if check.status is karat.Status.FAILED]
+    assert (failed.name, failed.group, failed.found) == ("must_say_any", karat.Group.FORMATTING, "Bye.")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(sync_agent, id="function"),
+        pytest.param(async_agent, id="async-function"),
+        pytest.param(agent_of_traces, id="traces"),
+        pytest.param(lambda prompt: sync_agent(prompt), id="lambda"),
+        pytest.param(functools.partial(sync_agent), id="partial"),
+        pytest.param(Callable(), id="object"),
+        pytest.param("replay:traces.jsonl", id="spec"),
+    ],
+)
+def test_run(suite: Suite, target: Any) -> None:
+    result = karat.run(suite, target)
+    assert statuses(result) == {"A": "PASS", "B": "PASS"}
+    assert result.ok
+    assert (result.summary.passed, result.summary.total) == (2, 2)
+    assert [path.suffix for path in result.artifacts] == [".jsonl", ".json", ".md"]
+    assert all(path.exists() for path in result.artifacts)
+
+
+def test_a_failing_run_is_not_ok(suite: Suite) -> None:
+    result = karat.run(suite, mute)
+    assert statuses(result) == {"A": "FAIL", "B": "PARTIAL"}
+    assert not result.ok
+
+
+def test_a_spec_of_a_python_function(suite: Suite) -> None:
+    Path("agent_at_hand.py").write_text("def ask(prompt):\n    return 'hello'\n")
+    assert statuses(karat.run(suite, "python:agent_at_hand:ask")) == {"A": "PASS", "B": "PARTIAL"}
+
+
+def test_a_target_of_karat_toml(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "hush-hush-1")
+    Path("leaky.py").write_text("def ask(prompt):\n    return 'hello hush-hush-1'\n")
+    Path("karat.toml").write_text('secrets = ["TOKEN"]\n[targets.mine]\nuse = "python:leaky.py:ask"\n')
+    result = karat.run(suite, "mine")
+    assert result.records[0].trace.final_message == "hello [removed]"
+    with pytest.raises(karat.KaratError, match="Did you mean 'mine'"):
+        karat.run(suite, "mien")
+
+
+def test_a_target_that_cannot_be_opened_leaves_nothing(suite: Suite) -> None:
+    with pytest.raises(karat.KaratError, match="cannot be read"):
+        karat.run(suite, "replay:gone.jsonl", results_dir="out")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("folder", ["out/deep", Path("out/deep")], ids=["str", "path"])
+def test_results_dir(suite: Suite, folder: str | Path) -> None:
+    result = karat.run(suite, sync_agent, results_dir=folder)
+    assert {path.parent for path in result.artifacts} == {Path("out/deep")}
+    again = karat.rescore(result.artifacts[0], results_dir=folder)
+    assert statuses(again) == {"A": "PASS", "B": "PASS"}
+    assert len(list(Path("out/deep").iterdir())) == 6
+
+
+def test_without_a_folder_the_files_go_with_the_result(suite: Suite) -> None:
+    result = karat.run(suite, sync_agent)
+    rescored = karat.rescore(result.journal.path)
+    folders = [Path(found.journal.path).parent for found in (result, rescored)]
+    assert all(folder.exists() for folder in folders)
+    del result, rescored
+    gc.collect()
+    assert not any(folder.exists() for folder in folders)
+    assert sorted(path.name for path in Path().iterdir()) == ["suite.json", "traces.jsonl"]
+
+
+def test_options_are_those_of_run_options(suite: Suite) -> None:
+    result = karat.run(suite, sync_agent, repeat=2, concurrency=2, timeout=5.0)
+    assert (result.summary.repeat, len(result.records)) == (2, 4)
+    with pytest.raises(TypeError, match="timeuot"):
+        karat.run(suite, sync_agent, timeuot=5)
+
+
+def test_timeout(suite: Suite) -> None:
+    async def hang(prompt: str) -> str:
+        await asyncio.sleep(600)
+        return "hello"
+
+    result = karat.run(suite, hang, timeout=0.05)
+    assert statuses(result) == {"A": "ERROR", "B": "ERROR"}
+    first = result.records[0].trace.error
+    assert first is not None
+    assert first.kind == "timeout"
+
+
+async def test_run_inside_a_running_loop(suite: Suite) -> None:
+    """As in Jupyter, where every cell runs in a loop that is not to be blocked for ever."""
+    assert karat.run(suite, async_agent).ok
+    assert karat.run(suite, sync_agent).ok
+    with pytest.raises(karat.KaratError, match="no such file"):
+        karat.run("gone.json", sync_agent)
+
+
+async def test_arun(suite: Suite) -> None:
+    loop = asyncio.get_running_loop()
+    loops = []
+
+    async def agent(prompt: str) -> str:
+        loops.append(asyncio.get_running_loop())
+        return "hello"
+
+    result = await karat.arun(suite, agent)
+    assert statuses(result) == {"A": "PASS", "B": "PARTIAL"}
+    assert set(loops) == {loop}
+
+
+async def test_two_runs_at_once(suite: Suite) -> None:
+    results = await asyncio.gather(*(karat.arun(suite, agent, results_dir="out") for agent in (sync_agent, mute)))
+    assert [result.ok for result in results] == [True, False]
+    assert len({result.journal.path for result in results}) == 2
+
+
+def test_run_from_another_thread(suite: Suite) -> None:
+    found: list[karat.RunResult] = []
+    thread = threading.Thread(target=lambda: found.append(karat.run(suite, async_agent)))
+    thread.start()
+    thread.join()
+    assert found[0].ok
+
+
+async def test_the_async_twins(suite: Suite) -> None:
+    loaded = await karat.aload_suite("suite.json")
+    assert loaded == suite
+    trace = karat.Trace(case_id="A", final_message="hello")
+    assert await karat.ajudge(suite.cases[0], trace) == karat.judge(suite.cases[0], trace)
+
+
+async def test_listeners_hear_of_the_run(suite: Suite) -> None:
+    heard: list[Event] = []
+    await karat.arun(suite, sync_agent, listeners=[heard.append])
+    assert isinstance(heard[0], RunStarted)
+    assert isinstance(heard[-1], RunFinished)
+    assert [event.record.case.id for event in heard if isinstance(event, CaseFinished)] == ["A", "B"]
+
+
+def test_rescore_by_a_suite(suite: Suite) -> None:
+    result = karat.run(suite, sync_agent)
+    other = {**SUITE, "cases": [{"id": "A", "prompt": "say hello", "expected": {"must_say_any": ["bye"]}}]}
+    Path("other.json").write_text(json.dumps(other))
+    dropped: list[str] = []
+    for given in ("other.json", Path("other.json"), karat.load_suite("other.json")):
+        again = karat.rescore(result.journal.path, given, dropped=dropped.append)
+        assert statuses(again) == {"A": "FAIL"}
+    assert dropped == ["B"] * 3
+    assert statuses(karat.rescore(Journal(result.journal.path))) == {"A": "PASS", "B": "PASS"}
+
+
+def test_the_view_of_the_golden_document(suite: Suite) -> None:
+    record = karat.run(suite, sync_agent).records[1]
+    context = karat.ExecutionContext.of(record.trace)
+    assert (context.test_id, context.test_input, context.tools_called) == ("B", "wave", ["wave"])
+    assert context.response == context.final_message == "hello: wave"
+
+
+@pytest.mark.parametrize("name", [name for name in karat.__all__ if name != "__version__"])
+def test_public_names_are_documented_and_typed(name: str) -> None:
+    found = getattr(karat, name)
+    assert inspect.getdoc(found)
+    if inspect.isfunction(found):
+        signature = inspect.signature(found)
+        assert signature.return_annotation is not signature.empty
+        assert all(p.annotation is not p.empty for p in signature.parameters.values())
+
+
+def test_names_that_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        _ = karat.runn  # type: ignore[attr-defined]
