@@ -41,6 +41,7 @@ def cut(text: str, span: tuple[int, int] | None) -> str | None:
         pytest.param(r'"it\'s" - x', "“It’s” — x", "“It’s” — x", id="plain-pattern-typographic-text"),
         pytest.param("“It’s” — x", '"it\'s" - x', '"it\'s" - x', id="typographic-pattern-plain-text"),
         pytest.param("[–—]x", "a—x", "—x", id="dashes-in-a-set"),
+        pytest.param("[a–c]x", "bx", None, id="dash-between-characters-is-no-range"),
         pytest.param(r"[a–]x", "c-x bx", "-x", id="dash-in-a-set-is-no-range"),
         pytest.param(r"\u2014x", "a—x", "—x", id="escaped-dash"),
         pytest.param(r"\N{EM DASH}x", "a—x", "—x", id="named-dash"),
