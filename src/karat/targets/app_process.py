@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import http.client
 import os
 import shlex
 import signal
@@ -11,29 +13,34 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 from karat.errors import ConfigError
 
 STOP_GRACE = 5.0
-TAIL = 600
+TAIL = 300
+TRIES = 3
+TAKEN = "address already in use"
+PR_SET_PDEATHSIG = 1
 
 
 class AppProcess:
-    """A started app.
+    """An app that can be started, and started again.
 
-    In its command and environment `{port}` is a free port, `{log}` a fresh telemetry log, `{python}` this interpreter.
+    In its command, environment and addresses `{port}` is a free port, `{log}` the telemetry log (a fresh one unless it
+    is given), `{python}` this interpreter.
     """
 
-    def __init__(self, command: str, root: Path, env: dict[str, str]) -> None:
-        self.port = _free_port()
-        self._folder = tempfile.TemporaryDirectory(prefix="karat-app-")
-        self.log = Path(self._folder.name) / "telemetry.jsonl"
-        self._printed = Path(self._folder.name) / "output.txt"
-        self._command = [self.filled(word) for word in shlex.split(command)]
-        self._env = {name: self.filled(value) for name, value in env.items()}
+    def __init__(self, command: str, root: Path, env: dict[str, str], log: Path | None = None) -> None:
+        self._command = command
+        self._env = env
         self._root = root
+        self._folder = tempfile.TemporaryDirectory(prefix="karat-app-")
+        self._printed = Path(self._folder.name) / "output.txt"
         self._process: asyncio.subprocess.Process | None = None
+        self.port = _free_port()
+        self.log = log or Path(self._folder.name) / "telemetry.jsonl"
 
     def filled(self, text: str) -> str:
         known = {"{port}": str(self.port), "{log}": str(self.log), "{python}": sys.executable}
@@ -42,50 +49,107 @@ class AppProcess:
         return text
 
     async def start(self, health: str, seconds: float) -> None:
-        printed = os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Start it and wait until `health` answers. Raises ConfigError if that does not come about."""
+        for left in reversed(range(TRIES)):
+            await self._spawn()
+            if await self._healthy(health, seconds):
+                return
+            if left and TAKEN in self.printed().lower():
+                self.port = _free_port()  # somebody else was faster
+                continue
+            raise ConfigError(self.ended(), fix="See that `start` works by hand.", slug="app-not-started")
+
+    async def _spawn(self) -> None:
+        words = [self.filled(word) for word in shlex.split(self._command)]
+        printed = os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *self._command,
+                *words,
                 cwd=self._root,
-                env={**os.environ, **self._env},
+                env={**os.environ, **{name: self.filled(value) for name, value in self._env.items()}},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
                 start_new_session=True,
+                preexec_fn=_ends_with_its_parent(),
             )
         except OSError as error:
-            raise ConfigError(f"the app cannot be started: {error}.", fix="Mend `start`.") from error
+            raise ConfigError(
+                f"the app cannot be started: {error}.", fix="Mend `start`.", slug="app-not-started"
+            ) from error
         finally:
             os.close(printed)
+
+    async def _healthy(self, health: str, seconds: float) -> bool:
+        """Whether the app answers; False if it ended."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while not await asyncio.to_thread(_answers, health):
-            if self._process.returncode is not None:
-                raise ConfigError(f"the app ended at once (exit {self._process.returncode}): {self.printed()}")
+        while not await asyncio.to_thread(answers, self.filled(health)):
+            if not self.alive:
+                return False
             if loop.time() > deadline:
-                await self.stop()
-                raise ConfigError(f"the app did not answer at {health} within {seconds:g} s.")
+                await self.end()
+                raise ConfigError(
+                    f"the app did not answer at {self.filled(health)} within {seconds:g} s.",
+                    fix="Mend `start` or `health`, or raise `start_timeout`.",
+                    slug="app-not-started",
+                )
             await asyncio.sleep(0.05)
+        return self.alive
 
     @property
     def alive(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
+    def ended(self) -> str:
+        """In one line: that it ended, how, and the last that it printed."""
+        code = self._process.returncode if self._process is not None else None
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+        return f"the app ended {how}. It printed: {self.printed() or 'nothing'}"
+
     def printed(self) -> str:
-        """The end of what the app printed."""
-        return self._printed.read_text("utf-8", "replace").strip()[-TAIL:]
+        """The end of what the app printed, in one line."""
+        if not self._printed.exists():
+            return ""
+        with self._printed.open("rb") as file:
+            file.seek(max(0, self._printed.stat().st_size - 4 * TAIL))
+            text = file.read().decode("utf-8", "replace")
+        line = "".join(char if char.isprintable() else " " for char in text)
+        return " ".join(line.split())[-TAIL:]
+
+    async def end(self) -> None:
+        """End it and its children, gently at first."""
+        if self._process is None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+                async with asyncio.timeout(STOP_GRACE):
+                    await self._process.wait()
+            except ProcessLookupError:
+                return
+            except TimeoutError:
+                continue
 
     async def stop(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            for number in (signal.SIGTERM, signal.SIGKILL):
-                os.killpg(self._process.pid, number)
-                try:
-                    async with asyncio.timeout(STOP_GRACE):
-                        await self._process.wait()
-                    break
-                except TimeoutError:
-                    continue
-        self._folder.cleanup()
+        """End it for good."""
+        try:
+            await self.end()
+        finally:
+            self._folder.cleanup()
+
+
+def answers(url: str) -> bool:
+    """Whether an app answers there, with anything but a fault of its own. It is here, so no proxy is asked."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=2) as response:
+            return bool(response.status < 500)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code < 500
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
 
 
 def _free_port() -> int:
@@ -95,9 +159,9 @@ def _free_port() -> int:
         return port
 
 
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as response:
-            return bool(response.status < 500)
-    except (urllib.error.URLError, OSError):
-        return False
+def _ends_with_its_parent() -> Callable[[], None] | None:
+    """For the child: a signal when Karat is gone, however that came about, so that no app is left behind."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -6,33 +6,36 @@ at a time, because nobody could say whose line is whose.
 
 from __future__ import annotations
 
-import json
+import asyncio
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec import structs
 
-from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets import chromium
-from karat.targets.app_process import AppProcess
 from karat.targets.base import Limits, RunContext, TargetError, converse
-from karat.targets.browser_options import Options, filled
+from karat.targets.browser_evidence import Evidence
+from karat.targets.browser_log import TurnLog
+from karat.targets.browser_options import Options, checked, environment_values, filled
 from karat.targets.browser_page import ChatPage
+from karat.targets.browser_stage import Stage
 from karat.targets.config import TargetConfig, read_options
-from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS
+from karat.targets.recorder import Recorder
+from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.events import tool_calls
-from karat.telemetry.jsonl_tail import CaptureBrokenError, LogSegment
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Playwright
+    from playwright.async_api import Browser, BrowserContext, Error
 
-MISSING = "pip install 'karat[browser]'"
-ONE_AT_A_TIME = "its telemetry has no correlation_field, so nobody could say whose line is whose"
+NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
+ONE_SESSION = "all cases share the session that was given"
+NO_LOG = "nobody said where the app's telemetry log is: set `telemetry.log`, or TELEMETRY_LOG_PATH for the script"
+GLIMPSE = 2.0
+"""Seconds for a last look at a page whose turn broke, and to close it."""
 
 
 class BrowserTarget:
@@ -40,192 +43,132 @@ class BrowserTarget:
 
     def __init__(self, config: TargetConfig) -> None:
         self._config = config
-        self._options = read_options(config, Options)
+        self._options = checked(read_options(config, Options))
+        self._stage = Stage(config, self._options)
+        self._secrets: list[str] = []
         self.options = config.identity
         self.limits = self._limits()
-        self._app: AppProcess | None = None
-        self._playwright: Playwright | None = None
-        self._browser: Browser | None = None
-        self._base = ""
-        self._log: Path | None = None
 
     def _limits(self) -> Limits:
-        limits = self._config.limits
-        told_apart = self._options.telemetry.correlation_field and not self._options.session
-        if self._has_log and not told_apart:
-            return structs.replace(limits, max_concurrency=1, why=ONE_AT_A_TIME)
+        options, limits = self._options, self._config.limits
+        if options.session:
+            return structs.replace(limits, max_concurrency=1, why=ONE_SESSION)
+        if (options.telemetry or options.telemetry_log) and not options.telemetry.correlation_field:
+            return structs.replace(limits, max_concurrency=1, why=NO_FIELD)
         return limits
 
-    @property
-    def _has_log(self) -> bool:
-        telemetry = self._options.telemetry
-        return bool(self._options.telemetry_log or telemetry.log or telemetry.end_event)
-
     async def open(self) -> None:
-        try:
-            from playwright.async_api import async_playwright
-        except ModuleNotFoundError as error:
-            raise ConfigError("playwright is not installed.", fix=MISSING) from error
-        await self._open_app()
-        self._playwright = await async_playwright().start()
-        executable = chromium.find(self._options.executable, self._playwright.chromium.executable_path)
-        self._browser = await self._playwright.chromium.launch(executable_path=executable, args=chromium.arguments())
-
-    async def _open_app(self) -> None:
-        options = self._options
-        given = options.app_url or (self._config.spec if "://" in self._config.spec else "")
-        log = options.telemetry_log or options.telemetry.log
-        if options.start and not options.app_url:
-            self._app = AppProcess(options.start, self._config.root, {**self._config.env, **options.start_env})
-            self._base = self._app.filled(given or "http://127.0.0.1:{port}")
-            await self._app.start(self._base.rstrip("/") + options.health, options.start_timeout)
-            log = self._app.filled(log or "{log}") if self._has_log else ""
-        elif not given:
-            raise ConfigError("the browser target does not know the app.", fix="Give app_url, or `start` to start it.")
-        else:
-            self._base = given
-        self._log = (self._config.root / log) if log else None
+        self._secrets = environment_values(self._options)
+        await self._stage.open()
 
     async def close(self) -> None:
-        if self._browser is not None:
-            await self._browser.close()
-        if self._playwright is not None:
-            await self._playwright.stop()
-        if self._app is not None:
-            await self._app.stop()
+        await self._stage.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         from playwright.async_api import Error
 
-        assert self._browser is not None
         session = self._options.session or f"karat-{uuid4().hex}"
         try:
-            window = await self._window()
-            try:
+            browser = await self._stage.ready()
+            async with self._window(browser, session) as window:
                 return await self._conversation(case, context, window, session)
-            finally:
-                await window.close()
         except Error as error:
-            raise TargetError("agent", self._explained(error)) from error
+            raise await self._explained(TargetError("agent", _first_line(error))) from error
+        except TargetError as error:
+            raise await self._explained(error) from error
 
-    async def _window(self) -> BrowserContext:
-        assert self._browser is not None
+    async def _explained(self, error: TargetError) -> TargetError:
+        """What breaks because the app is gone is told as that."""
+        why = await self._stage.gone() if error.kind != "gone" else ""
+        return TargetError("gone", f"{why} ({error.message})", detail=error.detail) if why else error
+
+    @asynccontextmanager
+    async def _window(self, browser: Browser, session: str) -> AsyncIterator[BrowserContext]:
+        """A context of its own: nothing of another case is in it."""
+        from playwright.async_api import Error
+
         options = self._options
         width, height = options.viewport
-        window = await self._browser.new_context(
+        window = await browser.new_context(
             viewport={"width": width, "height": height},
-            extra_http_headers=filled(options.headers),
+            extra_http_headers={name: filled(value, session) for name, value in options.headers.items()},
             reduced_motion="reduce",
         )
-        window.set_default_timeout(options.wait_ms)
-        cookies = filled(options.cookies)
-        await window.add_cookies([{"name": n, "value": v, "url": self._base} for n, v in cookies.items()])
-        return window
+        try:
+            window.set_default_timeout(options.wait_ms)
+            for name, value in options.cookies.items():
+                await window.add_cookies([{"name": name, "value": filled(value, session), "url": self._stage.base}])
+            yield window
+        finally:
+            try:
+                async with asyncio.timeout(GLIMPSE):
+                    await window.close()
+            except (Error, TimeoutError):
+                pass  # it is stuck or gone with its browser, and is closed with it
 
     async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
-        evidence = Evidence(case, context, window, screenshots=self._options.screenshots)
+        if not self._options.screenshots:
+            context.attachments = None
+        evidence = Evidence(case, context, window, self._secrets)
         await evidence.start()
-        chat = ChatPage(await window.new_page(), self._options, self._base, session)
-        await chat.reach()
+        chat = ChatPage(await window.new_page(), self._options, self._stage.base, session)
         try:
+            await chat.reach(case.preconditions)
             return await converse(
-                case, context, lambda p: self._turn(case, context, chat, session, p), self._turn_limit
+                case, context, lambda p: self._turn(case, context.recorder, chat, session, p), self._config.turn_timeout
             )
         finally:
             await evidence.keep(chat)
 
-    @property
-    def _turn_limit(self) -> float | None:
-        return self._config.turn_timeout
-
-    async def _turn(self, case: Case, context: RunContext, chat: ChatPage, session: str, prompt: str) -> Trace:
-        recorder = context.recorder
+    async def _turn(self, case: Case, recorder: Recorder, chat: ChatPage, session: str, prompt: str) -> Trace:
         recorder.page_before = await chat.snapshot()
-        segment = LogSegment(self._log) if self._log is not None else None
+        log = TurnLog(self._stage.log, self._options.telemetry, session) if self._stage.log is not None else None
         started_at, began = time.time(), time.perf_counter()
         try:
-            answer = await chat.ask(prompt)
-            recorder.final_message = answer
-            recorder.page = await chat.snapshot()
-            lines = await self._captured(segment, session) if segment is not None else None
+            answer = await chat.ask(prompt, log.ended if log is not None and self._options.complete.event else None)
+            page = await chat.snapshot()
+            lines = await log.finish() if log is not None else ()
+        except BaseException:  # also a cancellation: what was seen until then is kept
+            await _last_look(recorder, chat, log, prompt)
+            raise
         finally:
-            if segment is not None:
-                segment.close()
+            if log is not None:
+                log.close()
         return Trace(
             case_id=case.id,
             input=case.prompt,
             final_message=answer,
             messages=(Message("user", prompt), Message("assistant", answer)),
-            tool_calls=tool_calls(tuple(lines or ())),
-            telemetry=tuple(lines or ()),
-            page=recorder.page,
+            tool_calls=tool_calls(lines),
+            telemetry=lines,
+            page=page,
             page_before=recorder.page_before,
-            unobserved={} if lines is not None else {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY},
+            unobserved={} if log is not None else self._unobserved(),
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
 
-    async def _captured(self, segment: LogSegment, session: str) -> list[str]:
-        telemetry = self._options.telemetry
-        mine = _has(telemetry.correlation_field, session) if telemetry.correlation_field else lambda line: True
-        ends = _is_event(telemetry.end_source, telemetry.end_event) if telemetry.end_event else None
-        try:
-            return await segment.finish(ends, mine, telemetry.wait_ms / 1000)
-        except CaptureBrokenError as error:
-            raise TargetError("telemetry", f"telemetry capture is broken: {error}") from error
-
-    def _explained(self, error: Exception) -> str:
-        first = str(error).split("\n", 1)[0]
-        if self._app is not None and not self._app.alive:
-            return f"the app ended: {self._app.printed()}"
-        return first
+    def _unobserved(self) -> dict[str, str]:
+        why = NO_LOG if self._options.telemetry else NO_TELEMETRY
+        return {"tools": why, "telemetry": why}
 
 
-class Evidence:
-    """What a person will want to see of a case: a screenshot, and unless it passes, the browser's own trace."""
+async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, prompt: str) -> None:
+    """What a broken turn leaves behind. A page that is stuck or gone shows nothing."""
+    from playwright.async_api import Error
 
-    def __init__(self, case: Case, context: RunContext, window: BrowserContext, *, screenshots: bool) -> None:
-        self._context = context
-        self._window = window
-        self._folder = context.attachments if screenshots else None
-        self._stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in case.id)[:60] + f"-{uuid4().hex[:6]}"
-
-    async def start(self) -> None:
-        if self._folder is not None:
-            await self._window.tracing.start(screenshots=True, snapshots=True)
-
-    async def keep(self, chat: ChatPage) -> None:
-        """Whatever became of the turn; a page that is gone has nothing to show."""
-        from playwright.async_api import Error
-
-        if self._folder is None:
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        shot, trace = self._folder / f"{self._stem}.png", self._folder / f"{self._stem}.trace.zip"
-        try:
-            await chat.screenshot(str(shot))
-            self._context.attach("screenshot", shot)
-            await self._window.tracing.stop(path=str(trace))
-            self._context.attach("playwright trace", trace, unless_passed=True)
-        except Error:
-            return
-
-
-def _has(field: str, value: str) -> Callable[[str], bool]:
-    return lambda line: value in line and _object(line).get(field) == value
-
-
-def _is_event(source: str, event: str) -> Callable[[str], bool]:
-    def fits(line: str) -> bool:
-        found = _object(line)
-        return bool(found.get("event") == event and (not source or found.get("source") == source))
-
-    return fits
-
-
-def _object(line: str) -> dict[str, Any]:
+    if log is not None:
+        recorder.telemetry = log.so_far()
+    recorder.messages.append(Message("user", prompt))
     try:
-        value = json.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        async with asyncio.timeout(GLIMPSE):
+            recorder.final_message = await chat.answer(prompt)
+            recorder.page = await chat.snapshot()
+    except (Error, TimeoutError):
+        return
+
+
+def _first_line(error: Error) -> str:
+    if "crashed" in error.message:
+        return "the page crashed"
+    return error.message.strip().split("\n", 1)[0]

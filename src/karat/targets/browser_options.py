@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 
 Positive = Annotated[int, Meta(gt=0)]
+
+SESSION = "{session}"
 
 
 class Place(Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,9 +24,13 @@ class Place(Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     text: str = ""
 
+    def __str__(self) -> str:
+        parts = (self.selector, self.role, self.name and f'"{self.name}"', self.text and f'"{self.text}"')
+        return " ".join(part for part in parts if part)
+
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """One step on the way to the chat. `fill` writes `value`; `${NAME}` in a value comes from the environment."""
+    """One step on the page. What is given is done in the order of these fields; `fill` writes `value`."""
 
     open: str = ""
     click: Place | None = None
@@ -34,14 +41,23 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Complete(Struct, frozen=True, forbid_unknown_fields=True):
-    """How an answer is known to be complete; all that is given must hold."""
+    """How an answer is known to be complete; all that is given must hold at the same time."""
 
     busy: str = ""
-    """A selector: its `aria-busy` was set and is cleared."""
+    """A CSS selector: the `aria-busy` of what it finds was set and is cleared."""
     gone: str = ""
-    """A text that shows while the assistant works."""
+    """A text that stands by itself on the page while the assistant works."""
+    spinner: str = ""
+    """A CSS selector: what it finds is visible while the assistant works."""
+    event: bool = False
+    """The line that ends the turn stands in the telemetry."""
     quiet_ms: Positive | None = None
     """The answer has not changed for so long."""
+
+    @property
+    def signs(self) -> dict[str, str]:
+        """The signs of work that the page shows."""
+        return {"busy": self.busy, "gone": self.gone, "spinner": self.spinner}
 
 
 class Telemetry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,47 +69,91 @@ class Telemetry(Struct, frozen=True, forbid_unknown_fields=True):
     correlation_field: str = ""
     wait_ms: Positive = 5000
 
+    def __bool__(self) -> bool:
+        return self != Telemetry()
+
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Options of a browser target."""
+    """Options of a browser target.
+
+    `${NAME}` in headers, cookies and the values of steps is the environment variable; `{session}` there and in
+    addresses is the name of the conversation.
+    """
 
     app_url: str = ""
     space_url: str = ""
     session: str = ""
+    """One conversation for all cases; without it, each case has its own."""
     session_query: str = ""
+    """The query parameter that tells the app the conversation."""
     wait_ms: Positive = 60_000
     start: str = ""
     start_env: dict[str, str] = field(default_factory=dict)
     start_timeout: Positive = 60
     health: str = "/"
     steps: tuple[Step, ...] = ()
+    preconditions: dict[str, tuple[Step, ...]] = field(default_factory=dict)
+    """How what a case lists as `preconditions` is brought about; without this table they are for people to read."""
     headers: dict[str, str] = field(default_factory=dict)
+    """Sent with every request of the page."""
     cookies: dict[str, str] = field(default_factory=dict)
     chat_box: Place = Place(role="textbox")
     send: Place | Literal["Enter"] = "Enter"
     complete: Complete = Complete(quiet_ms=1500)
     answer: Place | None = None
+    """The assistant's messages; without it, what appears after the prompt."""
+    failure: Place | None = None
+    """Where the app says that a turn broke: any text there makes the case an ERROR."""
     telemetry: Telemetry = Telemetry()
     telemetry_log: str = ""
     executable: str = ""
     screenshots: bool = True
     viewport: tuple[Positive, Positive] = (1280, 900)
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """Everything in which `${NAME}` and `{session}` are filled in."""
+        yield from (*self.headers.values(), *self.cookies.values())
+        for steps in (self.steps, *self.preconditions.values()):
+            yield from (text for step in steps for text in (step.value, step.open))
+
+    @property
+    def tells_session(self) -> bool:
+        """Whether the app hears which conversation it is in."""
+        return bool(self.session_query) or any(SESSION in text for text in (self.space_url, self.app_url, *self.texts))
+
+
+def checked(options: Options) -> Options:
+    """The options, if they can be followed together."""
+    if options.complete.event and not options.telemetry.end_event:
+        raise ConfigError(
+            "`complete.event` waits for a line that is not named.", fix="Set `telemetry.end_event`.", slug="bad-options"
+        )
+    if options.telemetry.correlation_field and not options.tells_session:
+        raise ConfigError(
+            "`telemetry.correlation_field` is set, but the app is not told the conversation.",
+            fix="Set `session_query`, or write {session} into a header, a cookie or an address.",
+            slug="bad-options",
+        )
+    return options
+
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def from_environment(text: str) -> str:
-    """`${NAME}` replaced by the variable; one that is not set is an error, not an empty password."""
+def filled(text: str, session: str) -> str:
+    """`{session}` replaced by the conversation, `${NAME}` by the variable; one that is not set is an error."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1])
-        if found is None:
+        if not found:
             raise ConfigError(f"the environment variable {match[1]} is not set.", fix="Set it before the run.")
         return found
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(value, text.replace(SESSION, session))
 
 
-def filled(values: dict[str, str]) -> dict[str, Any]:
-    return {name: from_environment(value) for name, value in values.items()}
+def environment_values(options: Options) -> list[str]:
+    """What comes from the environment, which no artifact may show. Raises ConfigError for what is not set."""
+    names = {name for text in options.texts for name in _VARIABLE.findall(text)}
+    return [filled(f"${{{name}}}", "") for name in sorted(names)]

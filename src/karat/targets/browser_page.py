@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from karat.targets.base import TargetError
-from karat.targets.browser_options import Options, Place, Step, from_environment
+from karat.targets.browser_echo import Echo
+from karat.targets.browser_options import Options, Place, Step, filled
+from karat.targets.browser_watch import Watch, Work
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
 POLL = 0.05
-BUSY_LIMIT = 3.0
-"""How long a sign of work may take to show after the prompt was sent; a fast app may never show it."""
+SLOWEST_POLL = 0.25
+UNSEEN_MS = 1500
+"""Where no sign of work was ever seen, an answer that has not changed for so long is taken for complete."""
+SETTLE_MS = 300
+"""How long the page may lag behind the line that ends the turn."""
+LAST_WORDS = 3.0
+"""How long an app that is no longer at work may owe its answer to the page."""
+
+LONGEST_COMPLAINT = 300
+LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
+
+TEXTS = "(elements, from) => elements.slice(from).map((element) => element.innerText)"
+SIZE = """(elements, from) => elements.slice(from).reduce((sum, element) => {
+  const text = element.innerText;
+  for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
+  return sum;
+}, 7)"""
+
+
+class Glance(NamedTuple):
+    """What the page shows at one moment: signs of work, and a number that changes with the answer."""
+
+    work: Work
+    size: int
 
 
 class ChatPage:
@@ -25,19 +51,35 @@ class ChatPage:
         self._options = options
         self._base = base
         self._session = session
+        self._watch = Watch(page, options.complete)
         self._said = 0
-        self._before: list[str] = []
+        self._before = ""
+        self._untouched = ""
+        self._asked: list[Echo] = []
+        self._complained = ""
 
-    async def reach(self) -> None:
-        """Open the app and go the way to its chat box."""
+    async def reach(self, preconditions: Sequence[str]) -> None:
+        """Open the app, go the way to its chat box, and bring about what the case takes for granted."""
+        known = self._options.preconditions
+        missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
+        if missing is not None:
+            raise TargetError("setup", f"nobody said how to bring about {missing!r}: add it to `preconditions`")
         await self._page.goto(self._url(self._options.space_url or self._base))
-        for step in self._options.steps:
-            await self._go(step)
-        await self._box().wait_for(state="visible", timeout=self._options.wait_ms)
+        for number, step in enumerate(self._options.steps, 1):
+            await self._go(step, f"step {number}")
+        for sentence in preconditions:
+            for number, step in enumerate(known.get(sentence, ()), 1):
+                await self._go(step, f"step {number} of the precondition {sentence!r}")
+        await self._go(Step(wait_for=self._options.chat_box), "the chat box")
+        self._untouched = await self.snapshot()
 
-    async def ask(self, prompt: str) -> str:
-        """Send a prompt and wait for the answer; the assistant's own words of this turn."""
+    async def ask(self, prompt: str, ended: Callable[[], bool] | None) -> str:
+        """Send a prompt and wait for the answer; the assistant's own words of this turn.
+
+        `ended` knows whether the telemetry shows the end of the turn; None: nobody waits for that.
+        """
         await self._remember()
+        self._asked.append(Echo(prompt))
         box = self._box()
         await box.fill(prompt)
         if isinstance(self._options.send, Place):
@@ -46,82 +88,110 @@ class ChatPage:
             await box.press("Enter")
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
-                return await self._answer(prompt)
+                await self._until_complete(prompt, ended)
         except TimeoutError as error:
             raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms") from error
+        return await self.answer(prompt)
+
+    async def answer(self, prompt: str) -> str:
+        """The assistant's words of this turn so far; nothing of the prompt is among them."""
+        echo = Echo(prompt)
+        shown = await self._shown()
+        if self._options.answer is None:
+            return echo.without(_new_lines(self._before, shown))
+        texts: list[str] = await self._all(self._options.answer).evaluate_all(TEXTS, self._said)
+        said = "\n".join(texts).strip()
+        elsewhere = echo.count(shown) - echo.count(self._before) - echo.count(said)
+        return said if elsewhere > 0 else echo.without(said)
 
     async def snapshot(self) -> str:
-        """The page as assistive technology sees it."""
-        return await self._page.locator("body").aria_snapshot()
+        """The page as assistive technology sees it, less the prompts that it repeats."""
+        seen = await self._page.locator("body").aria_snapshot()
+        for echo in self._asked:
+            seen = echo.masked(seen, self._untouched)
+        return seen
 
     async def screenshot(self, path: str) -> None:
         await self._page.screenshot(path=path, full_page=True)
 
-    async def _go(self, step: Step) -> None:
-        if step.open:
-            await self._page.goto(self._url(step.open))
-        if step.click:
-            await self._at(step.click).click(timeout=self._options.wait_ms)
-        if step.fill:
-            await self._at(step.fill).fill(from_environment(step.value), timeout=self._options.wait_ms)
-        if step.press:
-            await self._page.keyboard.press(step.press)
-        if step.wait_for:
-            await self._at(step.wait_for).wait_for(state="visible", timeout=self._options.wait_ms)
+    async def _go(self, step: Step, what: str) -> None:
+        from playwright.async_api import TimeoutError as TooLongError
+
+        try:
+            if step.open:
+                await self._page.goto(self._url(step.open))
+            if step.click:
+                await self._at(step.click).click()
+            if step.fill:
+                await self._at(step.fill).fill(filled(step.value, self._session))
+            if step.press:
+                await self._page.keyboard.press(step.press)
+            if step.wait_for:
+                await self._at(step.wait_for).wait_for(state="visible")
+        except TooLongError as error:
+            place = step.click or step.fill or step.wait_for or step.open
+            raise TargetError(
+                "agent", f"{what}: {place} could not be reached within {self._options.wait_ms} ms at {self._page.url}"
+            ) from error
 
     async def _remember(self) -> None:
+        """What is there before the prompt, so that what comes after it can be told from it."""
         if self._options.answer is not None:
             self._said = await self._all(self._options.answer).count()
-        else:
-            self._before = await self._lines()
+        self._before = await self._shown()
+        self._complained = await self._complaint()
+        await self._watch.begin()
 
-    async def _answer(self, prompt: str) -> str:
-        complete = self._options.complete
-        if complete.busy:
-            await self._idle(complete.busy)
-        if complete.gone:
-            await self._gone(complete.gone)
-        if complete.quiet_ms is not None or not (complete.busy or complete.gone):
-            return await self._quiet(prompt, (complete.quiet_ms or 1500) / 1000)
-        return await self._until_said(prompt)
-
-    async def _until_said(self, prompt: str) -> str:
-        """An app that is no longer busy may still owe its last words to the page for a moment."""
+    async def _until_complete(self, prompt: str, ended: Callable[[], bool] | None) -> None:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + BUSY_LIMIT
-        while not (text := await self._text(prompt)) and loop.time() < deadline:
-            await asyncio.sleep(POLL)
-        return text
-
-    async def _idle(self, selector: str) -> None:
-        busy = self._page.locator(f'{selector}[aria-busy="true"]')
-        await _shown_then_gone(busy)
-
-    async def _gone(self, text: str) -> None:
-        await _shown_then_gone(self._page.get_by_text(text))
-
-    async def _quiet(self, prompt: str, seconds: float) -> str:
-        loop = asyncio.get_running_loop()
-        last, since = "", loop.time()
+        began = changed = over_since = loop.time()
+        last = None
         while True:
-            text = await self._text(prompt)
-            if text != last:
-                last, since = text, loop.time()
-            if text and loop.time() - since >= seconds:
-                return text
-            await asyncio.sleep(POLL)
+            seen = await self._glance()
+            now = loop.time()
+            if seen is None or seen.size != last:
+                last, changed = seen and seen.size, now
+            if seen is None or not seen.work.over or (ended is not None and not ended()):
+                over_since = now
+            elif (now - changed) * 1000 >= self._quiet_ms(seen.work):
+                proved = seen.work.seen or ended is not None
+                if await self.answer(prompt) or (proved and now - over_since >= LAST_WORDS):
+                    return
+            await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 20))
 
-    async def _text(self, prompt: str) -> str:
-        """The assistant's words: the messages that are new, or, without a place for them, what is new on the page."""
-        if self._options.answer is not None:
-            found = self._all(self._options.answer)
-            texts = await found.all_inner_texts()
-            return "\n".join(text.strip() for text in texts[self._said :]).strip()
-        return "\n".join(_new(self._before, await self._lines(), prompt))
+    async def _glance(self) -> Glance | None:
+        """The page at this moment; None while a new one is being loaded. Raises TargetError if the turn broke."""
+        from playwright.async_api import Error
 
-    async def _lines(self) -> list[str]:
-        text = await self._page.locator("body").inner_text()
-        return [line.strip() for line in text.split("\n") if line.strip()]
+        try:
+            complaint = await self._complaint()
+            if complaint and complaint != self._complained:
+                raise TargetError("agent", f"the app says: {' '.join(complaint.split())[:LONGEST_COMPLAINT]}")
+            work = await self._watch.state()
+            place = self._options.answer
+            watched = self._all(place) if place is not None else self._page.locator("body")
+            return Glance(work, await watched.evaluate_all(SIZE, self._said))
+        except Error as error:
+            if any(sign in error.message for sign in LOADING):
+                return None
+            raise
+
+    def _quiet_ms(self, work: Work) -> int:
+        complete = self._options.complete
+        if complete.quiet_ms is not None:
+            return complete.quiet_ms
+        if self._watch:
+            return 0 if work.seen else UNSEEN_MS
+        return SETTLE_MS if complete.event else UNSEEN_MS
+
+    async def _complaint(self) -> str:
+        if self._options.failure is None:
+            return ""
+        texts: list[str] = await self._all(self._options.failure).evaluate_all(TEXTS, 0)
+        return "\n".join(texts).strip()
+
+    async def _shown(self) -> str:
+        return await self._page.locator("body").inner_text()
 
     def _box(self) -> Locator:
         return self._at(self._options.chat_box)
@@ -138,32 +208,20 @@ class ChatPage:
         return self._page.get_by_text(place.text)
 
     def _url(self, target: str) -> str:
-        url = urljoin(self._base, target)
+        url = urljoin(self._base, filled(target, self._session))
         if not self._options.session_query:
             return url
         joint = "&" if urlsplit(url).query else "?"
         return f"{url}{joint}{urlencode({self._options.session_query: self._session})}"
 
 
-async def _shown_then_gone(sign: Locator) -> None:
-    from playwright.async_api import TimeoutError as NotShown
-
-    try:
-        await sign.first.wait_for(state="attached", timeout=BUSY_LIMIT * 1000)
-    except NotShown:
-        return
-    while await sign.count():
-        await asyncio.sleep(POLL)
-
-
-def _new(before: list[str], after: list[str], prompt: str) -> list[str]:
-    """The lines that were not there before, less the prompt itself."""
-    left = list(before)
-    asked = {" ".join(prompt.split()), *(line.strip() for line in prompt.split("\n"))}
+def _new_lines(before: str, after: str) -> str:
+    """The lines that were not there before."""
+    old = Counter(line.strip() for line in before.split("\n"))
     new = []
-    for line in after:
-        if line in left:
-            left.remove(line)
-        elif " ".join(line.split()) not in asked:
+    for line in (line.strip() for line in after.split("\n")):
+        if old[line]:
+            old[line] -= 1
+        elif line:
             new.append(line)
-    return new
+    return "\n".join(new)

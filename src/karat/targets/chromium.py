@@ -25,12 +25,13 @@ ARGUMENTS = (
 def find(configured: str, own: str) -> str:
     """The browser to start: the configured one, else Debian's, else Playwright's own."""
     if configured:
-        if not Path(configured).exists():
+        found = shutil.which(configured)
+        if found is None:
             raise ConfigError(f"there is no browser at {configured}.", fix=HOW, slug="no-browser")
-        return configured
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found:
         return found
+    on_path = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if on_path:
+        return on_path
     if Path(own).exists():
         return own
     raise ConfigError("no browser was found.", fix=HOW, slug="no-browser")

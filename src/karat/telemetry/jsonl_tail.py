@@ -1,18 +1,27 @@
 """The part of a log that was written during a turn, found by byte offset, through rotation and late writes.
 
-A segment is opened before the prompt is sent and holds the file open: what was written before a rotation is still read,
-and then the new file from its start. A file that shrank has lost lines, and nobody can say which.
+A segment is opened before the prompt is sent and holds the file open: a file that is rotated away is still read, and
+the new one from its start. A file that shrank or was rewritten has lost lines, and nobody can say which.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 POLL = 0.02
+SETTLE = 0.3
+"""Without a line that ends a turn, it has ended when nothing more was written for so long."""
 LARGEST = 64 << 20
+CHUNK = 1 << 20
+MARK = 128
+"""How many bytes before what is read next must stay as they are."""
+MOST_FILES = 16
+
+Fits = Callable[[str], bool]
 
 
 class CaptureBrokenError(Exception):
@@ -20,85 +29,152 @@ class CaptureBrokenError(Exception):
 
 
 class LogSegment:
-    """What is written to a log from now on. `finish` reads it; `close` gives the file back."""
+    """The lines that are `mine` of what is written to a log from now on; `ends` knows the line that ends the turn."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mine: Fits | None = None, ends: Fits | None = None) -> None:
+        self.lines: list[str] = []
+        self.ended = False
         self._path = path
-        self._fd = _opened(path)
-        self._offset = os.fstat(self._fd).st_size if self._fd is not None else 0
-        self._data = b""
+        self._mine = mine
+        self._ends = ends
+        self._taken = 0
+        self._files: list[_File] = []
+        self._open(from_start=False)
 
-    async def finish(
-        self, ends: Callable[[str], bool] | None, mine: Callable[[str], bool], seconds: float
-    ) -> list[str]:
-        """The lines of the turn, once the line that ends it is there (without `ends`: what is there now).
+    def read(self) -> None:
+        """Take in what is there by now. Raises CaptureBrokenError if lines were lost."""
+        try:
+            self._read_files()
+            if self._moved():
+                self._open(from_start=True)
+                self._read_files()
+        except OSError as error:
+            raise CaptureBrokenError(f"{self._path} cannot be read: {error.strerror}") from error
 
-        Raises CaptureBrokenError if the log is missing, shrank, stays silent, or the turn's end does not come in time.
+    async def finish(self, seconds: float) -> list[str]:
+        """The lines of the turn, once it has ended.
+
+        Raises CaptureBrokenError if the log is missing, lost lines, stays silent, or the end does not come in time.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
+        heard, since = -1, loop.time()
         while True:
-            self._read()
-            lines = [line for line in self._lines() if mine(line)]
-            if lines if ends is None else any(map(ends, lines)):
-                return lines
-            if loop.time() >= deadline:
-                raise CaptureBrokenError(self._why(lines, seconds))
+            self.read()
+            now = loop.time()
+            if len(self.lines) != heard:
+                heard, since = len(self.lines), now
+            if self.ended or (self._ends is None and heard and now - since >= SETTLE):
+                return self.lines
+            if now >= deadline and (self._ends is not None or not heard):
+                raise CaptureBrokenError(self._why(seconds))
             await asyncio.sleep(POLL)
 
     def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        while self._files:
+            self._files.pop().close()
 
-    def _lines(self) -> list[str]:
-        """Whole lines only: a torn one is still being written."""
-        whole, _, _ = self._data.rpartition(b"\n")
-        return [line for line in whole.decode("utf-8", "replace").split("\n") if line.strip()]
+    def _read_files(self) -> None:
+        for file in self._files:
+            for data in file.new_lines():
+                self._taken += len(data)
+                if self._taken > LARGEST:
+                    raise CaptureBrokenError(f"more than {LARGEST >> 20} MiB were written to {self._path} in one turn")
+                self._keep(data.decode("utf-8", "replace").rstrip("\r"))
 
-    def _read(self) -> None:
-        if self._fd is not None:
-            self._take(self._fd)
-        if self._rotated():
-            self.close()
-            self._fd = _opened(self._path)
-            self._offset = 0
-            if self._data and not self._data.endswith(b"\n"):
-                self._data += b"\n"
-            if self._fd is not None:
-                self._take(self._fd)
+    def _keep(self, line: str) -> None:
+        if line.strip() and (self._mine is None or self._mine(line)):
+            self.lines.append(line)
+            self.ended = self.ended or (self._ends is not None and self._ends(line))
 
-    def _take(self, fd: int) -> None:
-        size = os.fstat(fd).st_size
-        if size < self._offset:
-            raise CaptureBrokenError(f"{self._path} was truncated during the turn")
-        if size - self._offset + len(self._data) > LARGEST:
-            raise CaptureBrokenError(f"more than {LARGEST >> 20} MiB were written to {self._path} during the turn")
-        while chunk := os.pread(fd, 1 << 20, self._offset):
-            self._data += chunk
-            self._offset += len(chunk)
+    def _open(self, *, from_start: bool) -> None:
+        fd = _opened(self._path)
+        if fd is None:
+            return
+        self._files.append(_File(fd, 0 if from_start else os.fstat(fd).st_size, self._path))
+        if len(self._files) > MOST_FILES:
+            raise CaptureBrokenError(f"{self._path} was replaced more than {MOST_FILES} times during the turn")
 
-    def _rotated(self) -> bool:
-        """Whether the path now names another file than the one that is open."""
+    def _moved(self) -> bool:
+        """Whether the path now names another file than the one that was opened last."""
         try:
             now = os.stat(self._path)
         except FileNotFoundError:
             return False
-        if self._fd is None:
-            return True
-        mine = os.fstat(self._fd)
-        return (mine.st_dev, mine.st_ino) != (now.st_dev, now.st_ino)
+        return not self._files or self._files[-1].identity != (now.st_dev, now.st_ino)
 
-    def _why(self, lines: list[str], seconds: float) -> str:
-        if self._fd is None:
+    def _why(self, seconds: float) -> str:
+        if not self._files:
             return f"{self._path} does not exist"
-        if lines:
+        if self.lines:
             return f"{self._path} did not show the end of the turn within {seconds:g} s"
-        return f"nothing was written to {self._path} during the turn"
+        return f"nothing of this turn was written to {self._path} within {seconds:g} s"
+
+
+class _File:
+    """One open file of the log, and how far it was read."""
+
+    def __init__(self, fd: int, offset: int, path: Path) -> None:
+        self._fd = fd
+        self._offset = offset
+        self._path = path
+        self._rest = b""
+        self._mark = self._before()
+        self._torn = not self._mark.endswith(b"\n") if self._mark else False
+        stat = os.fstat(fd)
+        self.identity = stat.st_dev, stat.st_ino
+
+    def new_lines(self) -> Iterator[bytes]:
+        """The lines that are whole by now. The end of a line that was begun before the turn is nobody's."""
+        if os.fstat(self._fd).st_size < self._offset:
+            raise CaptureBrokenError(f"{self._path} was truncated during the turn")
+        if self._before() != self._mark:
+            raise CaptureBrokenError(f"{self._path} was rewritten during the turn")
+        while chunk := os.pread(self._fd, CHUNK, self._offset):
+            self._offset += len(chunk)
+            *whole, self._rest = (self._rest + chunk).split(b"\n")
+            if len(self._rest) > LARGEST:
+                raise CaptureBrokenError(f"{self._path} has a line of more than {LARGEST >> 20} MiB")
+            yield from self._own(whole)
+        self._mark = self._before()
+        if _is_object(self._rest):
+            whole, self._rest = [self._rest], b""
+            yield from self._own(whole)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def _own(self, lines: list[bytes]) -> list[bytes]:
+        if self._torn and lines:
+            self._torn = False
+            return lines[1:]
+        return lines
+
+    def _before(self) -> bytes:
+        return os.pread(self._fd, min(MARK, self._offset), max(0, self._offset - MARK))
+
+
+def _is_object(data: bytes) -> bool:
+    """Whether a line without an end is whole all the same: a part of a JSON object is none."""
+    if not data.rstrip().endswith(b"}"):
+        return False
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _opened(path: Path) -> int | None:
+    """The log, never waiting for a writer. What cannot be read at an offset is no log."""
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise CaptureBrokenError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        os.pread(fd, 1, 0)
+    except OSError as error:
+        os.close(fd)
+        raise CaptureBrokenError(f"{path} is no log: {error.strerror}") from error
+    return fd

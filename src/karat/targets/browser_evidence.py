@@ -1,0 +1,105 @@
+"""What a person will want to see of a case: a screenshot, and unless it passes, the browser's own trace of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
+from uuid import uuid4
+
+from karat.model.suite import Case
+from karat.targets.base import RunContext
+from karat.targets.browser_page import ChatPage
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+
+PATIENCE = 5.0
+"""Seconds for a page to be photographed; one that is stuck is not waited for."""
+REMOVED = "[removed]"
+_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+
+
+class Evidence:
+    """Kept whatever becomes of the turn."""
+
+    def __init__(self, case: Case, context: RunContext, window: BrowserContext, secrets: Sequence[str]) -> None:
+        self._context = context
+        self._window = window
+        self._secrets = secrets
+        self._folder = context.attachments
+        self._stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in case.id)[:60] + f"-{uuid4().hex[:6]}"
+
+    async def start(self) -> None:
+        if self._folder is not None:
+            await self._window.tracing.start(snapshots=True)
+
+    async def keep(self, chat: ChatPage) -> None:
+        """A page that is gone or stuck has nothing to show."""
+        from playwright.async_api import Error
+
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        shot, trace = self._folder / f"{self._stem}.png", self._folder / f"{self._stem}.trace.zip"
+        for name, taking in (("screenshot", self._photograph(chat, shot)), ("playwright trace", self._record(trace))):
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await taking
+            except (Error, TimeoutError):
+                continue
+            self._context.attach(name, shot if name == "screenshot" else trace, unless_passed=name != "screenshot")
+
+    async def _photograph(self, chat: ChatPage, file: Path) -> None:
+        await chat.screenshot(str(file))
+
+    async def _record(self, file: Path) -> None:
+        await self._window.tracing.stop(path=str(file))
+        await asyncio.to_thread(scrub, file, self._secrets)
+
+
+def scrub(file: Path, secrets: Sequence[str]) -> None:
+    """Take cookies, authorization headers and known values out of a recorded trace, in place."""
+    clean = file.with_suffix(".clean")
+    forms = [form.encode() for value in secrets for form in _forms(value)]
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith((".trace", ".network")):
+                data = b"\n".join(map(_without_headers, data.split(b"\n")))
+            for form in forms:
+                data = data.replace(form, REMOVED.encode())
+            new.writestr(entry.filename, data)
+    shutil.move(clean, file)
+
+
+def _without_headers(line: bytes) -> bytes:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    return json.dumps(_cleaned(event), separators=(",", ":")).encode()
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "value" in value and str(value.get("name", "")).lower() in _HEADERS:
+        return {**value, "value": REMOVED}
+    return {key: _cookies(item) if key == "cookies" else _cleaned(item) for key, item in value.items()}
+
+
+def _cookies(found: Any) -> Any:
+    return [{**c, "value": REMOVED} if isinstance(c, dict) else REMOVED for c in found] if found else found
+
+
+def _forms(value: str) -> set[str]:
+    """A value as it is, and as URLs and JSON spell it."""
+    return {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]}
