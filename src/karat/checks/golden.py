@@ -20,7 +20,7 @@ from karat.checks.base import (
     each,
     unreadable,
 )
-from karat.checks.says import unfailable
+from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import called
 from karat.checks.traces import UNSEEN_TOOLS, calls, says
 from karat.model.check import Example, Field, Flaw
@@ -304,7 +304,7 @@ class ExpectedContains(_Contains):
 
 
 @dataclass(frozen=True, slots=True)
-class MustNotContain(Check):
+class MustNotContain(MustNotSay):
     """The phrase does not stand in the final message."""
 
     name: ClassVar = "must_not_contain"
@@ -315,19 +315,5 @@ class MustNotContain(Check):
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),
         Example({"phrase": "guess"}, says("My guess is dyno 3."), Status.FAILED),
+        Example({"phrase": "guess"}, CUT_SHORT, Status.UNKNOWN),
     )
-    phrase: str
-
-    @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
-        return each("must_not_contain", "phrase", expected)
-
-    @property
-    def wanted(self) -> str:
-        return f"no {self.phrase!r}"
-
-    def flaws(self) -> Iterator[Flaw]:
-        return unfailable(self.phrase)
-
-    def judge(self, trace: Trace) -> CheckResult:
-        return self.absent(trace, phrases.find(trace.final_message, self.phrase))

@@ -63,7 +63,7 @@ class MustNotSay(Check):
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
-        return each("must_not_say", "phrase", expected)
+        return each(cls.name, "phrase", expected)
 
     @property
     def wanted(self) -> str:
