@@ -15,6 +15,7 @@ COMMANDS = {
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",
+    "audit": "karat.cli.audit",
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",
     "schema": "karat.cli.schema",

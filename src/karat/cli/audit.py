@@ -1,0 +1,42 @@
+"""`karat audit`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Prove that a suite can fail: wrong answers on purpose, no agent.")
+@click.argument("journal")
+@click.option(
+    "--min-kill",
+    type=click.FloatRange(0, 1),
+    default=0.9,
+    show_default=True,
+    metavar="R",
+    help="The least share of wrong traces that the suite must notice (exit 1 under it).",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides what is tried where there is a choice.")
+@click.option("--suite", metavar="SUITE", help="Refuse the journal if it is not of this suite as it is now.")
+@click.option(
+    "--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where the reports go (default: beside it)."
+)
+def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
+    """Prove that a suite can fail: recorded traces that passed are made wrong, one change at a time, and judged again.
+
+    Wrong traces that still pass are survivors: each is shown with the field that would have caught it. Agents that do
+    nothing, repeat the prompt or answer another case must not pass. Changes that leave a trace right must.
+
+    \b
+    Examples:
+      karat audit karat-results/checkout-20260101T090000Z.jsonl
+      karat audit karat-results/checkout-20260101T090000Z.jsonl --min-kill 0.95 --seed 7
+    """
+    import os
+    import sys
+
+    from karat.cli.auditing import audit_journal, suitable
+
+    found = suitable(journal, suite)
+    return audit_journal(found, min_kill, seed, results_dir, sys.stdout, os.environ)

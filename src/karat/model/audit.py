@@ -1,0 +1,130 @@
+"""What an audit of a suite found: which wrong traces its checks let through, and which right ones they refuse."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from karat.errors import Exit
+
+
+class Rate(Struct, frozen=True):
+    """Killed out of tried, with a 95% Wilson interval."""
+
+    killed: int
+    tried: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share that was killed. Where nothing was tried, nothing is proved."""
+        return self.killed / self.tried if self.tried else 0.0
+
+
+class Survivor(Struct, frozen=True):
+    """A wrong trace that passes: what was changed, what the checks saw, and the field that would have caught it."""
+
+    operator: str
+    change: str
+    evidence: str
+    field: str
+    hint: str
+
+
+class Brittle(Struct, frozen=True):
+    """A right trace that no longer passes: the check that minds what it should not, and how to mend it."""
+
+    equivalent: str
+    check: str
+    expected: str
+    hint: str
+
+
+class SetAside(Struct, frozen=True):
+    """A case that did not pass: a red baseline proves nothing."""
+
+    case_id: str
+    status: str
+    reason: str
+
+
+class CaseAudit(Struct, frozen=True, kw_only=True):
+    """One case. `operators` holds killed and tried of each operator that had something to change.
+
+    `controls` are the agents that do no work and pass all the same. `redundant` are the checks that no kill hangs on:
+    without one of them alone, every mutant that is killed now would still be. `partial` are kills that leave the case
+    PARTIAL, which only a strict run takes for a failure; `undecided` are mutants that a check broke on.
+    """
+
+    case_id: str
+    rate: Rate
+    operators: dict[str, tuple[int, int]]
+    survivors: tuple[Survivor, ...] = ()
+    controls: tuple[str, ...] = ()
+    brittle: tuple[Brittle, ...] = ()
+    redundant: tuple[str, ...] = ()
+    partial: int = 0
+    undecided: int = 0
+
+
+class OperatorAudit(Struct, frozen=True):
+    """One operator over all cases."""
+
+    name: str
+    about: str
+    rate: Rate
+
+
+class Remedy(Struct, frozen=True):
+    """A field, and how many survivors in how many cases it would have caught."""
+
+    field: str
+    survivors: int
+    cases: int
+
+
+class AuditSummary(Struct, frozen=True, kw_only=True):
+    """The audit in figures; a function of the journal and the seed."""
+
+    journal: str
+    suite: str
+    target: str
+    seed: int
+    audited: int
+    set_aside: int
+    rate: Rate
+    operators: tuple[OperatorAudit, ...]
+    remedies: tuple[Remedy, ...]
+    survivors: int
+    controls: int
+    brittle: int
+    redundant: int
+    partial: int
+    undecided: int
+
+    def unmet(self, min_kill: float) -> tuple[str, ...]:
+        """Why the suite is not proved; nothing if it is."""
+        why = []
+        if not self.audited:
+            why.append("no case passed, so nothing could be audited")
+        elif self.rate.value < min_kill:
+            why.append(f"the kill rate {shown_rate(self.rate)} is under {min_kill:g}")
+        if self.controls:
+            why.append(f"{self.controls} control{'s pass' if self.controls > 1 else ' passes'}")
+        return tuple(why)
+
+    def exit_code(self, min_kill: float) -> Exit:
+        return Exit.FAILED if self.unmet(min_kill) else Exit.OK
+
+
+class AuditReport(Struct, frozen=True, kw_only=True):
+    """The whole audit."""
+
+    summary: AuditSummary
+    cases: tuple[CaseAudit, ...]
+    set_aside: tuple[SetAside, ...]
+
+
+def shown_rate(rate: Rate) -> str:
+    """A rate with two digits, cut and not rounded: what is under a bound must not look as if it met it."""
+    return f"{int(rate.value * 100 + 1e-9) / 100:.2f}"

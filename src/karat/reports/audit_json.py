@@ -1,0 +1,51 @@
+"""`<journal>.audit.json`: every audited case on a line of its own, then the figures of the suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside
+from karat.reports.artifacts import Sink
+from karat.reports.json import encode
+
+DIGITS = 4
+
+
+class AuditJson:
+    """Written as the audit goes on; the figures come last because they are known last."""
+
+    def __init__(self, out: Sink, min_kill: float) -> None:
+        self._out = out
+        self._min_kill = min_kill
+        self._before = b"\n"
+        out.write(b'{\n "cases": [')
+
+    def case(self, entry: CaseAudit | SetAside) -> None:
+        self._out.write(self._before + encode(_row(entry)))
+        self._before = b",\n"
+
+    def end(self, summary: AuditSummary) -> None:
+        row = {**msgspec.to_builtins(summary), "rate": _rate(summary.rate), "operators": _operators(summary)}
+        unmet = summary.unmet(self._min_kill)
+        verdict = {"min_kill": self._min_kill, "met": not unmet, "unmet": unmet}
+        self._out.write(b'\n],\n "summary": %s,\n "verdict": %s\n}\n' % (encode(row), encode(verdict)))
+
+
+def _row(entry: CaseAudit | SetAside) -> dict[str, Any]:
+    if isinstance(entry, SetAside):
+        return {"id": entry.case_id, "audited": False, "status": entry.status, "reason": entry.reason}
+    row = msgspec.to_builtins(entry)
+    del row["case_id"]
+    matrix = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.operators.items()}
+    return {"id": entry.case_id, "audited": True, **row, "rate": _rate(entry.rate), "operators": matrix}
+
+
+def _operators(summary: AuditSummary) -> list[dict[str, Any]]:
+    return [{"name": o.name, "about": o.about, "rate": _rate(o.rate)} for o in summary.operators]
+
+
+def _rate(rate: Rate) -> dict[str, Any]:
+    value = round(rate.value, DIGITS) if rate.tried else None
+    return {"value": value, "killed": rate.killed, "tried": rate.tried, "low": rate.low, "high": rate.high}
