@@ -3,13 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-IRREGULAR = {"branch": "branches"}
-
 
 def counted(number: int, noun: str) -> str:
     """`1 commit`, `12 commits`, `4,180 pageviews`."""
-    plural = IRREGULAR.get(noun, f"{noun}s")
-    return f"{number:,} {noun if number == 1 else plural}"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

@@ -54,7 +54,7 @@ def update_component(workspace: Workspace, arguments: Arguments) -> ToolResult:
     card = wanted_card("update_component", workspace, space, arguments, "Which component shall I change?")
     if isinstance(card, ToolResult):
         return card
-    filters = checked_filters("update_component", workspace, space, card.kind, arguments)
+    filters = checked_filters(workspace, space, card.kind, arguments)
     if isinstance(filters, ToolResult):
         return filters
     title, position = clipped(arguments.get("title", ""), TITLE_LIMIT), arguments.get("position")

@@ -88,7 +88,7 @@ def add_component(workspace: Workspace, arguments: Arguments) -> ToolResult:
 
 
 def checked_filters(
-    tool: str, workspace: Workspace, space: Space, kind: ComponentKind, arguments: Arguments
+    workspace: Workspace, space: Space, kind: ComponentKind, arguments: Arguments
 ) -> dict[str, str] | ToolResult:
     """The filters among the arguments, spelled as the data spells them; an unknown one is refused."""
     filters: dict[str, str] = {}
@@ -125,7 +125,7 @@ def add_filtered_component(workspace: Workspace, arguments: Arguments) -> ToolRe
         return kind
     if not kind.filters:
         return refused("unknown_filter", f"{kind.name} cannot be filtered. Ask for it without a filter.")
-    filters = checked_filters("add_filtered_component", workspace, space, kind, arguments)
+    filters = checked_filters(workspace, space, kind, arguments)
     if isinstance(filters, ToolResult):
         return filters
     if filters:

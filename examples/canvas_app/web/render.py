@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from canvas_app.brief.compose import compose_brief
 from canvas_app.brief.overrides import awake, override_controls
-from canvas_app.catalog import OBJECTIVES, SOURCE_NAMES
+from canvas_app.catalog import SOURCE_NAMES
 from canvas_app.records import Message, Space
 from canvas_app.signals.report import read_source
 from canvas_app.store.workspace import Workspace
@@ -49,7 +49,6 @@ class Renderer:
                 "brief": compose_brief(workspace, space, state) if state.shown else None,
                 "snoozed_until": f"{day_text(until)}, {until:%H:%M}" if until else None,
                 "controls": override_controls(state),
-                "objectives": OBJECTIVES,
             },
         )
 

@@ -30,19 +30,24 @@ _OFF_CANVAS = re.compile(
     r"|\b(?:off|away|out|down|please|(?:can|may|should|must|has to) go(?: away)?)$",
     re.I,
 )
-_RENAME = re.compile(
-    r"^(?:rename|retitle|relabel) (?P<card>.+?) (?:to|as|into) (?P<title>.+)$"
-    r"|^(?:change|set|update|edit|make) (?:the )?(?:title|name|label|heading) (?:of|for|on) (?P<card2>.+?) (?:to|"
-    r"as|be|into) (?P<title2>.+)$"
-    r"|^(?:change|set|update|edit|make) (?P<card4>.+?)(?:'s)? (?:title|name|label|heading) (?:to|as|be|"
-    r"into) (?P<title4>.+)$"
-    r"|^(?:call|name) (?P<card3>.+?) (?P<quoted>[\"'].+|(?:as )?(?-i:[A-Z]).*)$",
-    re.I,
+_TITLE = r"(?:title|name|label|heading)"
+_SET = r"(?:change|set|update|edit|make)"
+_RENAMES = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        r"(?:rename|retitle|relabel) (?P<card>.+?) (?:to|as|into) (?P<title>.+)$",
+        rf"{_SET} (?:the )?{_TITLE} (?:of|for|on) (?P<card>.+?) (?:to|as|be|into) (?P<title>.+)$",
+        rf"{_SET} (?P<card>.+?)(?:'s)? {_TITLE} (?:to|as|be|into) (?P<title>.+)$",
+        r"(?:call|name) (?P<card>.+?) (?:as )?(?P<title>[\"'].+|(?-i:[A-Z]).*)$",
+    )
 )
 _CHANGE_START = r"rename|retitle|relabel|change the (?:title|name)|update|edit"
-_MOVE = re.compile(r"\b(?:move|put|bring|send|push)\b.*\b(?:to|at|on) (?:the )?(?P<edge>top|front|start|beginning|"
-r"first|bottom|end|back|last)\b|"
-                   r"\b(?:move|put|bring|send|push)\b.* (?P<edge2>first|last)$", re.I)  # fmt: skip
+_FRONT = ("top", "front", "start", "beginning", "first")
+_MOVE = re.compile(
+    r"\b(?:move|put|bring|send|push)\b.*?(?:\b(?:to|at|on)(?: the)?)? "
+    r"(?P<edge>top|front|start|beginning|first|bottom|end|back|last)$",
+    re.I,
+)
 _NARROW = re.compile(
     r"^(?:filter|narrow|limit|restrict|focus|change|set|update|switch|make|show only|only show)\b", re.I
 )
@@ -102,28 +107,26 @@ def read_remove(clause: str, around: Surroundings) -> list[Step]:
     return [Call("remove_component", {"component": card} if card else {})]
 
 
+def _update(card: str | None, **changes: str) -> Call:
+    return Call("update_component", {"component": card, **changes} if card else changes)
+
+
 def read_change(clause: str, around: Surroundings) -> list[Step]:
     """Rename, move or narrow a card that is there."""
     plain = without_courtesy(clause)
-    renamed = _RENAME.match(plain)
+    renamed = next((match for pattern in _RENAMES if (match := pattern.match(plain))), None)
     if renamed:
-        groups = renamed.groupdict()
-        words = groups["card"] or groups["card2"] or groups["card3"] or groups["card4"] or ""
-        title = groups["title"] or groups["title2"] or groups["quoted"] or groups["title4"] or ""
-        card = None if re.fullmatch(rf"(?:the|a|my)? ?{CARD_WORD}", words, re.I) else _card_argument(words, around)
-        found = {"title": unquoted(re.sub(r"^as ", "", title))} | ({"component": card} if card else {})
-        return [Call("update_component", found)]
+        unnamed = re.fullmatch(rf"(?:the|a|my)? ?{CARD_WORD}", renamed["card"], re.I)
+        return [_update(None if unnamed else _card_argument(renamed["card"], around), title=unquoted(renamed["title"]))]
     moved = _MOVE.search(plain)
     if moved and (mentions_in(plain) or _IT.search(plain)):
-        edge = (moved["edge"] or moved["edge2"]).casefold()
-        position = "first" if edge in ("top", "front", "start", "beginning", "first") else "last"
-        card = _card_argument(re.split(r" (?:to|at|on) (?:the )?", plain, maxsplit=1)[0], around)
-        return [Call("update_component", {"position": position} | ({"component": card} if card else {}))]
+        position = "first" if moved["edge"].casefold() in _FRONT else "last"
+        words = re.split(r" (?:to|at|on) (?:the )?", plain, maxsplit=1)[0]
+        return [_update(_card_argument(words, around), position=position)]
     if _NARROW.match(plain) and (narrowed := _narrowed(plain, around)):
         return narrowed
     if starts_with(clause, _CHANGE_START):
-        card = _card_argument(re.sub(rf"^(?:{_CHANGE_START})\b", "", plain, flags=re.I), around)
-        return [Call("update_component", {"component": card} if card else {})]
+        return [_update(_card_argument(re.sub(rf"^(?:{_CHANGE_START})\b", "", plain, flags=re.I), around))]
     return []
 
 

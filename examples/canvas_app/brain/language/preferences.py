@@ -68,7 +68,7 @@ def _number(word: str) -> int:
     return int(word) if word.isdigit() else WORD_NUMBERS.get(word.casefold(), 1)
 
 
-def _meaning(clause: str, around: Surroundings) -> dict[str, str] | None:
+def _meaning(clause: str) -> dict[str, str] | None:
     levers, age = _LEVERS.search(clause), _AGE.search(clause)
     if age:
         minutes = _number(age[1]) * (60 if age[2].casefold().startswith("h") else 1)
@@ -103,4 +103,4 @@ def read_preference(clause: str, around: Surroundings) -> list[Step]:
         return []
     if _BARE.match(clause.strip(" .!?")):
         return [Call("set_preference_rule")]
-    return [Call("set_preference_rule", _meaning(clause, around) or {"text": clause})]
+    return [Call("set_preference_rule", _meaning(clause) or {"text": clause})]
