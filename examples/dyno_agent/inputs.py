@@ -74,4 +74,4 @@ def _known(noun: str, value: str, choices: Sequence[str]) -> str:
     for choice in choices:
         if choice.casefold() == value.strip().casefold():
             return choice
-    raise InputProblem(failed(f"Unknown {noun}: {shown(value)!r}. Known are {', '.join(choices)}."))
+    raise InputProblem(failed(f"Invalid {noun}: {shown(value)!r}. Known are {', '.join(choices)}."))

@@ -69,7 +69,7 @@ def _allocate(request: Request) -> Step:
     elif period.vague:
         questions.append("On which day should it start, and for how many days?")
     if questions:
-        return " ".join(questions)
+        return " ".join(["I cannot book that yet.", *questions])
     shared = _stated(test_type=entities.test_type, **_days(request), max_backup_days=entities.max_backup_days)
     return tuple(Call("auto_allocate_vehicle", {**identifier, **shared}) for identifier in identifiers)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dyno_agent import rules
 from dyno_agent.booking import BookingRequest, allocate
 from dyno_agent.database import DynoContext
-from dyno_agent.policy import MAX_BACKUP_DAYS
+from dyno_agent.policy import MAX_BACKUP_DAYS, weight_class_of
 from dyno_agent.queries import select_rows
 from dyno_agent.results import InputProblem, Result
 from dyno_agent.rules import DynoFacts, Need, Window
@@ -137,7 +137,7 @@ REFUSED = {
     "endless": (request(42, "brake", "2026-03-12", "2026-05-12"), "Invalid dates: a test may take 30 days at most."),
     "no date": (request(42, "brake", "soon"), "Invalid date: start_date is 'soon', write it as YYYY-MM-DD."),
     "end of the calendar": (request(42, "brake", "9999-12-31"), "Invalid date: start_date is '9999-12-31'"),
-    "no such test": (request(42, "crash", "2026-03-12"), "Unknown test type: 'crash'. Known are brake, emissions"),
+    "no such test": (request(42, "crash", "2026-03-12"), "Invalid test type: 'crash'. Known are brake, emissions"),
     "nothing given": (
         request(None, None, None),
         "Missing information: please give a vehicle id or VIN and a test type and a start date.",
@@ -233,6 +233,14 @@ async def test_progress_is_told(sqlite_lab: DynoContext) -> None:
         "looking at 2026-03-11",
         "looking at 2026-03-12",
     ]
+
+
+@pytest.mark.parametrize(
+    ("weight", "name"),
+    [(1, "light"), (6_000, "light"), (6_001, "medium"), (10_000, "medium"), (14_000, "heavy"), (14_001, None)],
+)
+def test_a_limit_belongs_to_its_class(weight: int, name: str | None) -> None:
+    assert weight_class_of(weight) == name
 
 
 days = st.dates(date(2026, 1, 1), date(2026, 12, 31))

@@ -16,6 +16,7 @@ STATE = (
 
 REFUSED_ANYWHERE = {
     "delete": "DELETE FROM allocations",
+    "delete that answers": "DELETE FROM allocations RETURNING id",
     "update": "UPDATE dynos SET enabled = true",
     "insert": "INSERT INTO maintenance VALUES (99, 1, '2026-01-01', '2026-01-02', 'x')",
     "drop": "DROP TABLE vehicles",

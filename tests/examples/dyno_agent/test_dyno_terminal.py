@@ -24,7 +24,7 @@ def test_a_conversation_of_two_turns() -> None:
     command = [sys.executable, "-m", "dyno_agent", "Book a brake test for Tuesday", "vehicle 42"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES, timeout=120, check=True)
     asked, booked = done.stdout.splitlines()
-    assert asked == "Which vehicle do you mean? Please give its id or VIN."
+    assert asked == "I cannot book that yet. Which vehicle do you mean? Please give its id or VIN."
     assert booked.startswith("Allocated in requested window: vehicle 42")
     assert "[tool.auto_allocate_vehicle start]" in done.stderr
 
