@@ -44,6 +44,27 @@ def _restore_production(signals: Signals) -> Mission | None:
     )
 
 
+def _mend_previews(signals: Signals) -> Mission | None:
+    failed = signals.number(Source.VERCEL, "failed_today") or 0
+    previews = failed - (signals.number(Source.VERCEL, "production_failed_today") or 0)
+    if not previews:
+        return None
+    failures = counted(previews, "failed preview deployment")
+    return Mission(
+        "mend_previews",
+        "reliability",
+        8 + 4 * previews,
+        (
+            "Get every preview green before it is merged",
+            "Keep broken previews from becoming broken releases",
+            "Open the newest failed preview and read its log",
+        ),
+        f"Vercel shows {failures} today",
+        f"Mend the previews before they are merged: {failures} today (Vercel)",
+        (Source.VERCEL,),
+    )
+
+
 def _calm_exceptions(signals: Signals) -> Mission | None:
     now = signals.number(Source.POSTHOG, "exceptions_today")
     before = signals.number(Source.POSTHOG, "exceptions_yesterday")
@@ -182,6 +203,7 @@ def _keep_pace(signals: Signals) -> Mission | None:
 
 READERS: tuple[Callable[[Signals], Mission | None], ...] = (
     _restore_production,
+    _mend_previews,
     _calm_exceptions,
     _save_checkouts,
     _answer_mentions,

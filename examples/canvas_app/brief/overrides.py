@@ -38,7 +38,10 @@ def override_controls(state: BriefState) -> tuple[Override, ...]:
     return (WAKE,) if state.snoozed_until else OVERRIDES
 
 
-def confirmation(override: str, objective: str | None, until: str | None) -> str:
+def confirmation(override: str, objective: str, served: bool, until: str | None) -> str:
+    """What is said about an override; an objective that nothing serves today is not claimed to be served."""
+    if override == "different_objective" and not served:
+        return f"Nothing today serves the objective to {objective}, so another mission leads."
     said: Mapping[str, str] = {
         "reframe_mission": "I put the mission another way.",
         "lower_priority": "I lowered that mission and moved the next one up.",

@@ -62,8 +62,8 @@ def generate_brief(workspace: Workspace, arguments: Arguments) -> ToolResult:
     if not override:
         return done(brief_text(brief), brief=asdict(brief))
     until = f"{day_text(state.snoozed_until)}, {state.snoozed_until:%H:%M}" if state.snoozed_until else None
-    objective = OBJECTIVES[state.objective].lower() if state.objective else None
-    said = confirmation(override, objective, until)
+    objective = OBJECTIVES[state.objective] if state.objective else ""
+    said = confirmation(override, objective.lower(), brief.objective == objective, until)
     text = said if override == "snooze" else f"{said}\n\n{brief_text(brief)}"
     return done(text, override=override, brief=asdict(brief), snoozedUntil=until)
 

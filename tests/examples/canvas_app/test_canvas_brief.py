@@ -90,7 +90,7 @@ def test_without_a_fresh_source_there_is_no_brief() -> None:
     assert not workspace.spaces.brief(workspace.spaces.current()).shown
 
 
-@pytest.mark.parametrize(("count", "shown"), [("1", 1), ("2", 2), ("6", 5)])
+@pytest.mark.parametrize(("count", "shown"), [("1", 1), ("2", 2), ("6", 6)])
 def test_the_number_of_levers_can_be_asked_for(workspace: Workspace, count: str, shown: int) -> None:
     assert len(levers(brief(workspace, levers=count))) == shown
 
@@ -127,6 +127,15 @@ def test_another_objective_is_asked_for_and_then_served(workspace: Workspace) ->
     assert len(asked.pending.options) == 4
     served = brief(workspace, override="different_objective", objective="collaboration")
     assert mission(served) == "Answer everyone who waits for you."
+
+
+def test_an_objective_that_nothing_serves_is_not_claimed_to_be_served(workspace: Workspace) -> None:
+    in_space(workspace, "Back Office")
+    brief(workspace)
+    result = brief(workspace, override="different_objective", objective="growth")
+    assert result.success
+    assert result.message.startswith("Nothing today serves the objective to win and keep customers, so another mission")
+    assert mission(result) == "Clear the review queue so that finished work ships."
 
 
 def test_snoozing_hides_the_brief_until_tomorrow_and_waking_brings_it_back() -> None:
