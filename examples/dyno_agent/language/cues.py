@@ -39,7 +39,7 @@ POSSIBILITY = words(r"(?:can|could|may|might) .{0,40}\bbe (?:booked|allocated|sc
 
 CHANGE_ORDER = orders(
     r"delete|erase|wipe|purge|drop|remove|truncate|destroy|clear|cancel|reschedule|move|swap|disable|enable|modify|edit"
-    r"|overwrite|rename|insert|add|update|change|empty|reset"
+    r"|overwrite|rename|insert|add|update|change|empty|reset|set(?! up)"
 )
 CHANGEABLE = words(
     r"allocations?|bookings?|vehicles?|dynos?|tables?|database|records?|rows?|data|everything|tests?|maintenance"
@@ -50,6 +50,8 @@ PLAN_MAINTENANCE = orders(r"(?:schedule|plan|book|add|arrange) (?:a |an |some |t
 ABOUT_RULES = words(
     r"rules?|polic(?:y|ies)|criteria|maximum|define|difference|meaning of|mean",
     "allow|allowed|permitted|forbidden",
+    "(?:is|are|does|do|can|would|will|must|may) .* if",
+    "do i have to|under which conditions|under what conditions",
     "explain|why|what happens|what if|what do you do|when is a",
     "how (?:do|does|are|is|can|would|far|late|heavy|long)|how many days",
     r"what (?:determines|decides|makes|counts|does|kinds?|sorts?|types?|weight class|information|do you need)",
@@ -65,7 +67,7 @@ TIME = words(
     r"what time|what day is|which day is|what day of|current (?:date|time)|today's date",
     r"what(?:'s| is) (?:the |today's )?(?:date|time)",
 )
-CONFLICT = words(r"conflict\w*|clash\w*|overlap\w*|double[\s-]?book\w*|collid\w*|collisions?")
+CONFLICT = words(r"scheduling problems?|conflict\w*|clash\w*|overlap\w*|double[\s-]?book\w*|collid\w*|collisions?")
 MAINTENANCE = words(
     r"maintenance|service[ds]?|servicing|repairs?|repaired|calibrat\w+|inspections?|down(?:time)?|out of order"
 )
@@ -75,7 +77,7 @@ FINISHED = words(r"completed?|finish(?:ed)?|did we (?:run|do)")
 FREE = words("available|availability|free|open|vacant|unoccupied|unbooked|idle")
 DYNO = words("dynos?|dynamometers?|rigs?|slots?|machines?")
 SUITING = words(r"which|what|where|find|any|is there|are there|can|could")
-TESTS = words(r"tests?|bookings?|allocations?|jobs?|vehicles|cars|anything|what(?:'s| is)")
+TESTS = words(r"tests?|everything|bookings?|allocations?|jobs?|vehicles|cars|anything|what(?:'s| is)")
 VEHICLES = words("vehicles|cars|trucks|vans|fleet")
 USED_BY = words(r"using|uses|on|occup\w+|calendar|busy|bookings?|allocations?|schedule|taken|who")
 VEHICLE_WORD = words("(?:my|the|a|this|that|our) (?:vehicle|car|truck|van)")

@@ -18,6 +18,7 @@ REFUSAL = (
     "I cannot do that: apart from new bookings I only read. I do not delete, cancel or change anything, and by SQL "
     "only a single read-only SELECT is run, no INSERT, UPDATE, DELETE or DROP."
 )
+_VEHICLE_COLUMNS = "id, vin, model, weight_lbs, drive"
 ASK_VEHICLE = "Which vehicle do you mean? Please give its id or VIN."
 
 
@@ -92,7 +93,7 @@ def _check_vehicle(request: Request) -> Step:
 
 def _describe_vehicle(request: Request) -> Step:
     """The grammar lets only digits and letters into an id or VIN, so they are safe inside a statement."""
-    columns = "SELECT id, vin, model, weight_lbs, drive FROM vehicles WHERE"
+    columns = f"SELECT {_VEHICLE_COLUMNS} FROM vehicles WHERE"
     if request.entities.vin:
         return (Call("query_database", {"sql": f"{columns} vin = '{request.entities.vin}'"}),)
     ids = ", ".join(str(number) for number in request.entities.vehicle_ids)
@@ -138,20 +139,19 @@ def _explain(request: Request) -> Step:
     return text
 
 
-def _list_vehicles(request: Request) -> Step:
-    entities = request.entities
-    clauses = [f"drive = '{entities.drive}'"] if entities.drive else []
-    if entities.weight_lbs is not None:
-        sign = "<" if cues.LIGHTER.search(request.text) else ">="
-        clauses.append(f"weight_lbs {sign} {entities.weight_lbs}")
-    where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
-    return (
-        Call("query_database", {"sql": f"SELECT id, vin, model, weight_lbs, drive FROM vehicles{where} ORDER BY id"}),
-    )
+def _vehicles(columns: str, order: str = "") -> Callable[[Request], Step]:
+    """A SELECT over the vehicles with the drive and weight that the request names."""
 
+    def step(request: Request) -> Step:
+        entities = request.entities
+        clauses = [f"drive = '{entities.drive}'"] if entities.drive else []
+        if entities.weight_lbs is not None:
+            sign = "<" if cues.LIGHTER.search(request.text) else ">="
+            clauses.append(f"weight_lbs {sign} {entities.weight_lbs}")
+        where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
+        return (Call("query_database", {"sql": f"SELECT {columns} FROM vehicles{where}{order}"}),)
 
-def _count_vehicles(_request: Request) -> Step:
-    return (Call("query_database", {"sql": "SELECT count(*) AS vehicles FROM vehicles"}),)
+    return step
 
 
 def _dyno_calendar(request: Request) -> Step:
@@ -176,8 +176,8 @@ _PLANS: dict[Intent, Callable[[Request], Step]] = {
     Intent.FIND_AVAILABLE: _find_available,
     Intent.DESCRIBE_VEHICLE: _describe_vehicle,
     Intent.CHECK_VEHICLE: _check_vehicle,
-    Intent.COUNT_VEHICLES: _count_vehicles,
-    Intent.LIST_VEHICLES: _list_vehicles,
+    Intent.COUNT_VEHICLES: _vehicles("count(*) AS vehicles"),
+    Intent.LIST_VEHICLES: _vehicles(_VEHICLE_COLUMNS, " ORDER BY id"),
     Intent.DYNO_CALENDAR: _dyno_calendar,
     Intent.LIST_DYNOS: _list_dynos,
     Intent.GREET: lambda _request: f"Hello. {CAPABILITIES}",

@@ -24,7 +24,9 @@ _CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("maintenance", words("maintenance|serviced?|servicing")),
     (
         "compatibility",
-        words(r"determin\w+|compatib\w+|suitab\w+|suits?|handle|match\w*|decides?|eligib\w+|criteri\w+|accepts?|fits?"),
+        words(
+            r"conditions?|determin\w+|compatib\w+|suitab\w+|suits?|handle|match\w*|decides?|eligib\w+|criteri\w+|accepts?|fits?"
+        ),
     ),
     ("availability", words("availability|disabled|enabled|available_from|available_until")),
     ("statuses", words("status(?:es)?|states?")),
@@ -34,7 +36,7 @@ _CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "booking",
         words(
             r"(?:how|what) .*(?:book|booking|allocate|allocation|reserve)|information|need from me|identif\w+",
-            "ambiguous|date format|choose|pick|longest|how long",
+            "ambiguous|date format|(?:end|start) date|choose|pick|longest|how long",
         ),
     ),
 )
