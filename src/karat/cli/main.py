@@ -18,6 +18,7 @@ COMMANDS = {
     "audit": "karat.cli.audit",
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",
+    "lint": "karat.cli.lint",
     "schema": "karat.cli.schema",
     "self-test": "karat.cli.self_test",
 }

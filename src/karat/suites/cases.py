@@ -14,6 +14,18 @@ from karat.suites.shown import quoted
 DEFAULT_OUTCOME = "response_only"
 
 
+class Asking(NamedTuple):
+    """What a case expects, where the case stands, and where each of its fields does.
+
+    `whole`: nothing that the case expects had to be left out for being of the wrong shape.
+    """
+
+    expected: Mapping[str, Any]
+    case: Path
+    where: Callable[[str], Path]
+    whole: bool = True
+
+
 class Read(NamedTuple):
     """A file as its format reads it."""
 
@@ -25,18 +37,7 @@ class Read(NamedTuple):
     name: str = ""
     description: str = ""
     metadata: Mapping[str, Any] = {}
-
-
-class Asking(NamedTuple):
-    """What a case expects, where the case stands, and where each of its fields does.
-
-    `whole`: nothing that the case expects had to be left out for being of the wrong shape.
-    """
-
-    expected: Mapping[str, Any]
-    case: Path
-    where: Callable[[str], Path]
-    whole: bool = True
+    askings: tuple[Asking, ...] = ()
 
 
 def checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ...], list[Finding]]:

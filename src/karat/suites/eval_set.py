@@ -26,13 +26,15 @@ def read(tree: dict[str, Any], vocabulary: Vocabulary, flawed: Iterable[Finding]
     faults = faults_by_case([*found, *flawed], ("cases",))
     notes_of = by_case(notes, ("cases",))
     cases: list[Case] = []
+    askings: list[Asking] = []
     for index, raw in enumerate(listed):
         if isinstance(raw, dict) and isinstance(raw.get("expected"), dict):
-            path = ("cases", index)
-            specs, wrong = _checks(raw, path, vocabulary, faults.get(index, ()))
-            found += wrong
+            asking = _asking(raw, ("cases", index), faults.get(index, ()))
+            specs, wrong = checks(asking, vocabulary)
+            found += [*wrong, *_ill_scored(raw, ("cases", index), faults.get(index, ()))]
             if index not in faults:
                 cases.append(_case(raw, specs, notes_of.get(index, {})))
+                askings.append(asking)
     found += repeated_ids(listed, ("cases",))
     if found:
         return Read(EVAL_SET, "", (), found, [])
@@ -46,27 +48,28 @@ def read(tree: dict[str, Any], vocabulary: Vocabulary, flawed: Iterable[Finding]
         name=tree.get("name", ""),
         description=tree.get("description", ""),
         metadata={key: tree[key] for key in _KEPT if key in tree} | dict(flat(notes_of.get(None, {}))),
+        askings=tuple(askings),
     )
 
 
-def _checks(
-    raw: Mapping[str, Any], path: Path, vocabulary: Vocabulary, faults: Collection[Path]
-) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
+def _asking(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Asking:
     expected = raw["expected"]
     usable = sound(expected, faults, "expected") if faults else expected
-    asking = Asking(
+    return Asking(
         {key: value for key, value in usable.items() if key not in _OWN},
         path,
         lambda field: (*path, "expected", field),
         whole=len(usable) == len(expected),
     )
-    specs, found = checks(asking, vocabulary)
+
+
+def _ill_scored(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Iterator[Finding]:
+    expected = raw["expected"]
     if "scoring" in raw and "scoring" in expected:
         message = "scoring stands in the case as well. Keep one of the two."
-        found.append(Finding((*path, "expected", "scoring"), message, "duplicate-field", key=True))
-    found += _weightless(sound(raw, faults).get("scoring"), path)
-    found += _weightless(usable.get("scoring"), (*path, "expected"))
-    return specs, found
+        yield Finding((*path, "expected", "scoring"), message, "duplicate-field", key=True)
+    yield from _weightless(sound(raw, faults).get("scoring"), path)
+    yield from _weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
 
 def _weightless(scoring: Mapping[str, Any] | None, place: Path) -> Iterator[Finding]:

@@ -24,14 +24,17 @@ def read(tree: list[Any], vocabulary: Vocabulary, flawed: Iterable[Finding]) -> 
     faults = faults_by_case([*found, *flawed], ())
     notes_of = by_case(notes, ())
     cases: list[Case] = []
+    askings: list[Asking] = []
     for index, raw in enumerate(tree):
         if isinstance(raw, dict):
-            specs, wrong = checks(_asking(raw, (index,), beside, faults.get(index, ())), vocabulary)
+            asking = _asking(raw, (index,), beside, faults.get(index, ()))
+            specs, wrong = checks(asking, vocabulary)
             found += [*_twice(raw, (index,)), *wrong]
             if index not in faults:
                 cases.append(_case(raw, specs, notes_of.get(index, {})))
+                askings.append(asking)
     found += repeated_ids(tree, ())
-    return Read(FORMAT, GOLDEN_VERSION, tuple(cases), found, [])
+    return Read(FORMAT, GOLDEN_VERSION, tuple(cases), found, [], askings=tuple(askings))
 
 
 def _asking(raw: Mapping[str, Any], path: Path, beside: Iterable[str], faults: Collection[Path]) -> Asking:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from karat.errors import SuiteError
 from karat.model.check import Vocabulary
 from karat.model.suite import Suite
 from karat.suites import eval_set, golden
-from karat.suites.cases import Read
+from karat.suites.cases import Asking, Read
 from karat.suites.findings import Document, Finding, RefusedError, problems
 from karat.suites.hints import did_you_mean
 from karat.suites.source import utf8
@@ -23,8 +23,22 @@ _FORMATS = (
 )
 
 
+class Located(NamedTuple):
+    """A suite with the file that it came from: what each case expects, and where all of that stands."""
+
+    suite: Suite
+    askings: tuple[Asking, ...]
+    document: Document
+    warnings: list[Finding]
+
+
 def read_suite(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
     """The suite that a file holds, or every problem that it has."""
+    return located(data, file, vocabulary).suite
+
+
+def located(data: bytes, file: str, vocabulary: Vocabulary) -> Located:
+    """The suite that a file holds with its places, or every problem that it has."""
     document: Document | None = None
     try:
         document = parse(data, file)
@@ -34,7 +48,7 @@ def read_suite(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
             raise RefusedError(*findings)
     except RefusedError as refused:
         raise SuiteError(tuple(problems(file, refused.findings, document))) from None
-    return Suite(
+    suite = Suite(
         file=file,
         format=read.format,
         version=read.version,
@@ -45,6 +59,7 @@ def read_suite(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
         metadata=dict(read.metadata),
         warnings=tuple(map(str, problems(file, read.warnings, document, warning=True))),
     )
+    return Located(suite, read.askings, document, read.warnings)
 
 
 def parse(data: bytes, file: str) -> Document:
