@@ -52,6 +52,12 @@ def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     return checked
 
 
+def nearby(folder: Path | None) -> Path | None:
+    """A configured folder as people write it from here, if it is below this one."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder is not None and folder.is_relative_to(here) else folder
+
+
 RESULTS_DIR = click.option(
     "--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where the journal and the reports go."
 )

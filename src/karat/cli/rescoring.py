@@ -9,6 +9,7 @@ from typing import TextIO
 import click
 
 from karat.checks.catalog import CATALOG
+from karat.cli.options import nearby
 from karat.model.run import Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import results_dir_for
@@ -55,4 +56,4 @@ def _configured() -> Path | None:
     """The results folder of karat.toml; read only where none was given, because reading it loads what targets need."""
     from karat.targets.config import load as load_config
 
-    return load_config(Path.cwd()).results_dir
+    return nearby(load_config(Path.cwd()).results_dir)

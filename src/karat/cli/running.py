@@ -14,6 +14,7 @@ import click
 from msgspec import structs
 
 from karat.api import load_suite
+from karat.cli.options import nearby
 from karat.cli.progress import listener_for
 from karat.engine.retries import Retries
 from karat.errors import Exit, NothingSelectedError, UsageError
@@ -148,7 +149,7 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         retries=Retries(given["retries"]),
         max_failures=1 if given["fail_fast"] else given["max_failures"],
         run_timeout=given["run_timeout"],
-        results_dir=given["results_dir"] or config.results_dir,
+        results_dir=given["results_dir"] or nearby(config.results_dir),
         selection=selection,
         target_name=target_name,
         overrides=given["overrides"],

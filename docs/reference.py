@@ -1,0 +1,89 @@
+"""Writes docs/checks.md from the check catalog: `python docs/reference.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from karat.checks.catalog import CATALOG
+from karat.model.suite import DEFAULT_WEIGHTS
+from karat.model.verdict import Group
+from karat.suites.schema import schema
+
+HEAD = """\
+# Checks
+
+Every key that `expected` knows, by the group it scores in. This page is written by `python docs/reference.py` from the
+code of the checks; how to write suites is told in [suites.md](suites.md), with an example of each key.
+
+Text is looked for in the final message without regard to letter case, runs of white space and typographic quotes.
+Regexes see the lines of the text, ignore letter case, and `^` and `$` match at every line.
+"""
+TABLE = """
+| key | value | since | meaning |
+|---|---|---|---|
+"""
+WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+MANY = {
+    "a string": "strings",
+    "a whole number": "whole numbers",
+    "a number": "numbers",
+    "any value": "values",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    made = schema("eval-set", CATALOG)
+    return HEAD + "".join(_group(group, made) for group in Group)
+
+
+def _group(group: Group, made: dict[str, Any]) -> str:
+    weight = DEFAULT_WEIGHTS.get(group)
+    counts = (
+        f"Weight {weight:.2f} unless the case gives weights." if weight else "Weight 0 unless the case gives weights."
+    )
+    rows = [
+        f"| `{field.name}` | {_value(made, field.name)} | {field.since} | {_cell(field.doc)} |\n"
+        for check in CATALOG.classes.values()
+        if check.group is group
+        for field in check.fields
+    ]
+    return f"\n## {group.value}\n\n{counts}\n{TABLE}{''.join(rows)}" if rows else ""
+
+
+def _value(made: dict[str, Any], name: str) -> str:
+    return _cell(_kind(made["$defs"]["Expected"]["properties"][name], made["$defs"]))
+
+
+def _kind(node: dict[str, Any], known: dict[str, Any]) -> str:
+    """What a schema allows, in a few words."""
+    if "$ref" in node:
+        return _kind(known[node["$ref"].rpartition("/")[2]], known)
+    if "const" in node:
+        return f"`{str(node['const']).lower()}`"
+    if "enum" in node:
+        return " or ".join(f"`{value}`" for value in node["enum"])
+    if "anyOf" in node:
+        return " or ".join(dict.fromkeys(_kind(choice, known) for choice in node["anyOf"]))
+    if node.get("type") == "array":
+        return f"a list of {_plural(_kind(node.get('items', {}), known))}"
+    if "properties" in node:
+        return f"an object of {', '.join(f'`{key}`' for key in node['properties'] if key != 'metadata')}"
+    if node.get("type") == "object":
+        return f"an object of {_plural(_kind(node.get('additionalProperties') or {}, known))}"
+    return WORDS.get(node.get("type", ""), "any value")
+
+
+def _plural(kind: str) -> str:
+    """The same for several of them."""
+    many = (part.replace("an object of", "objects of").replace("a list of", "lists of") for part in kind.split(" or "))
+    return " or ".join(MANY.get(part, part) for part in many)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("checks.md").write_text(page())

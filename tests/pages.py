@@ -1,0 +1,80 @@
+"""Pages of documentation as something to try out: the files that they show and the commands that they type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL)
+HIDDEN = re.compile(r"^<!-- (?P<name>\S+)\n(?P<body>.*?)^-->$", re.MULTILINE | re.DOTALL)
+LABEL = re.compile(r"`(?P<name>[\w./-]+\.\w+|[\w./-]*agent)`:?\s*\Z")
+STAMP = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
+SECONDS = re.compile(r"\b\d+\.\d+s\b")
+SPACES = re.compile(r" {2,}")
+
+
+class File(NamedTuple):
+    """A file that the page shows under its name, or keeps in a comment."""
+
+    name: str
+    body: str
+
+
+class Command(NamedTuple):
+    """A command that the page types, and what it says comes out; None where it shows no output."""
+
+    line: str
+    shown: str | None
+
+
+Block = File | list[Command]
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """The files and commands of a page, in order."""
+    found = sorted([*FENCE.finditer(page), *HIDDEN.finditer(page)], key=lambda match: match.start())
+    for match in found:
+        if "name" in match.groupdict():
+            yield File(match["name"], match["body"])
+        elif match["info"].split()[:1] == ["console"]:
+            yield list(_commands(match["body"]))
+        elif label := LABEL.search(page[: match.start()]):
+            yield File(label["name"], match["body"])
+
+
+def _commands(body: str) -> Iterator[Command]:
+    for part in re.split(r"(?m)^\$ ", body)[1:]:
+        line, _, shown = part.partition("\n")
+        while shown.startswith("> "):
+            more, _, shown = shown.removeprefix("> ").partition("\n")
+            line = f"{line}\n{more}"
+        yield Command(line, shown if shown.strip() else None)
+
+
+def script(commands: list[Command]) -> str:
+    """A shell script that runs the commands one after the other; a mark and its status stand after each output."""
+    steps = (f"(exit $rc)\n{command.line}\nrc=$?; printf '\\001%s\\002' $rc\n" for command in commands)
+    return "rc=0\n" + "".join(steps)
+
+
+def outcomes(printed: str) -> list[tuple[str, int]]:
+    """What each command of a script printed, and its status."""
+    found = re.findall(r"(.*?)\x01(\d+)\x02", printed, re.DOTALL)
+    return [(output, int(status)) for output, status in found]
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed; a line `...` stands for any lines, times and stamps for any others."""
+    parts = [re.escape(part) for part in re.split(r"(?m)^\.\.\.\n", plain(shown))]
+    return re.fullmatch(r"(?:.*\n)*?".join(parts), plain(printed)) is not None
+
+
+def plain(text: str) -> str:
+    text = STAMP.sub("20260101T090000Z", text)
+    return SPACES.sub("  ", SECONDS.sub("0.00s", text))
+
+
+def every_page(root: Path) -> list[Path]:
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
