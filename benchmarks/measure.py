@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-TAIL = 8192
+TAIL = 1 << 16
 
 # No telemetry, no update checks, no caches between runs.
 _QUIET = {

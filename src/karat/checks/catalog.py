@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -52,6 +52,9 @@ CHECKS: tuple[type[Check], ...] = (
 
 ENTRY_POINTS = "karat.checks"
 
+KINDS_OF_CASES = 1024
+"""Sets of fields for which it is remembered which checks they concern: cases of a suite look alike."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -71,34 +74,33 @@ class Catalog:
 
     def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
-        for cls in self._concerned(expected.keys()):
+        for cls in self._concerned(frozenset(expected)):
             for args, path in cls.read(expected):
-                raw = _encode(args)
-                yield Asked(CheckSpec(cls.name, msgspec.Raw(raw), _spelled(path)), path, self._flaws(cls.name, raw))
+                yield _asked(cls.name, _encode(args), path)
 
     def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
         """Fields that refine a field which is not there."""
-        for cls in self._concerned(expected.keys()):
+        for cls in self._refined(frozenset(expected)):
             yield from cls.strays(expected)
 
-    def _concerned(self, keys: KeysView[str]) -> Iterator[type[Check]]:
+    @cached_property
+    def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """The classes that have a word to say on these fields; the outcome is judged always."""
-        for cls, fields in self._fields_of:
-            if cls is Outcome or not fields.isdisjoint(keys):
-                yield cls
+        fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values()]
+        return lru_cache(maxsize=KINDS_OF_CASES)(
+            lambda keys: tuple(cls for cls, fields in fields_of if cls is Outcome or not fields.isdisjoint(keys))
+        )
 
     @cached_property
-    def _fields_of(self) -> tuple[tuple[type[Check], frozenset[str]], ...]:
-        return tuple((cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values())
+    def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
+        """Those among them of which a field may have no effect."""
+        own = Check.strays.__func__  # type: ignore[attr-defined]
+        may = {cls for cls in self.classes.values() if cls.companions or cls.strays.__func__ is not own}  # type: ignore[attr-defined]
+        return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
     def compile(self, case: Case) -> tuple[Check, ...]:
         """The checks of a case, ready to judge. Equal checks of different cases are one object."""
         return tuple([_build(spec.name, bytes(spec.args)) for spec in case.checks])
-
-    @staticmethod
-    @lru_cache(maxsize=65536)
-    def _flaws(name: str, raw: bytes) -> tuple[Flaw, ...]:
-        return tuple(_build(name, raw).flaws())
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
@@ -114,6 +116,11 @@ def _build(name: str, raw: bytes) -> Check:
     return msgspec.json.decode(raw, type=cls)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
+def _asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> Asked:
+    """A check as it is asked for. Equal checks of different cases are one object here too."""
+    return Asked(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, tuple(_build(name, raw).flaws()))
+
+
 def _spelled(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

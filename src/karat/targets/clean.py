@@ -22,6 +22,8 @@ _ENDLESS = {"inf": "Infinity", "-inf": "-Infinity"}
 
 def text(value: str) -> str:
     """The same text if UTF-8 can hold it, else with lone surrogates replaced."""
+    if type(value) is str and value.isascii():
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -31,6 +33,8 @@ def text(value: str) -> str:
 
 def jsonable(value: Any) -> Any:
     """Plain JSON values stay, known types become their JSON form, anything else becomes its bounded repr."""
+    if value is None:
+        return None
     return _Cleaner().value(value, 0)
 
 
@@ -48,10 +52,10 @@ class _Cleaner:
         self.left = NODE_CAP
 
     def value(self, value: Any, depth: int) -> Any:
-        if value is None or value is True or value is False:
-            return value
         if isinstance(value, str):
             return text(value)
+        if value is None or value is True or value is False:
+            return value
         if isinstance(value, int):
             return int(value) if value.bit_length() <= FAR_ENOUGH else _repr(value)
         if isinstance(value, float):
