@@ -21,7 +21,9 @@ from .conftest import PROGRAM, ask, case, opened
 SYNC = ("python", "behaviours.py:sync_agent")
 ASYNC = ("python", "behaviours.py:async_agent")
 COMMAND = ("command", PROGRAM)
+LANGGRAPH = ("langgraph", "langgraph/graphs.py:conforming")
 AGENTS = [pytest.param(SYNC, id="sync"), pytest.param(ASYNC, id="async"), pytest.param(COMMAND, id="command")]
+WITH_GRAPH = [*AGENTS, pytest.param(LANGGRAPH, id="langgraph")]
 
 Agent = tuple[str, str]
 
@@ -70,6 +72,14 @@ async def test_breaks(agent: Agent, prompt: str, kinds: set[str], message: set[s
         assert (await ask(target, "say still there")).final_message == "still there"
 
 
+async def test_a_graph_that_breaks() -> None:
+    async with opened(*LANGGRAPH) as target:
+        with pytest.raises(TargetError, match="ValueError: the agent broke") as caught:
+            await ask(target, "crash")
+        assert (caught.value.kind, "Traceback" in caught.value.detail) == ("agent", True)
+        assert (await ask(target, "say still there")).final_message == "still there"
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 async def test_hangs_and_is_cancelled(agent: Agent) -> None:
     context = RunContext()
@@ -89,7 +99,7 @@ async def test_hangs_and_is_cancelled(agent: Agent) -> None:
         assert (await ask(target, "say next")).final_message == "next"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", WITH_GRAPH)
 async def test_huge_output_is_kept_as_a_prefix(agent: Agent) -> None:
     async with opened(*agent) as target:
         trace = written(await ask(target, "huge"))
@@ -98,7 +108,7 @@ async def test_huge_output_is_kept_as_a_prefix(agent: Agent) -> None:
     assert trace.cut("final_message")
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", WITH_GRAPH)
 @pytest.mark.parametrize(
     ("prompt", "message"),
     [("surrogates", "a\ufffd b\ufffd"), ("nul", "a\x00\x1b[31mb"), ("say ünï 🎉 \u2028", "ünï 🎉 \u2028")],

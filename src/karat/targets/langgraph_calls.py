@@ -1,127 +1,172 @@
-"""Tool calls as LangChain's callbacks tell of them: when they began and ended, also in subgraphs and when cut short."""
+"""Tool calls of a LangGraph turn: what the messages tell of them, with what callbacks saw of their runs.
+
+Messages know what the model asked for, unknown tools and broken arguments included; callbacks know when a tool began
+and ended, also in subgraphs, in nodes that call tools themselves, and when a turn was cut short.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from time import time
-from typing import Any
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from karat.model.trace import ToolCall
-from karat.targets.clean import jsonable
-from karat.targets.recorder import Recorder
+from karat.targets.clean import jsonable, loads
+from karat.targets.langgraph_book import Book, Run, Written
+from karat.targets.langgraph_messages import plain_text
+
+if TYPE_CHECKING:
+    from langchain_core.messages import ToolMessage
+
+NOT_A_CALL = "the model's call could not be read"
 
 
 @dataclass(slots=True)
-class Seen:
-    """One run of one tool."""
+class Told:
+    """A call that a message asks for."""
 
+    order: int
     name: str
     call_id: str | None
     arguments: Any
-    started_at: float
-    ended_at: float | None = None
-    result: Any = None
-    broke: bool = False
-    error: str | None = None
-    told: bool = False
+    unreadable: str | None = None
+    runs: list[Run] = field(default_factory=list)
+    answers: list[ToolMessage] = field(default_factory=list)
 
     def as_call(self) -> ToolCall:
-        success, missing, result = success_and_missing(self.result, self.broke)
-        return ToolCall(
-            name=self.name,
-            arguments=jsonable(self.arguments),
-            id=self.call_id,
-            result=jsonable(result),
-            error=self.error,
-            success=False if self.error else success,
-            missing_fields=missing,
-            started_at=self.started_at,
-            ended_at=self.ended_at,
+        run = self.runs[-1] if self.runs else None
+        answer = self.answers[-1] if self.answers else None
+        result = answer.content if answer is not None else run.result if run is not None else None
+        if answer is not None:
+            broke = answer.status == "error"
+        else:
+            broke = bool(self.unreadable or (run is not None and run.broke))
+        why = (run and run.error) or self.unreadable or (plain_text(result) if broke else None)
+        ended = answer is not None or (run is not None and run.ended_at is not None)
+        return _call(
+            ToolCall(
+                self.name,
+                jsonable(self.arguments),
+                id=self.call_id,
+                started=bool(self.runs),
+                error=why if broke else None,
+                started_at=self.runs[0].started_at if self.runs else None,
+                ended_at=run.ended_at if run else None,
+            ),
+            result,
+            ended=ended,
+            broke=broke,
         )
 
 
-class CallBook:
-    """Keeps the calls in the order of their starts, and shows them to the recorder as they happen."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._recorder.tool_calls = []
-        self._seen: dict[Any, Seen] = {}
-
-    def handler(self) -> Any:
-        """The callback handler; its class is made here because its base is an extra."""
-        from langchain_core.callbacks import AsyncCallbackHandler
-
-        book = self
-
-        class Handler(AsyncCallbackHandler):
-            async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: Any, **rest: Any) -> None:
-                name = rest.get("name") or (serialized or {}).get("name") or "tool"
-                arguments = rest.get("inputs") if rest.get("inputs") is not None else input_str
-                book.started(run_id, Seen(name, rest.get("tool_call_id"), arguments, time()))
-
-            async def on_tool_end(self, output: Any, *, run_id: Any, **rest: Any) -> None:
-                book.ended(run_id, output)
-
-            async def on_tool_error(self, error: BaseException, *, run_id: Any, **rest: Any) -> None:
-                book.failed(run_id, error)
-
-        return Handler()
-
-    def started(self, run_id: Any, seen: Seen) -> None:
-        self._seen[run_id] = seen
-        self._show()
-
-    def ended(self, run_id: Any, output: Any) -> None:
-        seen = self._seen[run_id]
-        seen.ended_at = time()
-        seen.result = getattr(output, "content", output)
-        seen.broke = getattr(output, "status", "") == "error"
-        seen.call_id = seen.call_id or getattr(output, "tool_call_id", None)
-        self._show()
-
-    def failed(self, run_id: Any, error: BaseException) -> None:
-        seen = self._seen[run_id]
-        seen.ended_at = time()
-        seen.error = f"{type(error).__name__}: {error}"
-        self._show()
-
-    def take(self, call_id: str | None, name: str) -> Seen | None:
-        """The last run of a call that a message tells of: a call that was tried again counts once."""
-        runs = [s for s in self._seen.values() if not s.told and s.name == name]
-        mine = [s for s in runs if s.call_id == call_id] or [s for s in runs if s.call_id is None][:1]
-        for seen in mine:
-            seen.told = True
-        return mine[-1] if mine else None
-
-    def untold(self) -> list[ToolCall]:
-        """The calls that no message tells of: those of subgraphs, and of tools that nodes call themselves."""
-        return [seen.as_call() for seen in self._seen.values() if not seen.told]
-
-    def _show(self) -> None:
-        self._recorder.tool_calls = [seen.as_call() for seen in self._seen.values()]
+def tool_calls(written: Sequence[Written], book: Book) -> tuple[ToolCall, ...]:
+    """The calls of a turn in their order: those that messages ask for, and those that only callbacks saw."""
+    told = sorted(_told(written), key=lambda call: call.order)
+    runs = book.runs
+    _share_out(told, runs, written)
+    taken = {id(run) for call in told for run in call.runs}
+    calls = [(call.order, call.as_call()) for call in told]
+    calls += [(run.order, run_as_call(run)) for run in runs if id(run) not in taken]
+    return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
 
 
-def success_and_missing(result: Any, broke: bool) -> tuple[bool | None, tuple[str, ...], Any]:
-    """Whether a result says success, which fields it lacks, and the result as data.
+def run_as_call(run: Run) -> ToolCall:
+    """A run that no message asks for, or of which none is known yet."""
+    call = ToolCall(
+        run.name,
+        jsonable(run.arguments),
+        id=run.call_id,
+        error=run.error,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+    )
+    return _call(call, run.result, ended=run.ended_at is not None, broke=run.broke)
 
-    A result that says nothing of success counts by the status that LangGraph gave it.
-    """
-    if result is None:
-        return (False if broke else None), (), None
+
+def _call(call: ToolCall, result: Any, *, ended: bool, broke: bool) -> ToolCall:
+    """The call with what its result says. One that says nothing of success counts by how LangGraph ended it."""
     data = _decoded(result)
-    said = data.get("success") if isinstance(data, dict) else None
-    success = said if isinstance(said, bool) else True
-    lacking = (data.get("missing_fields") or data.get("missingFields") or ()) if isinstance(data, dict) else ()
-    missing = tuple(field for field in lacking if isinstance(field, str)) if isinstance(lacking, list) else ()
-    return success and not broke, missing, data
+    said = data if isinstance(data, dict) else {}
+    success, lacking = said.get("success"), said.get("missing_fields", said.get("missingFields"))
+    outcome = False if broke else (success if isinstance(success, bool) else True) if ended else None
+    return ToolCall(
+        call.name,
+        call.arguments,
+        id=call.id,
+        started=call.started,
+        result=jsonable(data),
+        error=call.error,
+        success=outcome,
+        missing_fields=tuple(f for f in lacking if isinstance(f, str)) if isinstance(lacking, list) else (),
+        started_at=call.started_at,
+        ended_at=call.ended_at,
+    )
+
+
+def _told(written: Iterable[Written]) -> Iterable[Told]:
+    from langchain_core.messages import AIMessage
+
+    for order, message in written:
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                yield Told(order, call["name"], call["id"], call["args"])
+            for broken in message.invalid_tool_calls:
+                why = broken["error"] or NOT_A_CALL
+                yield Told(order, broken["name"] or "", broken["id"], broken["args"], why)
+
+
+def _share_out(told: Sequence[Told], runs: Sequence[Run], written: Iterable[Written]) -> None:
+    """Give every call its runs and answers. Ids may come again: models that count from one do so in every round."""
+    from langchain_core.messages import ToolMessage
+
+    by_id: dict[object, list[Told]] = defaultdict(list)
+    for call in told:
+        if call.call_id is not None:
+            by_id[call.call_id].append(call)
+            by_id[call.call_id, call.name].append(call)
+    for order, message in written:
+        if isinstance(message, ToolMessage) and message.tool_call_id in by_id:
+            _owner(by_id[message.tool_call_id], order, "answers").answers.append(message)
+    for run in runs:
+        if (run.call_id, run.name) in by_id:
+            _owner(by_id[run.call_id, run.name], run.order, "runs").runs.append(run)
+    _share_out_nameless(told, [run for run in runs if run.call_id is None])
+
+
+def _owner(told: Sequence[Told], order: int, got: Literal["answers", "runs"]) -> Told:
+    """The call before an event; before any call, as when a node tells of all at its end, the first that has none."""
+    place = bisect_right([call.order for call in told], order) - 1
+    if place >= 0:
+        return told[place]
+    return next((call for call in told if not getattr(call, got)), told[-1])
+
+
+def _share_out_nameless(told: Sequence[Told], runs: list[Run]) -> None:
+    """Runs without an id belong to calls of their name that have none: by equal arguments, or because of an answer."""
+    for call in told:
+        if call.runs:
+            continue
+        own = [run for run in runs if run.name == call.name]
+        match = next((run for run in own if run.arguments == call.arguments), own[0] if own and call.answers else None)
+        if match is not None:
+            call.runs.append(match)
+            runs.remove(match)
 
 
 def _decoded(result: Any) -> Any:
-    if isinstance(result, str) and result[:1] in "{[":
+    """A result as data: JSON in text, also in text blocks, is read."""
+    if isinstance(result, list) and result and all(_is_text_block(part) for part in result):
+        data = _decoded(plain_text(result))
+        return result if isinstance(data, str) else data
+    if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(result)
+            return loads(result)
         except ValueError:
             return result
     return result
+
+
+def _is_text_block(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)

@@ -1,0 +1,229 @@
+"""Tool calls of graphs, whoever made them and however they ended, and the words around them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from karat.model.trace import Tokens, ToolCall, Trace, TraceError
+from karat.targets.base import RunContext, TargetError
+from karat.targets.limits import cap_trace
+from targets.conftest import ask, case, opened
+
+HERE = Path(__file__).parent
+NO_ARGUMENTS: dict[str, Any] = {}
+
+
+class Call(NamedTuple):
+    """What a row of the table says of a call."""
+
+    name: str
+    arguments: Any = NO_ARGUMENTS
+    success: bool | None = True
+    started: bool = True
+    error: str | None = None
+    result: Any = ...
+    missing: tuple[str, ...] = ()
+
+
+def graph(name: str, **rest: Any) -> Any:
+    return opened("langgraph", f"graphs.py:{name}", HERE, **rest)
+
+
+def check(calls: tuple[ToolCall, ...], rows: list[Call]) -> None:
+    seen = [(c.name, c.arguments, c.success, c.started, c.missing_fields) for c in calls]
+    assert seen == [(r.name, r.arguments, r.success, r.started, r.missing) for r in rows]
+    for call, row in zip(calls, rows, strict=True):
+        assert (call.error is None) is (row.error is None), call
+        assert row.error is None or row.error in (call.error or ""), call
+        assert row.result is ... or call.result == row.result
+        assert (call.started_at is not None) is row.started
+        if row.started and row.success is not None:
+            assert call.started_at is not None
+            assert call.ended_at is not None
+            assert call.started_at <= call.ended_at
+
+
+LOOK = Call("look", {"q": "a"}, result={"success": True, "found": "a"})
+BOOK = Call("book", {"vehicle": 42}, success=False, missing=("date",))
+
+TURNS = {
+    "parallel": ("graph", "two at once", "Both done.", [LOOK, BOOK]),
+    "parallel in another graph": ("agent", "two at once", "Both done.", [LOOK, BOOK]),
+    "an id that comes again": ("graph", "same id again", "Done.", [LOOK, BOOK._replace(arguments={})]),
+    "a call that comes again": (
+        "graph",
+        "same call again",
+        "Done.",
+        [LOOK, Call("look", {"q": "b"}, result={"success": True, "found": "b"})],
+    ),
+    "unknown tool": (
+        "graph",
+        "unknown",
+        "I cannot fly.",
+        [Call("fly", {"to": "moon"}, success=False, started=False, error="fly is not a valid tool")],
+    ),
+    "invalid call": (
+        "graph",
+        "invalid",
+        "",
+        [Call("look", '{"q": ', success=False, started=False, error="no JSON", result=None)],
+    ),
+    "bad arguments": (
+        "graph",
+        "bad arguments",
+        "Sorry.",
+        [Call("look", {"q": {"no": "text"}}, success=False, error="valid string")],
+    ),
+    "handled exception": (
+        "graph",
+        "boom",
+        "That broke.",
+        [Call("boom", success=False, error="ValueError: fuse blown")],
+    ),
+    "retried node": ("retrying", "flaky", "At last.", [Call("flaky", result="worked")]),
+    "retried by middleware": ("patient", "flaky", "At last.", [Call("flaky", result="worked")]),
+    "no result": ("graph", "nothing", "Nothing.", [Call("nothing", result="null")]),
+    "plain text": ("graph", "plain", "Plain.", [Call("plain", result="plain text")]),
+    "content blocks": ("graph", "blocks", "In blocks.", [Call("blocks", success=False, missing=("vin",))]),
+    "deeply nested text": ("graph", "deep", "Deep.", [Call("deep", result="[" * 200_000)]),
+    "direct answer of a tool": ("direct_agent", "direct", "the tool's own words", [Call("direct")]),
+    "an empty answer stays empty": ("graph", "silent end", "", [LOOK]),
+    "subgraph as a node": ("nested", "two at once", "And outside.", [LOOK, BOOK]),
+    "hidden subgraph": ("hidden", "two at once", "It says: Both done.", [LOOK, BOOK]),
+    "unknown tool in a hidden subgraph": (
+        "hidden",
+        "unknown",
+        "It says: I cannot fly.",
+        [Call("fly", {"to": "moon"}, success=False, started=False, error="not a valid tool")],
+    ),
+    "messages that were cut away": ("forgetful", "two at once", "Only this is left.", [LOOK, BOOK]),
+    "tools that a node calls itself": (
+        "by_hand",
+        "hi",
+        "Looked by hand.",
+        [Call("plain", result="plain text"), Call("look", {"q": "by hand"})],
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "prompt", "final", "rows"), TURNS.values(), ids=TURNS)
+async def test_a_turn(name: str, prompt: str, final: str, rows: list[Call]) -> None:
+    async with graph(name) as target:
+        trace = await ask(target, prompt)
+    assert trace.final_message == final
+    check(trace.tool_calls, rows)
+    assert cap_trace(trace).case_id == "one"
+
+
+async def test_a_tool_that_raises_spoils_the_turn_and_is_kept() -> None:
+    context = RunContext()
+    async with graph("raising") as target:
+        with pytest.raises(TargetError, match="ValueError: fuse blown") as caught:
+            await target.run(case("boom"), context)
+    assert caught.value.kind == "agent"
+    partial = context.recorder.partial(case("boom"), caught.value.error)
+    check(partial.tool_calls, [Call("boom", success=False, error="ValueError: fuse blown")])
+    assert [message.role for message in partial.messages] == ["assistant"]
+
+
+async def test_a_loop_that_was_ended_keeps_what_it_did() -> None:
+    context = RunContext()
+    async with graph("graph", options={"recursion_limit": 6}) as target:
+        with pytest.raises(TargetError, match="GraphRecursionError"):
+            await target.run(case("loop"), context)
+    calls = context.recorder.partial(case("loop"), TraceError("agent", "loop")).tool_calls
+    assert [(call.name, call.arguments, call.success) for call in calls] == [("look", {"q": "again"}, True)] * 3
+
+
+async def test_a_call_in_flight_is_kept_when_the_case_is_cancelled() -> None:
+    context = RunContext()
+    async with graph("graph") as target:
+        running = asyncio.create_task(target.run(case("wait"), context))
+        while [c.name for c in context.recorder.tool_calls or () if c.success] != ["look"]:
+            assert not running.done()
+            await asyncio.sleep(0.005)
+        while len(context.recorder.tool_calls or ()) < 2:
+            await asyncio.sleep(0.005)
+        in_flight = context.recorder.partial(case("wait"), TraceError("timeout", "too long"))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (await ask(target, "say next")).final_message == "next"
+    check(in_flight.tool_calls, [LOOK, Call("wait", {"for": "ever"}, success=None, result=None)])
+    partial = context.recorder.partial(case("wait"), TraceError("timeout", "too long"))
+    check(
+        partial.tool_calls,
+        [
+            LOOK,
+            Call("wait", {"for": "ever"}, success=None, result=None),
+            Call("fly", {}, success=None, started=False, result=None),
+        ],
+    )
+    assert partial.tool_calls[1].ended_at is None
+    assert "tools" not in partial.unobserved
+
+
+async def test_an_interrupt_asks_and_the_next_prompt_answers_it() -> None:
+    waiting = Call("ask_person", {"what": "sure?"}, success=None, result=None)
+    async with graph("remembering") as target:
+        trace = await ask(target, "ask me")
+        assert trace.final_message == "I will book it.\nAre you sure?"
+        check(trace.tool_calls, [waiting])
+        assert trace.metadata == {"interrupts": [{"question": "Are you sure?"}]}
+        answered = await ask(target, "yes", setup_prompts=("ask me",))
+    assert answered.final_message == "Booked."
+    check(answered.tool_calls, [Call("ask_person", {"what": "sure?"}, result="the person said yes")])
+    assert answered.metadata == {}
+
+
+async def test_an_agent_that_waits_for_approval_has_not_called_the_tool() -> None:
+    async with graph("approving") as target:
+        trace = await ask(target, "two at once")
+    assert "Tool: book" in trace.final_message
+    check(
+        trace.tool_calls,
+        [
+            Call("look", {"q": "a"}, success=None, started=False, result=None),
+            Call("book", {"vehicle": 42}, success=None, started=False, result=None),
+        ],
+    )
+
+
+async def test_tokens_are_counted_over_all_answers() -> None:
+    async with graph("graph") as target:
+        assert (await ask(target, "tokens")).tokens == Tokens(30, 5)
+        assert (await ask(target, "plain")).tokens is None
+    async with graph("hidden") as target:
+        assert (await ask(target, "tokens")).tokens == Tokens(30, 5)
+
+
+async def test_messages_have_roles_and_words() -> None:
+    async with graph("graph") as target:
+        trace = await ask(target, "blocks")
+    assert [(m.role, m.content) for m in trace.messages] == [
+        ("assistant", "One moment."),
+        ("tool", '{"success": false, "missingFields": ["vin"]}'),
+        ("assistant", "In blocks."),
+    ]
+
+
+async def test_huge_results_are_cut_and_said_to_be() -> None:
+    async with graph("graph") as target:
+        trace: Trace = cap_trace(await ask(target, "huge"))
+    assert trace.cuts["final_message"].size == 3_000_000
+    assert {"messages", "tool_results"} <= trace.cuts.keys()
+    assert [(call.name, call.success) for call in trace.tool_calls] == [("huge", True)]
+
+
+async def test_cases_side_by_side_do_not_mix() -> None:
+    async with graph("graph") as target:
+        prompts = ["two at once", "unknown", "plain", "same id again"] * 5
+        traces = await asyncio.gather(*(ask(target, prompt, case_id=str(n)) for n, prompt in enumerate(prompts)))
+        alone = {prompt: await ask(target, prompt) for prompt in set(prompts)}
+    for prompt, trace in zip(prompts, traces, strict=True):
+        expected = [(c.name, c.arguments, c.success) for c in alone[prompt].tool_calls]
+        assert [(c.name, c.arguments, c.success) for c in trace.tool_calls] == expected

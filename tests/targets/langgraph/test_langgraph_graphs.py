@@ -1,0 +1,147 @@
+"""Which graphs Karat talks to, how it gets them, and what it gives them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.errors import ConfigError
+from karat.targets.base import TargetError
+from targets.conftest import ask, opened
+
+HERE = Path(__file__).parent
+
+
+def graph(name: str, **rest: Any) -> Any:
+    return opened("langgraph", f"graphs.py:{name}", HERE, **rest)
+
+
+@pytest.mark.parametrize("name", ["graph", "factory", "async_factory", "factory_with_a_default", "agent"])
+async def test_a_graph_or_a_factory_of_one(name: str) -> None:
+    async with graph(name) as target:
+        trace = await ask(target, "two at once")
+    assert trace.final_message == "Both done."
+    assert [call.name for call in trace.tool_calls] == ["look", "book"]
+    assert set(trace.unobserved) == {"telemetry"}
+    assert trace.started_at is not None
+    assert trace.duration_ms is not None
+
+
+@pytest.mark.parametrize("name", ["factory_of_context", "by_context", "by_config"])
+async def test_what_the_setup_hook_gives_reaches_the_graph(name: str) -> None:
+    async with graph(name, setup="graphs.py:for_lab") as target:
+        said = [(await ask(target, "where?", case_id=case_id)).final_message for case_id in ("one", "two")]
+    assert said == ["lab 7 of one", "lab 7 of two"]
+
+
+async def test_a_context_that_is_no_dict_reaches_the_graph_too() -> None:
+    async with graph("by_bare_config", setup="graphs.py:bare_lab") as target:
+        assert (await ask(target, "where?")).final_message == "lab 9"
+
+
+async def test_every_case_has_a_thread_of_its_own() -> None:
+    async with graph("thread") as target:
+        threads = {(await ask(target, "which?", setup_prompts=("x", "y"))).final_message for _ in range(3)}
+    assert len(threads) == 3
+
+
+@pytest.mark.parametrize("name", ["graph", "remembering", "agent"])
+async def test_setup_prompts_share_the_conversation_and_other_cases_do_not(name: str) -> None:
+    async with graph(name) as target:
+        trace = await ask(target, "recall", setup_prompts=("say one", "two at once"))
+        assert trace.final_message == "say one | two at once | recall"
+        assert trace.tool_calls == ()
+        assert [message.role for message in trace.messages] == ["assistant"]
+        assert (await ask(target, "recall")).final_message == "recall"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "steps"),
+    [
+        pytest.param("graph", {}, 50, id="graph"),
+        pytest.param("agent", {}, 50, id="agent-with-a-high-limit-of-its-own"),
+        pytest.param("modest", {}, 7, id="graph-with-a-low-limit-of-its-own"),
+        pytest.param("modest", {"recursion_limit": 5}, 5, id="option"),
+        pytest.param("graph", {"recursion_limit": 61}, 61, id="option-above-the-default"),
+    ],
+)
+async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps: int) -> None:
+    async with graph(name, options=options) as target:
+        with pytest.raises(TargetError, match=rf"GraphRecursionError: Recursion limit of {steps} reached") as caught:
+            await ask(target, "loop")
+    assert caught.value.kind == "agent"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        pytest.param("number", "is a int, neither a graph nor a factory", id="no-graph"),
+        pytest.param("uncompiled", "Compile it", id="not-compiled"),
+        pytest.param("factory_that_breaks", "raised RuntimeError: no model here", id="factory-breaks"),
+        pytest.param("factory_of_something_else", "gave a str, not a compiled graph", id="factory-of-no-graph"),
+        pytest.param("factory_that_asks_for_more", "asks for 'model', which Karat does not have", id="asks-for-more"),
+        pytest.param("wordless", "has no `messages` \\(it has: parts, question\\)", id="no-messages"),
+        pytest.param("grph", "Did you mean 'graph'", id="no-such-name"),
+    ],
+)
+async def test_what_is_no_graph_is_refused_before_any_case(name: str, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        async with graph(name):
+            pass
+    assert re.search(says, str(caught.value)), str(caught.value)
+
+
+async def test_unknown_options_are_refused() -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'recursion_limit'"):
+        async with graph("graph", options={"recursion_limits": 5}):
+            pass
+
+
+async def test_a_factory_that_breaks_for_one_case_spoils_that_case_alone() -> None:
+    async with graph("factory_that_breaks_for_some", setup="graphs.py:for_lab") as target:
+        with pytest.raises(TargetError, match="no lab for it") as caught:
+            await ask(target, "hi", case_id="bad")
+        assert caught.value.kind == "agent"
+        assert (await ask(target, "hi", case_id="good")).final_message == "fine"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("as_dicts", "a dict", id="messages-as-dicts"),
+        pytest.param("overwriting", "only this", id="state-without-a-reducer"),
+        pytest.param("functional", "by function", id="functional-api"),
+        pytest.param("commanding", "Handed over.", id="command"),
+    ],
+)
+async def test_other_shapes_of_messages(name: str, said: str) -> None:
+    async with graph(name) as target:
+        trace = await ask(target, "hi", setup_prompts=("hello",))
+    assert (trace.final_message, [m.content for m in trace.messages]) == (said, [said])
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        pytest.param("functional_text", "gave a str without `messages`", id="no-state"),
+        pytest.param("unreadable", "`messages` cannot be read", id="no-messages"),
+    ],
+)
+async def test_what_cannot_be_read_is_a_bad_answer(name: str, says: str) -> None:
+    async with graph(name) as target:
+        with pytest.raises(TargetError, match=says) as caught:
+            await ask(target, "hi")
+    assert caught.value.kind == "bad-answer"
+
+
+async def test_the_environment_of_the_configuration_holds_while_it_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KARAT_TEST_OLD", "before")
+    monkeypatch.delenv("KARAT_TEST_NEW", raising=False)
+    async with graph("graph", env={"KARAT_TEST_OLD": "during", "KARAT_TEST_NEW": "during"}):
+        assert (os.environ["KARAT_TEST_OLD"], os.environ["KARAT_TEST_NEW"]) == ("during", "during")
+    assert os.environ["KARAT_TEST_OLD"] == "before"
+    assert "KARAT_TEST_NEW" not in os.environ
