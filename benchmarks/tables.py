@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from benchmarks.compare import Figure, named
 
-LEAST_LINEAR = 100
-"""Below this many cases the cost of one more case drowns in that of starting."""
+WORTH_A_GOAL = 10_000
+"""Below this many cases the cost of starting hides that of a case."""
 
 
 class Goal(NamedTuple):
@@ -84,13 +85,15 @@ def added(smaller: Figure, larger: Figure) -> float:
     return (larger.cpu - smaller.cpu) / (larger.cases - smaller.cases)
 
 
-def slope(figures: Sequence[Figure], program: str) -> Iterator[Goal]:
-    """Linear means: a case more costs no more at the large end than the average case, start included, at the small."""
-    first, *rest = named(figures, program)
-    for figure in rest:
-        if first.cases >= LEAST_LINEAR:
-            what = f"a case more up to {figure.cases:,}, times the average of {first.cases:,}"
-            yield Goal(what, added(first, figure) / (first.cpu / first.cases), 1.0)
+def linear(figures: Sequence[Figure], program: str) -> Iterator[Goal]:
+    """Linear means: ten times the cases take at most ten times the CPU."""
+    for smaller, larger in pairwise(named(figures, program)):
+        expected = smaller.cpu * larger.cases / smaller.cases
+        yield Goal(
+            f"CPU of {larger.cases:,} cases, times that of as many in runs of {smaller.cases:,}",
+            larger.cpu / expected,
+            1.0,
+        )
 
 
 def growth(figures: Sequence[Figure], program: str, most: float = 2.0) -> Iterator[Goal]:
@@ -99,6 +102,12 @@ def growth(figures: Sequence[Figure], program: str, most: float = 2.0) -> Iterat
     for figure in rest:
         what = f"peak memory of {figure.cases:,} cases, times that of {first.cases:,}"
         yield Goal(what, figure.rss_mb / first.rss_mb, most)
+
+
+def large(figures: Iterable[Figure]) -> list[Figure]:
+    """The figures that goals are about: those of large workloads, or of the largest that there is."""
+    found = list(figures)
+    return [figure for figure in found if figure.cases >= WORTH_A_GOAL] or found[-1:]
 
 
 def goals_table(goals: Sequence[Goal]) -> str:
