@@ -109,6 +109,10 @@ def test_a_model_calls_a_tool_and_then_answers(tmp_path: Path) -> None:
     assert "GitHub: 12 commits today" in first["messages"][0]["content"]
     assert first["messages"][-1] == {"role": "user", "content": "Add Slack mentions"}
     assert fake.headers[0]["Authorization"] == "Bearer a-key"
+    asked, result = fake.requests[1]["messages"][-2:]
+    assert (asked["role"], result["role"]) == ("assistant", "tool")
+    assert asked["tool_calls"][0]["id"] == result["tool_call_id"] == "call-1"
+    assert json.loads(asked["tool_calls"][0]["function"]["arguments"])["component"] == "mentions"
 
 
 def test_a_model_that_lacks_a_field_leaves_a_picker(tmp_path: Path) -> None:
