@@ -2,7 +2,7 @@
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test lint unit bench clean
+.PHONY: help setup system app demo test lint unit bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
@@ -38,6 +38,9 @@ unit: setup
 
 demo: setup ## Run the main job on the embedded default agent
 	@scripts/demo.sh
+
+app: setup ## Serve the canvas app on port 8000
+	PYTHONPATH=examples $(BIN)/python -m canvas_app --port 8000
 
 bench: setup ## Measure judging and overhead beside a bare loop and the peers that are installed
 	$(BIN)/python -m benchmarks
