@@ -18,7 +18,6 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy, interrupt
@@ -57,11 +56,12 @@ SCRIPTS: dict[str, list[AIMessage]] = {
     "bad arguments": [calling(("look", {"q": {"no": "text"}}, "c1")), AIMessage("Sorry.")],
     "boom": [calling(("boom", {}, "c1")), AIMessage("That broke.")],
     "flaky": [calling(("flaky", {}, "c1")), AIMessage("At last.")],
+    "flaky twice": [calling(("flaky", {}, "call_1")), calling(("flaky", {}, "call_1")), AIMessage("Twice.")],
     "nothing": [calling(("nothing", {}, "c1")), AIMessage("Nothing.")],
     "plain": [calling(("plain", {}, "c1")), AIMessage("Plain.")],
     "blocks": [
         calling(("blocks", {}, "c1"), text=[{"type": "text", "text": "One moment."}]),
-        AIMessage([{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "In "}, "blocks."]),
+        AIMessage([{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "In "}, "blocks."]),
     ],
     "deep": [calling(("deep", {}, "c1")), AIMessage("Deep.")],
     "huge": [calling(("huge", {}, "c1")), AIMessage("x" * HUGE)],
@@ -335,7 +335,15 @@ async def functional_text(given: dict[str, Any]) -> str:
 
 async def _forgetful(state: Any) -> dict[str, Any]:
     """Cut the conversation down to its answer, as graphs with long conversations do."""
-    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), AIMessage("Only this is left.")]}
+    dropped = [RemoveMessage(id=message.id) for message in state["messages"]]
+    return {"messages": [*dropped, AIMessage("Only this is left.")]}
+
+
+async def _repeating(state: Any) -> dict[str, Any]:
+    """Give the whole conversation again at every turn, and call a tool in the first."""
+    looked = [calling(("look", {"q": "a"}, "c1")), ToolMessage("found", tool_call_id="c1")]
+    new = looked if len(state["messages"]) == 1 else []
+    return {"messages": [*state["messages"], *new, AIMessage("Here it is.")]}
 
 
 def forgetful() -> Any:
@@ -357,6 +365,7 @@ async def _hidden(state: Any) -> dict[str, Any]:
 async def _by_hand(state: Any) -> dict[str, Any]:
     """Call tools without a ToolNode, tell of one of them, and all at the end."""
     await plain.ainvoke({})
+    await look.ainvoke({"q": "aside"})
     found = await look.ainvoke({"q": "by hand"})
     return {
         "messages": [
@@ -383,6 +392,7 @@ def nested() -> Any:
 
 
 hidden = single(_hidden)
+repeating = single(_repeating)
 by_hand = single(_by_hand)
 commanding = single(_handing_over)
 

@@ -105,7 +105,7 @@ TURNS = {
         "by_hand",
         "hi",
         "Looked by hand.",
-        [Call("plain", result="plain text"), Call("look", {"q": "by hand"})],
+        [Call("plain", result="plain text"), Call("look", {"q": "aside"}), Call("look", {"q": "by hand"})],
     ),
 }
 
@@ -191,6 +191,20 @@ async def test_an_agent_that_waits_for_approval_has_not_called_the_tool() -> Non
             Call("book", {"vehicle": 42}, success=None, started=False, result=None),
         ],
     )
+
+
+async def test_a_call_that_is_tried_again_lasts_until_it_worked() -> None:
+    async with graph("retrying") as target:
+        calls = (await ask(target, "flaky twice")).tool_calls
+    check(calls, [Call("flaky", result="worked")] * 2)
+    times = [moment for call in calls for moment in (call.started_at, call.ended_at) if moment is not None]
+    assert times == sorted(times)
+
+
+async def test_calls_of_earlier_turns_are_not_counted_again() -> None:
+    async with graph("repeating") as target:
+        assert [call.name for call in (await ask(target, "hi")).tool_calls] == ["look"]
+        assert (await ask(target, "thanks", setup_prompts=("hi",))).tool_calls == ()
 
 
 async def test_tokens_are_counted_over_all_answers() -> None:
