@@ -47,7 +47,7 @@ FAILED_CALL = Trace(
 
 
 def emptied(subject: Subject) -> Iterator[Mutant]:
-    yield Mutant(subject.with_answer(""), "the answer was empty", {"outcome": "response_only"})
+    yield Mutant(subject.with_answer(""), "the answer was empty", _words(subject))
 
 
 def cut(subject: Subject) -> Iterator[Mutant]:

@@ -14,6 +14,7 @@ from karat.audit.hints import remedy
 from karat.audit.judging import Judge
 from karat.model.audit import Brittle, CaseAudit, Survivor
 from karat.model.verdict import CaseStatus, Status
+from karat.suites.cases import DEFAULT_OUTCOME
 
 PER_OPERATOR = 8
 """Mutants of one operator that are tried on one case; of more, a sample."""
@@ -32,7 +33,7 @@ def audit_case(subject: Subject, another: Subject | None, suite_format: str) -> 
         survivors=tuple(trial.survivors),
         controls=tuple(c.name for c in controls(subject, another) if judge.passes(c.trace)),
         brittle=tuple(_brittle(subject, judge)),
-        redundant=tuple(spec.path for i, spec in enumerate(subject.case.checks) if i not in trial.needed),
+        redundant=tuple(_redundant(subject, trial.needed)),
         partial=trial.partial,
         undecided=trial.undecided,
     )
@@ -83,6 +84,14 @@ class _Trial:
         field, hint = remedy(self._subject, operator, mutant, self._format, blind=blind)
         seen = evidence(self._subject.trace, mutant.trace)
         return Survivor(operator.name, mutant.change, seen, field, hint)
+
+
+def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
+    """The checks that no kill hangs on; not that there is an answer, which is always judged."""
+    for index, spec in enumerate(subject.case.checks):
+        implied = spec.name == "outcome" and subject.case.outcome == DEFAULT_OUTCOME
+        if index not in needed and not implied:
+            yield spec.path
 
 
 def _brittle(subject: Subject, judge: Judge) -> Iterator[Brittle]:

@@ -14,7 +14,7 @@ from karat.text.normalise import fold
 
 NUMBER = regex.compile(
     r"(?<![\w.,:/-])(?:\d{4}-\d\d-\d\d(?![\w-])|\d{1,2}:\d\d(?![\w:])|"
-    r"\d+(?:,\d{3})*(?:\.\d+)?(?=[a-zA-Z%°]{0,3}(?![\w-]|[.,:/]\d)))"
+    r"\d+(?:,\d{3})*(?:\.\d+)?(?!st\b|nd\b|rd\b|th\b)(?=[a-z%°]{0,3}(?![\w-]|[.,:/]\d)))"
 )
 ITEM = regex.compile(r"^[ \t]*\d{1,3}[.)](?=[ \t])", regex.M)
 LABEL = regex.compile(r"^[ \t]*(?:[-*+•]\s+)?(?:\*\*|__)?([A-Z][\w ]{1,24}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*\S", regex.M)

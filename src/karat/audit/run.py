@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from karat.audit.base import Subject
+from karat.audit.base import Subject, same
 from karat.audit.case import audit_case
 from karat.audit.catalog import OPERATORS
 from karat.audit.counts import Count
@@ -56,7 +56,7 @@ class Auditor:
                 waiting = found
             else:
                 if waiting is not None:
-                    yield self._counted(waiting, found if _asks_otherwise(found, waiting) else None)
+                    yield self._counted(waiting, found if _differ(found, waiting) else None)
                     waiting = None
                 yield self._counted(found, another)
             others.add(found)
@@ -125,23 +125,24 @@ class Auditor:
 
 
 class _Others:
-    """The last two cases that ask different things: one of them asks something else than any case does."""
+    """The last two cases that differ: at least one of them is another case than any that comes."""
 
     def __init__(self) -> None:
         self._last: Subject | None = None
         self._before: Subject | None = None
 
     def than(self, subject: Subject) -> Subject | None:
-        return next((o for o in (self._last, self._before) if o is not None and _asks_otherwise(o, subject)), None)
+        return next((o for o in (self._last, self._before) if o is not None and _differ(o, subject)), None)
 
     def add(self, subject: Subject) -> None:
-        if self._last is not None and _asks_otherwise(self._last, subject):
+        if self._last is not None and _differ(self._last, subject):
             self._before = self._last
         self._last = subject
 
 
-def _asks_otherwise(one: Subject, other: Subject) -> bool:
-    return fold(one.case.prompt) != fold(other.case.prompt)
+def _differ(one: Subject, other: Subject) -> bool:
+    """Whether the answer to one is another answer to the other: a question asked again is none."""
+    return fold(one.case.prompt) != fold(other.case.prompt) and not same(one.trace, other.trace)
 
 
 def _why(statuses: Counter[CaseStatus], bad: tuple[CaseRecord, str] | None) -> str:
