@@ -15,9 +15,11 @@ from karat.targets.redact import Redactor
 Send = Callable[[Finished | Returned], None]
 
 HELD = 0.1
-"""A time-out is not believed if other cases held the event loop for this share of it,"""
+"""A time-out is not believed if other cases held the event loop, or all of Python, for this share of it,"""
 BUSY = 0.5
 """or if the process was computing for this share of it: in Python, only one at a time can."""
+STALLED = 0.15
+"""Seconds after which a watchdog that did not look was kept from it."""
 
 
 class Running:
@@ -47,7 +49,8 @@ class Bench:
         self.settings = start.settings
         self.running: dict[asyncio.Task[None], Running] = {}
         self.held = 0.0
-        """Seconds for which cases held the event loop, as the watchdog saw it."""
+        """Seconds for which cases held the event loop or all of Python, as the watchdog saw it."""
+        self.looked_at = perf_counter()
         self._target = target
         self._redactor = redactor
         self._send = send
@@ -106,15 +109,22 @@ class Bench:
     def _conclude(self, running: Running, done: Done) -> None:
         if done.error == TIMEOUT:
             self._end()
-            if self._concurrency > 1 and self._others_are_to_blame(running):
+            if self._concurrency > 1 and self._others_may_be_to_blame(running):
                 self._send(Returned(running.work.token, alone=True))
                 return
         self._send(Finished(running.work.token, done))
 
-    def _others_are_to_blame(self, running: Running) -> bool:
-        took = perf_counter() - running.begun
+    def held_up(self, running: Running) -> bool:
+        """Whether others kept a case from getting on."""
+        now = perf_counter()
         held_by_others = self.held - running.held_before - running.held
-        return held_by_others > HELD * took or process_time() - running.cpu > BUSY * took
+        if now - self.looked_at > STALLED:
+            held_by_others += now - self.looked_at
+        return held_by_others > HELD * (now - running.begun)
+
+    def _others_may_be_to_blame(self, running: Running) -> bool:
+        busy = process_time() - running.cpu > BUSY * (perf_counter() - running.begun)
+        return busy or self.held_up(running)
 
     def _end(self) -> None:
         self._ending = True

@@ -89,6 +89,7 @@ class Handle:
         self._owner = owner
         self._jobs: dict[int, Job] = {}
         self._unbegun: deque[Job] = deque()
+        self._begun = 0
         self._tokens = 0
         self._pace = QUICK
         self._progress = 0.0
@@ -152,11 +153,9 @@ class Handle:
         if not self._jobs:
             self._progress = asyncio.get_running_loop().time()
         self._tokens += 1
-        if len(self._jobs) < self._start.concurrency:
-            job.begin()
-        else:
-            self._unbegun.append(job)
+        self._unbegun.append(job)
         self._jobs[self._tokens] = job
+        self._begin_next()
         self._frames.send(encode(Work(self._tokens, job.item, job.attempt)))
 
     def overdue(self, now: float) -> bool:
@@ -202,11 +201,12 @@ class Handle:
         except msgspec.DecodeError as error:
             self.kill("harness", f"the worker sent what cannot be read: {error}")
             return
+        self._progress = asyncio.get_running_loop().time()
         if isinstance(message, Finished):
             self._finished(message)
         elif isinstance(message, Returned):
             self.retired = True
-            if (job := self._taken_back(message.token)) is not None:
+            if (job := self._jobs.pop(message.token, None)) is not None:
                 self._owner.returned(self, job, alone=message.alone)
         elif self._ready is not None and not self._ready.done():
             if isinstance(message, Refused):
@@ -220,16 +220,19 @@ class Handle:
         self._cleared = self._cleared or message.last
         if done.error == TIMEOUT or message.last:
             self.retired = True
-        if (job := self._taken_back(message.token)) is not None:
+        if (job := self._jobs.pop(message.token, None)) is not None:
+            self._begun -= 1
             self._owner.finished(self, job, done)
+        self._begin_next()
 
-    def _taken_back(self, token: int) -> Job | None:
-        """The job is no longer in hand, and the next one that was sent ahead is begun."""
-        self._progress = asyncio.get_running_loop().time()
-        job = self._jobs.pop(token, None)
-        if self._unbegun and not self.retired:
-            self._unbegun.popleft().begin()
-        return job
+    def _begin_next(self) -> None:
+        """The worker begins cases in their order, as many at once as it may.
+
+        Each is told of after the end of the one before it, of which those who wait hear in the event loop's next turn.
+        """
+        while self._unbegun and self._begun < self._start.concurrency and not self.retired:
+            self._begun += 1
+            asyncio.get_running_loop().call_soon(self._unbegun.popleft().begin)
 
     def _lost(self) -> None:
         """Its channel is closed, or its pipe for last words; when both are, all was heard that there is to hear."""

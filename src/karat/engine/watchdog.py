@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from time import perf_counter
 
-from karat.engine.bench import Bench, Running
+from karat.engine.bench import STALLED, Bench, Running
 from karat.engine.messages import Finished
 
 PERIOD = 0.05
@@ -32,21 +32,28 @@ class Watchdog(threading.Thread):
 
     def run(self) -> None:
         holder: Running | None = None
-        since = last = perf_counter()
+        since = perf_counter()
         while not self._stopped.wait(PERIOD):
             task = asyncio.current_task(self._loop)
             running = None if task is None else self._bench.running.get(task)
             now = perf_counter()
+            unseen, self._bench.looked_at = now - self._bench.looked_at, now
             if running is not holder:
                 holder, since = running, now
-            if running is not None:
-                running.held += now - last
-                self._bench.held += now - last
-                if now - since > SURE and self._late_by(running, now) > LATE:
-                    done = self._bench.overrun(running, " and did not let go of the event loop")
-                    self._die(Finished(running.work.token, done, last=True))
-            last = now
+            if unseen > STALLED:
+                self._bench.held += unseen  # somebody kept Python's lock, and nobody saw who
+            elif running is not None:
+                self._bench.held += unseen
+                running.held += unseen
+            if running is not None and self._is_stuck(running, now, now - since):
+                done = self._bench.overrun(running, " and did not let go of the event loop")
+                self._die(Finished(running.work.token, done, last=True))
             self._look_for_the_deaf(now)
+
+    def _is_stuck(self, running: Running, now: float, held: float) -> bool:
+        """Whether a case that has held the loop for so long is late, and by its own fault."""
+        own_fault = held > self._bench.settings.case_timeout or not self._bench.held_up(running)
+        return held > SURE and self._late_by(running, now) > LATE and own_fault
 
     def _look_for_the_deaf(self, now: float) -> None:
         """Give up cases that do not heed their cancellation, once the event loop has been alive to let them."""

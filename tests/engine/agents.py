@@ -1,0 +1,156 @@
+"""Agents for the engine's tests. The first word of the prompt says what they do, the second how: sync or async.
+
+The environment names files in which they leave traces: CALLS gets a line per call, PIDS the processes they started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+STRIDE = 1 << 16
+
+
+def noted(name: str, line: str) -> None:
+    """Append a line to the file that an environment variable names, in one write."""
+    if path := os.environ.get(name):
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.write(fd, f"{line}\n".encode())
+        os.close(fd)
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def block() -> None:
+    time.sleep(0.5)
+
+
+def allocate() -> str:
+    memory = bytearray(1 << 30)
+    memory[: 1 << 28 : STRIDE] = b"x" * ((1 << 28) // STRIDE)
+    return "fine"
+
+
+def print_garbage() -> str:
+    os.write(1, os.urandom(300_000))
+    os.write(2, b'\x00\xff\x1b[2J{"type":"finished","token":1}\n' * 2000)
+    print("x" * 100_000, flush=True)
+    return "fine"
+
+
+def fork() -> str:
+    """Leave a child behind that holds every file of this process open, and one in a session of its own."""
+    child = os.fork()
+    if child == 0:
+        time.sleep(3600)
+    apart = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
+    noted("PIDS", f"{child}\n{apart.pid}")
+    os._exit(4)
+
+
+def close_everything() -> str:
+    os.closerange(3, 256)
+    return "fine"
+
+
+def die_later() -> str:
+    threading.Timer(0.2, os._exit, (5,)).start()
+    time.sleep(3600)
+    return "never"
+
+
+BEHAVIOURS: dict[str, Any] = {
+    "answer": lambda: "fine",
+    "wrong": lambda: "something else",
+    "none": lambda: None,
+    "number": lambda: 42,
+    "spin": spin,
+    "exit": lambda: os._exit(3),
+    "segfault": lambda: os.kill(os.getpid(), 11),
+    "group": lambda: os.killpg(0, 9),
+    "allocate": allocate,
+    "garbage": print_garbage,
+    "regex": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
+    "fork": fork,
+    "close": close_everything,
+    "later": die_later,
+    "huge": lambda: "fine" + "x" * 20_000_000,
+}
+
+
+def behave(what: str) -> Any:
+    if what == "raise":
+        raise ValueError("the agent broke")
+    return BEHAVIOURS[what]()
+
+
+def sync_agent(what: str) -> Any:
+    if what == "sleep":
+        time.sleep(3600)
+    if what == "wait":
+        time.sleep(0.02)
+        return "fine"
+    return behave(what)
+
+
+async def async_agent(what: str, conversation: Any) -> Any:
+    if what == "sleep":
+        await asyncio.sleep(3600)
+    if what == "wait":
+        await asyncio.sleep(0.02)
+        return "fine"
+    if what == "blocks":
+        block()
+        await asyncio.sleep(0)
+        block()
+        return "fine"
+    if what == "deaf":
+        while True:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                continue
+    if what == "late":
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            return "fine"
+    return behave(what)
+
+
+def agent(prompt: str, case: Any, conversation: Any) -> Any:
+    """Sync in a thread, async on the event loop."""
+    what, how, *_ = prompt.split()
+    noted("CALLS", case.id)
+    conversation.tool_call("lookup", arguments={"for": case.id}, result={"success": True})
+    return async_agent(what, conversation) if how == "async" else sync_agent(what)
+
+
+def unreliable(prompt: str) -> str:
+    """Raises until it was called as often as the prompt says; it asks to wait first."""
+    counter = Path(os.environ["COUNT"])
+    with counter.open("a") as file:
+        file.write(f"{time.monotonic()}\n")
+    if len(counter.read_text().splitlines()) <= int(prompt.split()[1]):
+        error = RuntimeError("429: slow down")
+        error.retry_after = float(prompt.split()[2])  # type: ignore[attr-defined]
+        raise error
+    return "fine"
+
+
+def measured(prompt: str) -> str:
+    """Notes when it begins and ends."""
+    noted("CALLS", f"begin {time.monotonic()}")
+    time.sleep(float(prompt.split()[1]))
+    noted("CALLS", f"end {time.monotonic()}")
+    return "fine"

@@ -1,0 +1,198 @@
+"""Cases that overrun, crash or block: the guilty one is an ERROR with what was seen of it, the others are judged."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from karat.engine.events import CaseFinished, CaseStarted, Event
+from karat.errors import ConfigError
+
+from .support import AGENTS, Started, carried_out, journals, kind, statuses, suite_of
+
+PASSED = "PASS"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        pytest.param("sleep sync", "took longer than 1 s", id="sleeping-thread"),
+        pytest.param("sleep async", "took longer than 1 s", id="sleeping-task"),
+        pytest.param("spin sync", "took longer than 1 s", id="spinning-thread"),
+        pytest.param("spin async", "did not let go of the event loop", id="spinning-task"),
+        pytest.param("deaf async", "ignored its cancellation", id="deaf-to-cancellation"),
+        pytest.param("late async", "took longer than 1 s", id="answers-its-cancellation"),
+        pytest.param("blocks async", "took longer than 0.7 s", id="blocks-and-is-late"),
+    ],
+)
+async def test_a_case_that_overruns_keeps_what_was_seen_of_it(tmp_path: Path, prompt: str, said: str) -> None:
+    timeout = 0.7 if prompt.startswith("blocks") else 1.0
+    found = await carried_out(tmp_path, [prompt, "answer sync"], timeout=timeout)
+    overran, after = found.values()
+    assert kind(overran) == "timeout"
+    assert overran.trace.error is not None
+    assert said in overran.trace.error.message
+    assert [call.name for call in overran.trace.tool_calls] == ["lookup"]
+    assert kind(after) == PASSED
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_code_that_keeps_pythons_lock_is_killed(tmp_path: Path, how: str) -> None:
+    found = await carried_out(tmp_path, [f"regex {how}", "answer sync"], timeout=1.0)
+    stuck, after = found.values()
+    assert kind(stuck) == "timeout"
+    assert stuck.trace.error is not None
+    assert "its process did not answer" in stuck.trace.error.message
+    assert stuck.trace.unseen("tools")
+    assert kind(after) == PASSED
+
+
+@pytest.mark.parametrize(
+    ("prompt", "error"),
+    [
+        pytest.param("exit sync", "agent", id="os-exit"),
+        pytest.param("segfault async", "agent", id="segfault"),
+        pytest.param("group async", "agent", id="kills-its-process-group"),
+        pytest.param("later sync", "agent", id="dies-later"),
+        pytest.param("close async", "agent", id="closes-every-file"),
+        pytest.param("spin async", "timeout", id="spins"),
+        pytest.param("spin sync", "timeout", id="spins-in-a-thread"),
+        pytest.param("regex sync", "timeout", id="keeps-the-lock"),
+        pytest.param("deaf async", "timeout", id="deaf"),
+        pytest.param("sleep sync", "timeout", id="sleeps"),
+    ],
+)
+async def test_only_the_guilty_case_is_an_error(tmp_path: Path, prompt: str, error: str) -> None:
+    prompts = [
+        "wait sync",
+        "wait async",
+        prompt,
+        "answer async",
+        "wrong sync",
+        "wait async",
+        "wait sync",
+        "answer sync",
+    ]
+    found = await carried_out(tmp_path, prompts, timeout=2.0, concurrency=4)
+    kinds = [kind(record) for record in found.values()]
+    assert kinds == [PASSED, PASSED, error, PASSED, "FAIL", PASSED, PASSED, PASSED]
+
+
+async def test_cases_that_block_the_event_loop_are_not_late_for_each_other(tmp_path: Path) -> None:
+    """Alone, each takes a second of the two that it has; side by side, each waits for all the others."""
+    found = await carried_out(tmp_path, ["blocks async"] * 5, timeout=2.0, concurrency=5)
+    assert [kind(record) for record in found.values()] == [PASSED] * 5
+
+
+async def test_a_turn_has_a_time_of_its_own(tmp_path: Path) -> None:
+    found = await carried_out(tmp_path, ["sleep sync", "sleep async", "answer sync"], config={"turn_timeout": 0.5})
+    assert [kind(record) for record in found.values()] == ["timeout", "timeout", PASSED]
+    first = next(iter(found.values()))
+    assert first.trace.error is not None
+    assert "the turn took longer than 0.5 s" in first.trace.error.message
+    assert [call.name for call in first.trace.tool_calls] == ["lookup"]
+
+
+async def test_a_case_is_begun_before_it_is_finished_and_finished_once(tmp_path: Path) -> None:
+    begun: list[str] = []
+    finished: list[str] = []
+
+    def heard(event: Event) -> None:
+        if isinstance(event, CaseStarted):
+            begun.append(event.item.case.id)
+        elif isinstance(event, CaseFinished):
+            assert event.item.case.id in begun
+            finished.append(event.item.case.id)
+
+    prompts = ["answer async"] * 150 + ["exit sync"] + ["answer sync"] * 49
+    found = await carried_out(tmp_path, prompts, workers=2, concurrency=2, listeners=[heard])
+    assert Counter(finished) == Counter(list(found))
+    assert sum(kind(record) == PASSED for record in found.values()) == 199
+
+
+async def test_no_more_are_running_than_may_be(tmp_path: Path) -> None:
+    """Cases are sent ahead, but they count as running only when they are."""
+    running: set[str] = set()
+    most = 0
+
+    def heard(event: Event) -> None:
+        nonlocal most
+        if isinstance(event, CaseStarted):
+            running.add(event.item.case.id)
+            most = max(most, len(running))
+        elif isinstance(event, CaseFinished):
+            running.discard(event.item.case.id)
+
+    await carried_out(tmp_path, ["answer async"] * 200 + ["wait sync"] * 20, concurrency=3, listeners=[heard])
+    assert most == 3
+
+
+async def test_a_huge_answer_comes_through(tmp_path: Path) -> None:
+    found = await carried_out(tmp_path, ["huge sync", "answer sync"])
+    huge, after = found.values()
+    assert huge.trace.cuts["final_message"].size == 20_000_004
+    assert [kind(huge), kind(after)] == [PASSED, PASSED]
+
+
+async def test_what_an_agent_printed_is_told_of_a_crash(tmp_path: Path) -> None:
+    found = await carried_out(tmp_path, ["exit sync"])
+    (crashed,) = found.values()
+    assert crashed.trace.error is not None
+    assert crashed.trace.error.message == "the agent's process ended: exit code 3"
+
+
+async def test_processes_of_an_agent_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One shares the worker's files, so that the channel to the runner stays open; one has a session of its own."""
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    found = await carried_out(tmp_path, ["fork sync", "answer sync"])
+    assert [kind(record) for record in found.values()] == ["agent", PASSED]
+    pids = (tmp_path / "pids").read_text().split()
+    assert len(pids) == 2
+    assert [pid for pid in pids if os.path.exists(f"/proc/{pid}")] == []
+
+
+BROKEN_AT_IMPORT = "import os\nprint('no licence', flush=True)\nos._exit(7)\n"
+OPENS_ONCE = f"""
+import pathlib, sys
+opened = pathlib.Path("opened")
+if opened.exists():
+    raise RuntimeError("the port is taken")
+opened.touch()
+sys.path.insert(0, {str(AGENTS.parent)!r})
+from agents import agent
+"""
+
+
+def test_a_worker_that_dies_while_it_opens_its_target(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN_AT_IMPORT)
+    suite = suite_of(tmp_path, ["answer sync"])
+    with Started("run", suite, "--target", "python:broken:agent", cwd=tmp_path) as run:
+        code, _, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 4
+    assert "the target did not open: the agent's process ended: exit code 7. no licence" in err
+    assert not (tmp_path / "karat-results").exists()
+
+
+def test_a_target_that_does_not_open_again_ends_the_run(tmp_path: Path) -> None:
+    """Cases that could not be run are no errors of the agent: they are missing, and can be resumed."""
+    (tmp_path / "once.py").write_text(OPENS_ONCE)
+    suite = suite_of(tmp_path, ["wait sync", "exit sync", "wait sync", "wait sync"])
+    options = ("--results-dir", tmp_path / "out")
+    with Started("run", suite, "--target", "python:once:agent", *options, cwd=tmp_path) as run:
+        code, out, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 2, err
+    assert "INCOMPLETE: 2 of 4 cases finished (no further case could be run" in out
+    assert "the port is taken" in out
+    (journal,) = journals(tmp_path / "out")
+    assert statuses(journal) == {"000-wait": "PASS", "001-exit": "ERROR"}
+
+
+async def test_a_target_that_cannot_be_opened_is_told_before_anything_is_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="has no 'nobody'"):
+        await carried_out(tmp_path, ["answer sync"], function="nobody")
+    assert not (tmp_path / "out").exists()

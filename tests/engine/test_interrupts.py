@@ -1,0 +1,111 @@
+"""Stopping a run: by Ctrl-C, by SIGTERM, by its own deadline, by failures; what finished is kept and can be resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from .support import Started, finished_lines, journals, statuses, suite_of, target, until
+
+HANGING = ["answer sync"] * 3 + ["sleep sync", "sleep async", "answer async"]
+
+
+def running(tmp_path: Path, *options: object) -> Started:
+    suite = suite_of(tmp_path, HANGING)
+    return Started("run", suite, "--target", target("agent"), "--results-dir", tmp_path / "out", *options, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, workers: int) -> None:
+    with running(tmp_path, "--workers", workers) as run:
+        until(lambda: finished_lines(tmp_path / "out") == 3)
+        run.send(number)
+        code, out, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 2
+    assert "INCOMPLETE: 3 of 6 cases finished (interrupted)" in out
+    assert "karat: stopping; once more stops at once" in err
+    assert "Traceback" not in err
+    (report,) = (tmp_path / "out").glob("*.json")
+    assert json.loads(report.read_bytes())["summary"]["incomplete"] == "interrupted"
+    (journal,) = journals(tmp_path / "out")
+    options = ("--timeout", 1, "--results-dir", tmp_path / "on")
+    with Started("resume", journal, *options, cwd=tmp_path) as run:
+        code, _, err = run.ended()
+    assert code == 1
+    assert "karat: kept 3 finished cases" in err
+    (resumed,) = journals(tmp_path / "on")
+    assert list(statuses(resumed).values()) == ["PASS"] * 3 + ["ERROR"] * 2 + ["PASS"]
+
+
+def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
+    """The worker is deaf: closing it takes its time, which the second one does not wait for."""
+    suite = suite_of(tmp_path, ["answer sync", "regex sync", "answer sync"])
+    options = ("--target", target("agent"), "--results-dir", tmp_path / "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        until(lambda: finished_lines(tmp_path / "out") == 1)
+        run.send(signal.SIGINT)
+        assert run.process.stderr is not None
+        while "once more" not in run.process.stderr.readline():
+            assert run.process.poll() is None
+        run.send(signal.SIGINT)
+        code, out, _ = run.ended(within=60)
+        assert run.left_behind() == []
+    assert code == 2
+    assert "INCOMPLETE" not in out
+    (journal,) = journals(tmp_path / "out")
+    assert statuses(journal) == {"000-answer": "PASS"}
+
+
+def test_ctrl_c_while_the_target_opens(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import pathlib, time\npathlib.Path('opening').touch()\ntime.sleep(3600)\n")
+    suite = suite_of(tmp_path, ["answer sync"])
+    with Started("run", suite, "--target", "python:slow:agent", cwd=tmp_path) as run:
+        until((tmp_path / "opening").exists)
+        run.send(signal.SIGINT)
+        code, _, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 2
+    assert "interrupted before any case was run" in err
+    assert not (tmp_path / "karat-results").exists()
+
+
+def test_a_run_has_a_deadline(tmp_path: Path) -> None:
+    with running(tmp_path, "--run-timeout", 4) as run:
+        code, out, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 2, err
+    assert "of 6 cases finished (the run took longer than 4 s)" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(["--fail-fast"], "2 of 5 cases finished (stopped after 1 failed case)", id="fail-fast"),
+        pytest.param(
+            ["--max-failures", "2"], "4 of 5 cases finished (stopped after 2 failed cases)", id="max-failures"
+        ),
+        pytest.param(["--max-failures", "9"], "", id="not-reached"),
+    ],
+)
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+def test_failures_stop_a_run(tmp_path: Path, options: list[str], said: str, workers: int) -> None:
+    suite = suite_of(tmp_path, ["answer sync", "wrong sync", "answer sync", "raise sync", "answer sync"])
+    given = ("--target", target("agent"), "--workers", workers, "--results-dir", tmp_path / "out")
+    with Started("run", suite, *given, *options, cwd=tmp_path) as run:
+        code, out, err = run.ended()
+    assert code == 1, err
+    assert (f"INCOMPLETE: {said}" in out) if said else ("INCOMPLETE" not in out)
+
+
+def test_a_failure_of_the_last_case_leaves_nothing_out(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, ["answer sync", "wrong sync"])
+    options = ("--target", target("agent"), "--workers", 0, "--fail-fast", "--results-dir", tmp_path / "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        code, out, _ = run.ended()
+    assert code == 1
+    assert "INCOMPLETE" not in out

@@ -1,0 +1,93 @@
+"""What a target can bear, and what the caller allows: one at a time, at most N, so many in a minute."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.engine.limiter import Limiter
+from karat.targets.base import Limits
+
+from .support import carried_out, kind
+
+
+def overlap(calls: Path) -> int:
+    """How many calls were under way at once, at most."""
+    events = sorted((float(moment), what) for what, moment in map(str.split, calls.read_text().splitlines()))
+    most = now = 0
+    for _, what in events:
+        now += 1 if what == "begin" else -1
+        most = max(most, now)
+    return most
+
+
+def begins(calls: Path) -> list[float]:
+    return sorted(float(line.split()[1]) for line in calls.read_text().splitlines() if line.startswith("begin"))
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+@pytest.mark.parametrize(
+    ("limit", "options", "most"),
+    [
+        pytest.param(1, {"workers": 2, "concurrency": 4}, 1, id="one-at-a-time-over-two-workers"),
+        pytest.param(3, {"workers": 2, "concurrency": 4}, 3, id="three-over-two-workers"),
+        pytest.param(2, {"workers": 0, "concurrency": 8}, 2, id="inline"),
+        pytest.param(None, {"workers": 0, "concurrency": 4}, 4, id="no-limit-of-its-own"),
+        pytest.param(None, {"workers": 1, "concurrency": 1}, 1, id="one-worker-sends-ahead-but-runs-one"),
+    ],
+)
+async def test_no_more_at_once_than_the_target_can_bear(
+    tmp_path: Path, calls: Path, limit: int | None, options: dict[str, Any], most: int
+) -> None:
+    config = {"limits": Limits(max_concurrency=limit)}
+    await carried_out(tmp_path, ["measure 0.15"] * 12, function="measured", config=config, **options)
+    assert overlap(calls) == most
+
+
+async def test_a_case_that_overran_is_over_before_the_next_begins(tmp_path: Path, calls: Path) -> None:
+    """The thread of the first cannot be stopped: its process must be gone, or two would be at it at once."""
+    config = {"limits": Limits(max_concurrency=1)}
+    prompts = ["measure 3", "measure 0.1", "measure 0.1"]
+    found = await carried_out(tmp_path, prompts, function="measured", config=config, timeout=1.0, workers=2)
+    assert [kind(record) for record in found.values()] == ["timeout", "PASS", "PASS"]
+    await asyncio.sleep(2.2)  # the time in which the first would have ended
+    assert sum(line.startswith("end") for line in calls.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "options"),
+    [
+        pytest.param({"limits": Limits(per_minute=300.0)}, {}, id="of-the-target"),
+        pytest.param({}, {"per_minute": 300.0}, id="from-outside"),
+        pytest.param({"limits": Limits(per_minute=300.0)}, {"per_minute": 6000.0}, id="the-lower-of-both"),
+    ],
+)
+@pytest.mark.parametrize("workers", [0, 2])
+async def test_starts_are_spread_over_the_minute(
+    tmp_path: Path, calls: Path, config: dict[str, Any], options: dict[str, Any], workers: int
+) -> None:
+    await carried_out(
+        tmp_path, ["measure 0"] * 6, function="measured", config=config, workers=workers, concurrency=3, **options
+    )
+    moments = begins(calls)
+    assert moments[-1] - moments[0] > 5 * 0.2 * 0.8
+
+
+async def test_the_limiter_makes_up_for_nothing() -> None:
+    """A pause does not allow a burst after it."""
+    limiter = Limiter(600.0)
+    loop = asyncio.get_running_loop()
+    await limiter.turn()
+    await asyncio.sleep(0.5)
+    began = loop.time()
+    for _ in range(3):
+        await limiter.turn()
+    assert loop.time() - began > 0.15

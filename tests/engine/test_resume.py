@@ -1,0 +1,230 @@
+"""Going on from a journal: what is kept, what is run again, and what is said about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.cli.main import run
+from karat.model.run import CaseRecord
+from karat.runs.journal import Journal
+
+from .support import case, journals, records, statuses, target, write_suite
+
+Karat = Callable[..., tuple[int, str, str]]
+CASES = [case("a", "answer sync"), case("b", "wrong sync"), case("c", "raise sync"), case("d", "answer async")]
+
+
+@pytest.fixture
+def karat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Karat:
+    """The command line in this process, in a folder of its own; its agent notes its calls."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        (tmp_path / "calls").write_text("")
+        code = run([*map(str, arguments)])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture
+def first(tmp_path: Path, karat: Karat) -> Path:
+    """The journal of a finished run."""
+    write_suite(tmp_path / "suite.json", CASES)
+    karat("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    return journals(tmp_path / "out")[-1]
+
+
+def cut_off(journal: Path, lines: int, torn: bytes = b"") -> Path:
+    """The journal as a kill after so many cases leaves it."""
+    kept = b"".join(journal.read_bytes().splitlines(keepends=True)[: lines + 1])
+    journal.write_bytes(kept + torn)
+    return journal
+
+
+def called(tmp_path: Path) -> list[str]:
+    return (tmp_path / "calls").read_text().split()
+
+
+def newest(tmp_path: Path) -> dict[str, CaseRecord]:
+    return records(journals(tmp_path / "out")[-1])
+
+
+def resume(karat: Karat, journal: Path, *options: object) -> tuple[int, str, str]:
+    return karat("resume", journal, "--workers", 0, *options)
+
+
+def test_only_what_is_missing_is_run(tmp_path: Path, karat: Karat, first: Path) -> None:
+    code, out, err = resume(karat, cut_off(first, 2))
+    assert code == 1
+    assert called(tmp_path) == ["c", "d"]
+    assert statuses(journals(tmp_path / "out")[-1]) == {"a": "PASS", "b": "FAIL", "c": "ERROR", "d": "PASS"}
+    assert "karat: kept 2 finished cases\nkarat: new or not finished, run now: c, d\n" in err
+    assert "2 passed, 1 failed, 1 error" in out
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [b'{"kind":"case","index":2,"ca', b"{", b'{"kind":"case","index":2,"case":{"id":"c"}}', b"\xff\xfe\x00"],
+    ids=["half", "a-byte", "without-its-line-end", "garbage"],
+)
+def test_a_torn_last_line_is_dropped(tmp_path: Path, karat: Karat, first: Path, torn: bytes) -> None:
+    code, _, err = resume(karat, cut_off(first, 2, torn))
+    assert code == 1
+    assert called(tmp_path) == ["c", "d"]
+    assert "karat: the last line of the journal is torn and was dropped" in err
+    assert len(newest(tmp_path)) == 4
+
+
+def test_a_line_torn_in_the_middle_is_an_error(karat: Karat, first: Path) -> None:
+    lines = first.read_bytes().splitlines(keepends=True)
+    first.write_bytes(b"".join([*lines[:2], lines[2][:30] + b"\n", *lines[3:]]))
+    code, _, err = resume(karat, first)
+    assert code == 4
+    assert f"{first}:3" in err
+
+
+def test_a_record_that_lacks_its_case_is_an_error(karat: Karat, first: Path) -> None:
+    first.write_bytes(first.read_bytes() + b'{"kind":"case","index":7}\n')
+    code, _, err = resume(karat, first)
+    assert code == 4
+    assert "a record cannot be read" in err
+
+
+def test_nothing_is_missing(tmp_path: Path, karat: Karat, first: Path) -> None:
+    code, out, err = resume(karat, first)
+    assert code == 1
+    assert called(tmp_path) == []
+    assert "kept 4 finished cases" in err
+    assert "2 passed, 1 failed, 1 error" in out
+
+
+@pytest.mark.parametrize(
+    ("cases", "ran", "said"),
+    [
+        pytest.param(
+            [CASES[0], case("b", "answer sync"), *CASES[2:]],
+            ["b"],
+            "changed since, run again: b",
+            id="changed-prompt",
+        ),
+        pytest.param(
+            [CASES[0], case("b", "wrong sync", must_not_say=["no"]), *CASES[2:]],
+            ["b"],
+            "changed since, run again: b",
+            id="changed-check",
+        ),
+        pytest.param([CASES[3], CASES[2], CASES[1], CASES[0]], [], "kept 4 finished cases", id="another-order"),
+        pytest.param(CASES[1:], [], "no longer there or not selected, left out: a", id="removed"),
+        pytest.param(
+            [case("new", "answer sync"), *CASES], ["new"], "new or not finished, run now: new", id="added-in-front"
+        ),
+        pytest.param([case("A", "answer sync"), *CASES[1:]], ["A"], "left out: a", id="renamed"),
+    ],
+)
+def test_a_changed_suite(
+    tmp_path: Path, karat: Karat, first: Path, cases: list[Any], ran: list[str], said: str
+) -> None:
+    write_suite(tmp_path / "suite.json", cases)
+    _, _, err = resume(karat, first)
+    assert called(tmp_path) == ran
+    assert "karat: suite.json has changed since; unchanged cases are kept" in err
+    assert said in err
+    assert list(newest(tmp_path)) == [each["id"] for each in cases]
+    assert [record.index for record in newest(tmp_path).values()] == list(range(len(cases)))
+
+
+def test_changed_options_of_the_target(tmp_path: Path, karat: Karat) -> None:
+    write_suite(tmp_path / "suite.json", CASES)
+    toml = f'[targets.staging]\nuse = "{target("agent")}"\nenv = {{ MODEL = "one" }}\n'
+    (tmp_path / "karat.toml").write_text(toml)
+    karat("run", "suite.json", "--target", "staging", "--workers", 0, "--results-dir", "out")
+    (tmp_path / "karat.toml").write_text(toml.replace("one", "two"))
+    code, _, err = resume(karat, journals(tmp_path / "out")[-1])
+    assert code == 1
+    assert called(tmp_path) == ["a", "b", "c", "d"]
+    assert "the target's options changed since, run again: a, b, c, d" in err
+
+
+def test_another_timeout_is_no_change(tmp_path: Path, karat: Karat, first: Path) -> None:
+    resume(karat, first, "--timeout", 7)
+    assert called(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "ran"),
+    [("error,fail", ["b", "c"]), ("error", ["c"]), ("PASS", ["a", "d"]), ("partial", [])],
+)
+def test_rerun_by_status(tmp_path: Path, karat: Karat, first: Path, status: str, ran: list[str]) -> None:
+    _, _, err = karat("rerun", first, "--status", status, "--workers", 0)
+    assert called(tmp_path) == ran
+    assert len(newest(tmp_path)) == 4
+    assert ("run again for their status" in err) == bool(ran)
+
+
+def test_rerun_without_a_status_takes_what_failed(tmp_path: Path, karat: Karat, first: Path) -> None:
+    karat("rerun", first, "--workers", 0)
+    assert called(tmp_path) == ["b", "c"]
+
+
+def test_rerun_of_an_unknown_status(karat: Karat, first: Path) -> None:
+    code, _, err = karat("rerun", first, "--status", "broken")
+    assert code == 4
+    assert "use one or more of pass, fail, partial, error" in err
+
+
+def test_the_selection_is_remembered(tmp_path: Path, karat: Karat) -> None:
+    write_suite(tmp_path / "suite.json", CASES)
+    karat("run", "suite.json", "--cases", "a,d", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    resume(karat, cut_off(journals(tmp_path / "out")[-1], 1))
+    assert called(tmp_path) == ["d"]
+    assert list(newest(tmp_path)) == ["a", "d"]
+
+
+def test_more_repeats_go_on_from_fewer(tmp_path: Path, karat: Karat, first: Path) -> None:
+    resume(karat, first, "--repeat", 3)
+    assert sorted(called(tmp_path)) == sorted(["a", "b", "c", "d"] * 2)
+    assert len(Journal(journals(tmp_path / "out")[-1])) == 12
+
+
+def test_the_old_journal_is_left_as_it_is(tmp_path: Path, karat: Karat, first: Path) -> None:
+    before = cut_off(first, 2).read_bytes()
+    resume(karat, first)
+    assert first.read_bytes() == before
+    header = json.loads(journals(tmp_path / "out")[-1].read_bytes().splitlines()[0])
+    assert header["derived_from"] == str(first)
+
+
+def test_ids_of_a_journal_are_shown_harmlessly(tmp_path: Path, karat: Karat, first: Path) -> None:
+    first.write_bytes(first.read_bytes().replace(b'"id":"a"', b'"id":"\\u001b[2J"'))
+    _, _, err = resume(karat, first)
+    assert "\x1b" not in err
+    assert "\\u001b[2J" in err
+
+
+def test_a_long_list_is_cut_short(tmp_path: Path, karat: Karat) -> None:
+    write_suite(tmp_path / "suite.json", [case(f"c{n}", "answer sync") for n in range(25)])
+    karat("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    _, _, err = resume(karat, cut_off(journals(tmp_path / "out")[-1], 0))
+    assert "c8, c9 and 15 more" in err
+
+
+def test_a_suite_that_is_gone(tmp_path: Path, karat: Karat, first: Path) -> None:
+    (tmp_path / "suite.json").unlink()
+    code, _, err = resume(karat, first)
+    assert code == 4
+    assert "is not here. Run this where the suite is, or name it with --suite." in err
+
+
+def test_secret_options_are_asked_for_again(tmp_path: Path, karat: Karat, first: Path) -> None:
+    first.write_bytes(first.read_bytes().replace(b'"overrides":{}', b'"overrides":{"key":"[removed]"}'))
+    code, _, err = resume(karat, first)
+    assert code == 4
+    assert "Give -o key=...." in err
