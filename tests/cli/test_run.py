@@ -99,6 +99,7 @@ THREE = eval_set(case("A", category="x"), case("B", category="y"), case("C"))
         pytest.param(["--cases", "B"], ["B"], id="one-case"),
         pytest.param(["--cases", "C, A"], ["A", "C"], id="cases-in-suite-order"),
         pytest.param(["--cases", "A,A,"], ["A"], id="twice-and-empty"),
+        pytest.param(["--cases", "A", "--cases", "C"], ["A", "C"], id="given-twice"),
         pytest.param(["--category", "x,y"], ["A", "B"], id="categories"),
         pytest.param(["--category", "x", "--cases", "A,B"], ["A"], id="both"),
     ],

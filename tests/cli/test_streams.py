@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import subprocess
 from pathlib import Path
 
@@ -109,3 +111,39 @@ def test_names_that_are_not_utf_8() -> None:
     ran = process("run", "suite.json", "-t", b"python:caf\xe9.py:greet")
     assert ran.returncode == 4
     assert ran.stderr.startswith("karat: the target 'python:caf\\udce9.py:greet' is not UTF-8.")
+
+
+def on_a_terminal(*arguments: str, **environ: str) -> tuple[int, str]:
+    """The exit code and what a terminal gets."""
+    terminal, end = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **environ}
+    with subprocess.Popen([SCRIPT, *arguments], stdin=end, stdout=end, stderr=end, env=env) as running:
+        os.close(end)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:  # what Linux answers once nobody is left to write
+                break
+    os.close(terminal)
+    return running.returncode, shown.decode()
+
+
+def test_a_terminal_gets_a_progress_bar_and_colours() -> None:
+    write("suite.json", eval_set(case("A"), case("B")))
+    code, shown = on_a_terminal(*RUN)
+    assert code == 1
+    assert re.search(r"2/2.*2 FAIL", shown)
+    after = shown.rpartition("\x1b[2K")[2]
+    assert after.startswith("\x1b[31mFAIL")
+    assert after.count("FAIL") == 2
+    assert "\x1b[1m\x1b[31m0 passed, 2 failed in " in after
+
+
+@pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["no-color", "dumb"])
+def test_a_terminal_that_wants_no_colours(environ: dict[str, str]) -> None:
+    write("suite.json", eval_set(case("A"), case("B")))
+    code, shown = on_a_terminal(*RUN, **environ)
+    assert code == 1
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", shown)
+    assert shown.count("FAIL ") >= 2

@@ -30,9 +30,12 @@ class Seconds(click.FloatRange):
 POSITIVE = Seconds()
 
 
-def comma_list(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
-    """`A,B` → ["A", "B"]; an option that was given without a name in it selects nothing."""
-    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
+def comma_list(ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None) -> list[str] | None:
+    """`A,B` → ["A", "B"], also of an option given several times; one given without a name in it selects nothing."""
+    if value is None or value == ():
+        return None
+    given = value if isinstance(value, str) else ",".join(value)
+    return [part.strip() for part in given.split(",") if part.strip()]
 
 
 def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from karat.cli.options import comma_list, run_options
 @click.command(short_help="Run suites against an agent and judge every case.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @click.option("-t", "--target", help="The agent: a spec such as python:module:function, or a name of karat.toml.")
-@click.option("--cases", callback=comma_list, metavar="A,B", help="Run only the cases with these ids.")
-@click.option("--category", callback=comma_list, metavar="C,D", help="Run only the cases of these categories.")
+@click.option("--cases", multiple=True, callback=comma_list, metavar="A,B", help="Run only the cases with these ids.")
+@click.option(
+    "--category", multiple=True, callback=comma_list, metavar="C,D", help="Run only the cases of these categories."
+)
 @run_options
 def command(suites: tuple[str, ...], **given: Any) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
