@@ -337,3 +337,19 @@ def test_agents_that_break_their_contract(karat: Karat, code: str, says: str) ->
     assert ran.code == (1 if says else 0)
     assert says in ran.out
     assert controls(ran.out) == []
+
+
+def test_a_regex_that_runs_away(karat: Karat) -> None:
+    """Its case is an ERROR, and the others are judged as usual."""
+    asked = {"must_match_regex": ["(?:a|aa)+$"], "must_not_match_regex": ["(?:a|aa)+$"]}
+    suite = eval_set(*(case(key, expected={key: value}) for key, value in asked.items()), case("B"))
+    write("slow.py", "def ask(prompt): return 'hello ' + 'a' * 60 + '!'\n")
+    ran = karat("run", write("s.json", suite), "-t", "python:slow.py:ask")
+    assert (ran.code, ran.statuses) == (
+        1,
+        {"must_match_regex": "ERROR", "must_not_match_regex": "ERROR", "B": "PASS"},
+    )
+    assert ran.out.count("a check could not be carried out") == 2
+    assert "RegexTimeout: regex '(?:a|aa)+$' took too long on a text of 67 characters" in ran.out
+    broken = [check for entry in report_of()["cases"] for check in entry["checks"]["unknown"]]
+    assert [(check["name"], check["error"]) for check in broken] == [(key, True) for key in asked]
