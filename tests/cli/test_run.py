@@ -280,6 +280,21 @@ def test_options_of_the_target(karat: Karat) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        pytest.param([], "Expected `int` >= 1", id="as-configured"),
+        pytest.param(["-o", "recursion_limit=9"], "there is no module 'gone'", id="overridden"),
+        pytest.param(["-o", "recursion_limit=many"], "got `str` - at `$.recursion_limit`", id="overridden-with-text"),
+    ],
+)
+def test_options_override_those_of_the_configuration(karat: Karat, options: list[str], says: str) -> None:
+    write("karat.toml", '[targets.graph]\nuse = "langgraph:gone:graph"\n[targets.graph.options]\nrecursion_limit = 0\n')
+    ran = karat("run", write("suite.json", eval_set()), "-t", "graph", *options)
+    assert (ran.code, ran.out) == (4, "")
+    assert says in ran.err
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("app_url=http://x/?a=b", "http://x/?a=b"),
