@@ -13,6 +13,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 
 LONGEST = 300.0
+"""Nobody is waited for longer than this: who asks for more is not asked again."""
 
 _record = msgspec.json.Decoder(CaseRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -26,10 +27,11 @@ class Retries(Struct, frozen=True):
 
     def delay(self, attempt: int, done: Done, chance: random.Random) -> float | None:
         """Seconds until the next attempt, or None if there is none. What the agent asks to wait is the least."""
-        if done.status is not CaseStatus.ERROR or not done.error or attempt >= self.most:
+        asked = done.retry_after or 0.0
+        if done.status is not CaseStatus.ERROR or not done.error or attempt >= self.most or asked > LONGEST:
             return None
-        wait: float = min(self.backoff * 2**attempt, LONGEST) * chance.uniform(0.5, 1.5)
-        return max(wait, min(done.retry_after or 0.0, LONGEST))
+        wait: float = min(self.backoff * 2.0 ** min(attempt, 32), LONGEST) * chance.uniform(0.5, 1.5)
+        return max(wait, asked)
 
 
 def failed_attempt(done: Done) -> Trace:

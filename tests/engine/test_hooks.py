@@ -1,0 +1,96 @@
+"""Setup and teardown around each case and each repeat, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .support import Started, case, journals, write_suite
+
+AGENT = """
+import os, time
+
+def note(line):
+    fd = os.open("log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(fd, (line + "\\n").encode())
+    os.close(fd)
+
+def ready(case):
+    note("setup " + case.id)
+    if case.id == "no-setup":
+        raise RuntimeError("the database is down")
+    return {"tenant": case.id}
+
+def ask(prompt, conversation, context):
+    note(f"ask {context['tenant']} {len(conversation.messages)} {sorted(conversation.state)}")
+    conversation.state["seen"] = True
+    if prompt == "hang":
+        time.sleep(3600)
+    if prompt == "break":
+        raise RuntimeError("broke")
+    return "fine"
+
+def reset(case, context):
+    note(f"teardown {case.id} {context}")
+    if case.id == "no-reset":
+        raise RuntimeError("the rows are still there")
+"""
+TOML = '[targets.app]\nuse = "python:app:ask"\nsetup = "app:ready"\nteardown = "app:reset"\n'
+
+
+def ran(
+    tmp_path: Path, cases: list[dict[str, object]], *options: object
+) -> tuple[int, dict[str, dict[str, object]], list[str]]:
+    (tmp_path / "app.py").write_text(AGENT)
+    (tmp_path / "karat.toml").write_text(TOML)
+    suite = write_suite(tmp_path / "suite.json", cases)
+    with Started("run", suite, "--target", "app", "--results-dir", "out", *options, cwd=tmp_path) as run:
+        code, _, err = run.ended()
+        assert run.left_behind() == []
+    assert "Traceback" not in err
+    (report,) = (tmp_path / "out").glob("*.json")
+    rows = {row["id"]: row for row in json.loads(report.read_bytes())["cases"]}
+    return code, rows, (tmp_path / "log").read_text().splitlines()
+
+
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+def test_hooks_stand_around_each_case_and_repeat(tmp_path: Path, workers: int) -> None:
+    code, _, log = ran(tmp_path, [case("a", "hi"), case("b", "hi")], "--repeat", 2, "--workers", workers)
+    assert code == 0
+    each = ["setup {0}", "ask {0} 0 []", "teardown {0} {{'tenant': '{0}'}}"]
+    assert log == [line.format(name) for name in "aabb" for line in each]
+
+
+def test_a_failed_hook_is_an_error_of_its_case_alone(tmp_path: Path) -> None:
+    cases = [case(name, "hi") for name in ("no-setup", "no-reset", "good")] + [case("broken", "break")]
+    code, rows, log = ran(tmp_path, cases)
+    assert code == 1
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "no-setup": "ERROR",
+        "no-reset": "ERROR",
+        "good": "PASS",
+        "broken": "ERROR",
+    }
+    errors = {name: row["error"] for name, row in rows.items()}
+    assert errors["no-setup"] == {
+        "kind": "setup-hook",
+        "message": "the setup hook raised RuntimeError: the database is down",
+    }
+    assert errors["no-reset"] == {
+        "kind": "teardown-hook",
+        "message": "the teardown hook raised RuntimeError: the rows are still there",
+    }
+    assert "ask no-setup" not in "\n".join(log)
+    assert log.count("teardown no-setup None") == 1
+    assert log.count("teardown broken {'tenant': 'broken'}") == 1
+
+
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+def test_a_case_that_overran_is_reset_too(tmp_path: Path, workers: int) -> None:
+    code, rows, log = ran(tmp_path, [case("stuck", "hang")], "--timeout", 1, "--workers", workers)
+    assert code == 1
+    assert rows["stuck"]["status"] == "ERROR"
+    assert log[-1] == "teardown stuck {'tenant': 'stuck'}"
+    assert len(journals(tmp_path / "out")) == 1

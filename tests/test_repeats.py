@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.model.verdict import CaseStatus
+from karat.repeats import Tally, case_status, is_flaky, wilson
+
+PASS, FAIL, PARTIAL, ERROR = CaseStatus
+
+
+@pytest.mark.parametrize(
+    ("passed", "total", "low", "high"),
+    [
+        pytest.param(0, 0, 0.0, 1.0, id="nothing-is-known"),
+        pytest.param(0, 1, 0.0, 0.7935, id="one-failed"),
+        pytest.param(1, 1, 0.2065, 1.0, id="one-passed"),
+        pytest.param(2, 3, 0.2077, 0.9385, id="two-of-three"),
+        pytest.param(5, 10, 0.2366, 0.7634, id="half"),
+        pytest.param(10, 10, 0.7225, 1.0, id="all"),
+        pytest.param(81, 263, 0.2553, 0.3662, id="of-the-literature"),
+    ],
+)
+def test_wilson_interval(passed: int, total: int, low: float, high: float) -> None:
+    found = wilson(passed, total)
+    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+
+
+@given(st.integers(0, 500), st.integers(1, 500))
+def test_the_interval_holds_the_rate_and_is_symmetric(passed: int, total: int) -> None:
+    passed = min(passed, total)
+    found = wilson(passed, total)
+    assert 0 <= found.low <= passed / total <= found.high <= 1
+    mirror = wilson(total - passed, total)
+    assert found.low == pytest.approx(1 - mirror.high)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "rate", "status"),
+    [
+        pytest.param([PASS] * 3, None, PASS, id="all-passed"),
+        pytest.param([PASS, PASS, FAIL], None, FAIL, id="all-must-pass"),
+        pytest.param([PASS, PASS, PARTIAL], None, PARTIAL, id="partial"),
+        pytest.param([PASS, PARTIAL, FAIL], None, FAIL, id="a-failure-outweighs-a-partial"),
+        pytest.param([PASS, PASS, FAIL], 0.6, PASS, id="enough-passed"),
+        pytest.param([PASS, FAIL, FAIL], 0.6, FAIL, id="too-few-passed"),
+        pytest.param([PASS, PARTIAL, PARTIAL], 0.6, PARTIAL, id="too-few-but-none-failed"),
+        pytest.param([PASS, PASS, PASS, ERROR], 0.5, ERROR, id="an-error-is-never-outvoted"),
+        pytest.param([PASS] * 7 + [FAIL] * 18, 0.28, PASS, id="a-rate-that-binary-cannot-hold"),
+        pytest.param([PASS] * 6 + [FAIL] * 19, 0.28, FAIL, id="one-fewer"),
+        pytest.param([PASS], 1.0, PASS, id="once"),
+    ],
+)
+def test_status_over_repeats(statuses: list[CaseStatus], rate: float | None, status: CaseStatus) -> None:
+    assert case_status(Counter(statuses), rate) is status
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.decimals(Decimal("0.01"), 1, places=2))
+def test_a_rate_means_what_it_says_in_decimals(total: int, passed: int, rate: Decimal) -> None:
+    passed = min(passed, total)
+    found = case_status(Counter({PASS: passed, FAIL: total - passed}), float(rate))
+    assert (found is PASS) == (Fraction(passed, total) >= Fraction(rate))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "flaky"),
+    [
+        ([PASS, FAIL], True),
+        ([PASS, PASS], False),
+        ([FAIL, FAIL], False),
+        ([PASS, ERROR], False),
+        ([PASS, PARTIAL], False),
+        ([PARTIAL, FAIL], False),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else str(value),
+)
+def test_flaky_is_what_both_passed_and_failed(statuses: list[CaseStatus], flaky: bool) -> None:
+    assert is_flaky(Counter(statuses)) is flaky
+
+
+def test_a_summary_over_repeats() -> None:
+    tally = Tally(3)
+    for index, statuses in enumerate([(PASS, PASS, PASS), (PASS, FAIL, PASS), (FAIL, FAIL, FAIL), (PASS, ERROR, PASS)]):
+        for status in statuses:
+            tally.add(index, status, None, None)
+    summary = tally.summary()
+    assert (summary.passed, summary.failed, summary.error, summary.total) == (1, 2, 1, 4)
+    assert (summary.pass_all, summary.pass_any, summary.flaky, summary.runs) == (0.25, 0.75, 1, 12)
+
+
+def test_one_run_of_each_case_has_no_repeats() -> None:
+    tally = Tally()
+    tally.add(0, PASS, 1.0, None)
+    summary = tally.summary()
+    assert (summary.pass_all, summary.pass_any, summary.runs, summary.repeat) == (None, None, 0, 1)
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(CaseStatus)), st.none() | st.floats(0, 1)), max_size=60), st.randoms())
+def test_the_order_of_records_does_not_matter(
+    records: list[tuple[CaseStatus, float | None]], chance: random.Random
+) -> None:
+    def summed(order: list[int]) -> object:
+        tally = Tally(2)
+        for place in order:
+            status, soft = records[place]
+            tally.add(place // 2, status, soft if soft is None else round(soft, 9), 0.5)
+        return tally.summary()
+
+    order = list(range(len(records)))
+    shuffled = order[:]
+    chance.shuffle(shuffled)
+    assert summed(shuffled) == summed(order)
+
+
+def test_errors_do_not_count_towards_the_average() -> None:
+    tally = Tally()
+    tally.add(0, PASS, 0.5, None)
+    tally.add(1, ERROR, 0.0, None)
+    assert tally.summary().avg_soft_score == 0.5
