@@ -5,10 +5,11 @@ Importing this package loads nothing heavy, so that `karat list` can use `karat.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karat.model.check import Vocabulary
     from karat.model.suite import Suite
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.suites.shown import visible
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from karat.model.suite import Suite
 
 Row = tuple[str, str, str]
