@@ -1,0 +1,117 @@
+"""The same plan on a Ray cluster: the same verdicts, each case once, also if a node is lost in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from .support import HERE, MARK, Started, finished_lines, journals, marked, records, suite_of, target, until, verdicts
+
+pytest.importorskip("ray", reason="Ray is an extra")
+
+PROMPTS = (
+    ["wait sync", "wrong async", "raise sync", "none async", "wait async"] * 30 + ["exit sync"] + ["wait sync"] * 9
+)
+
+
+class TwoNodes:
+    """The cluster of `two_nodes.py`."""
+
+    def __init__(self, process: subprocess.Popen[str], mark: str) -> None:
+        self._process = process
+        self._mark = mark
+        self.address = self._line()
+
+    def kill_a_worker(self) -> None:
+        """Kill a process of Ray's that is carrying out a shard."""
+        os.kill(until(self._at_work)[0], signal.SIGKILL)
+
+    def _at_work(self) -> list[int]:
+        found = []
+        for pid in marked(self._mark):
+            try:
+                title = Path(f"/proc/{pid}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if title.startswith(b"ray::shard"):
+                found.append(pid)
+        return found
+
+    def kill_a_node(self) -> None:
+        self._tell()
+        assert self._line() == "killed"
+
+    def close(self) -> None:
+        self._tell()
+        self._process.communicate(timeout=60)
+
+    def _tell(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@pytest.fixture
+def cluster() -> Iterator[TwoNodes]:
+    mark = uuid4().hex
+    command = [sys.executable, "-W", "ignore", str(HERE / "two_nodes.py")]
+    with subprocess.Popen(
+        command,
+        env={**os.environ, MARK: mark},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            nodes = TwoNodes(process, mark)
+            yield nodes
+            nodes.close()
+        finally:
+            process.kill()
+
+
+def test_a_cluster_that_loses_a_worker_and_a_node_gives_the_same_verdicts(tmp_path: Path, cluster: TwoNodes) -> None:
+    """Each agent's death costs its own case, the death of Ray's worker and of the node cost none."""
+    suite = suite_of(tmp_path, PROMPTS)
+    with Started(
+        "run", suite, "--target", target("agent"), "--workers", 1, "--results-dir", "here", cwd=tmp_path
+    ) as run:
+        run.process.wait()
+    options = ("--executor", "ray", "--ray-address", cluster.address, "--concurrency", 2, "--results-dir", "ray")
+    with Started("run", suite, "--target", target("agent"), *options, cwd=tmp_path) as run:
+        until(lambda: finished_lines(tmp_path / "ray") >= 10)
+        cluster.kill_a_worker()
+        until(lambda: finished_lines(tmp_path / "ray") >= 60)
+        cluster.kill_a_node()
+        before = finished_lines(tmp_path / "ray")
+        code, out, err = run.ended()
+    assert before < len(PROMPTS), "the node was lost in the middle"
+    assert code == 1, err
+    assert err == ""
+    (journal,) = journals(tmp_path / "ray")
+    assert len(records(journal)) == len(PROMPTS)
+    assert Counter(out.split())["ERROR"] == 61
+    assert verdicts(tmp_path / "ray") == verdicts(tmp_path / "here")
+
+
+def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+    (tmp_path / "ray.py").write_text("raise ImportError('no ray here')\n")
+    suite = suite_of(tmp_path, ["answer sync"])
+    options = ("--target", target("agent"), "--executor", "ray")
+    with Started("run", suite, *options, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}) as run:
+        code, _, err = run.ended()
+    assert code == 4
+    assert err == "karat: Ray is not installed. pip install 'karat[ray]' [no-ray]\n"
