@@ -15,7 +15,7 @@ from msgspec import structs
 from karat.checks.ui import resolve as resolve_ui
 from karat.checks.ui import vocabulary_flaws
 from karat.engine.journal import JournalWriter, encode
-from karat.errors import ArtifactError, ConfigError
+from karat.errors import ArtifactError, ConfigError, NothingSelectedError
 from karat.model.run import CaseRecord, Footer, Summary
 from karat.model.suite import Suite
 from karat.repeats import Tally
@@ -70,7 +70,8 @@ def rescore(
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports."""
     if suite is None:
         return rewrite(rescored(recorded), recorded, {}, results_dir)
-    suite = worded(suite, recorded.header.options.get("target", {}).get("ui_vocabulary", {}))
+    options = recorded.header.options
+    suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     changes = {
         "suite": text(suite.file),
         "suite_format": suite.format,
@@ -80,6 +81,21 @@ def rescore(
     }
     cases = {case.id: case for case in suite.cases}
     return rewrite(rescored_by(recorded, cases, dropped), recorded, changes, results_dir)
+
+
+def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
+    """The cases that the recorded run would have run: what nobody asked for is not missing."""
+    selection = options.get("selection", {})
+    ids, categories = selection.get("cases"), selection.get("category")
+    cases = [
+        case
+        for case in suite.cases
+        if (ids is None or case.id in ids) and (categories is None or case.category in categories)
+    ]
+    if not cases:
+        fix = "The run had selected other cases."
+        raise NothingSelectedError("no case of this suite is of that run.", where=suite.file, fix=fix)
+    return structs.replace(suite, cases=tuple(cases))
 
 
 def rewrite(

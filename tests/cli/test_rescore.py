@@ -185,3 +185,10 @@ def test_an_option_without_a_value(option: str) -> None:
     ran = process("rescore", "x.jsonl", option)
     assert (ran.returncode, ran.stdout) == (4, "")
     assert f"Option '{option}' requires an argument" in ran.stderr
+
+
+def test_a_recorded_selection_holds_for_the_suite_too(karat: Karat) -> None:
+    suite = write("suite.json", eval_set(case("A"), case("B"), case("C")))
+    karat("run", suite, "-t", traces(A="Hello.", C="Hello."), "--cases", "A,C", "--results-dir", "first")
+    karat("rescore", str(journal_of("first")), "--suite", suite)
+    assert [(found["id"], found["status"]) for found in report()["cases"]] == [("A", "PASS"), ("C", "PASS")]
