@@ -2,7 +2,7 @@
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system app demo test lint unit bench clean
+.PHONY: help setup system app demo golden golden-llm test lint unit bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
@@ -41,6 +41,13 @@ demo: setup ## Run the main job on the embedded default agent
 
 app: setup ## Serve the canvas app on port 8000
 	PYTHONPATH=examples $(BIN)/python -m canvas_app --port 8000
+
+golden: setup ## Run the golden sets against the dyno agent, rule-based
+	@cd eval && ../$(BIN)/python run_agent_golden.py
+
+golden-llm: CASES ?= 10
+golden-llm: setup ## Run golden cases with a small language model in the dyno agent (CASES=10)
+	@cd eval && ../$(BIN)/python run_agent_golden_llm.py $(CASES)
 
 bench: setup ## Measure judging and overhead beside a bare loop and the peers that are installed
 	$(BIN)/python -m benchmarks

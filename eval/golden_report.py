@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -24,15 +25,21 @@ def main(sets: Path, target: str = "dyno") -> int:
             result = karat.run(
                 sets / name, target, results_dir=Path("karat-results"), listeners=[lambda e, k=kind: show(e, k)]
             )
-        except karat.KaratError as error:
-            print(error)
-            return 1
+        except (karat.KaratError, SystemExit) as error:
+            return refused(error)
         summary = result.summary
         passed += summary.passed
         failed += summary.total - summary.passed
     print(f"\n{RULE}\nSUMMARY\n{RULE}\nPassed: {passed}\nFailed: {failed}\nTotal:  {passed + failed}\n")
     print(f"✗ {failed} test(s) failed" if failed else "✓ All tests passed")
     return 1 if failed else 0
+
+
+def refused(error: BaseException) -> int:
+    """A run that could not be made, in one line; an agent that ends the process is no success either."""
+    said = f"the agent ended the process: exit code {error.code}" if isinstance(error, SystemExit) else str(error)
+    print(terminal(said, 1_000), file=sys.stderr)
+    return 1
 
 
 def show(event: Event, kind: str) -> None:
@@ -63,6 +70,11 @@ def _reason(spec: CheckSpec, result: karat.CheckResult) -> str:
             return f"Forbidden substring {args['phrase']!r} found in response"
         if spec.name == "tools_used":
             return f"Expected tools {args['tools']}, called: {result.found}"
+        if spec.name == "database":
+            rows = msgspec.json.encode(args["rows"]).decode()
+            return f"Expected rows {rows} in the database, found {result.found} by {args['sql']}"
         if spec.name == "allocation_valid":
             return f"Expected allocation_valid={args['valid']}, found {result.found!r} in response"
-    return f"{result.name}: expected {result.expected}, found {result.found} ({result.status})"
+    if result.status is karat.Status.UNKNOWN:
+        return f"Unknown {result.name}: {result.found}"
+    return f"Expected {result.name} {result.expected}, found {result.found}"

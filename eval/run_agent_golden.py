@@ -20,15 +20,14 @@ def enter_environment() -> None:
         import karat  # noqa: F401 - is it there?
     except ModuleNotFoundError:
         python = ROOT / ".venv" / "bin" / "python"
-        if not python.exists() or Path(sys.executable) == python:
+        if not python.exists() or Path(sys.prefix).resolve() == (ROOT / ".venv").resolve():
             sys.exit("karat is not installed: run `make setup` in the project's folder first")
         os.execv(python, [str(python), *sys.argv])
+    os.chdir(ROOT)
 
 
 if __name__ == "__main__":
     enter_environment()
-    os.chdir(ROOT)
-    sys.path.insert(0, str(ROOT / "eval"))
     from golden_report import main
 
     sys.exit(main(SETS))

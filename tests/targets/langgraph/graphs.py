@@ -6,6 +6,7 @@ import asyncio
 import operator
 import sys
 from dataclasses import dataclass
+from time import time
 from typing import Annotated, Any, TypedDict
 
 from langchain.agents import create_agent
@@ -25,8 +26,8 @@ from langgraph.types import Command, RetryPolicy, interrupt
 from targets.behaviours import behave
 
 HUGE = 3_000_000
-TRIES: list[str] = []
-"""The threads in which the flaky tool was tried."""
+TRIES: dict[str, list[float]] = {}
+"""When the flaky tool was tried, by thread."""
 
 
 def calling(*calls: tuple[str, dict[str, Any], str], text: Any = "") -> AIMessage:
@@ -125,13 +126,15 @@ async def boom() -> str:
 
 
 @tool
-async def flaky(config: RunnableConfig) -> str:
-    """Break on the first try in each thread."""
+async def flaky(config: RunnableConfig) -> dict[str, Any]:
+    """Break on the first try in each thread, and tell when it was tried since it last worked."""
     thread = config["configurable"]["thread_id"]
-    TRIES.append(thread)
-    if TRIES.count(thread) == 1:
+    tries = TRIES.setdefault(thread, [])
+    tries.append(time())
+    if tries[0] == tries[-1]:
         raise ConnectionError("try again")
-    return "worked"
+    TRIES[thread] = [0.0]
+    return {"tries": [moment for moment in tries if moment]}
 
 
 @tool

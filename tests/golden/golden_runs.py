@@ -1,0 +1,37 @@
+"""Runs of the golden sets against the dyno agent as karat.toml describes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import karat
+
+ROOT = Path(__file__).parents[2]
+SETS = ROOT / "eval" / "golden_sets"
+DECISIONS = SETS / "agent_decisions_v1.0.0.json"
+QA = SETS / "agent_qa_v1.0.0.json"
+
+Verdicts = dict[str, tuple[str, ...]]
+
+
+async def records(suite: Path | karat.Suite, **options: Any) -> list[karat.CaseRecord]:
+    return (await karat.arun(suite, "dyno", **{"concurrency": 8, **options})).records
+
+
+async def verdicts(suite: Path | karat.Suite, **options: Any) -> Verdicts:
+    """Per case its status and that of every check."""
+    return {
+        r.case.id: (r.verdict.status.value, *(f"{c.name} {c.status.value}" for c in r.verdict.checks))
+        for r in await records(suite, **options)
+    }
+
+
+async def red() -> set[str]:
+    """The cases of both sets that do not pass."""
+    return {
+        record.case.id
+        for suite in (DECISIONS, QA)
+        for record in await records(suite)
+        if record.verdict.status is not karat.CaseStatus.PASS
+    }

@@ -1,0 +1,171 @@
+"""`eval/run_agent_golden.py` and its sister for language models: layout, exit codes, artifacts, bad surroundings."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_runs import ROOT
+
+RULE = "=" * 70
+DATA = Path(__file__).parent / "data"
+SECTIONS = {"agent_decisions_v1.0.0.json": "decisions", "agent_qa_v1.0.0.json": "qa"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of what the runner needs, so that its results go elsewhere."""
+    shutil.copytree(ROOT / "eval", tmp_path / "eval", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "karat.toml", tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    return tmp_path
+
+
+def run(project: Path, script: str = "run_agent_golden.py", *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`cd eval` first, as a user does, and by an interpreter without Karat, as a system's own is."""
+    command = [sys.executable, "-S", script, *arguments]
+    return subprocess.run(command, cwd=project / "eval", capture_output=True, text=True, timeout=300, check=False)
+
+
+def write_sets(project: Path, **sets: list[dict[str, Any]]) -> None:
+    for name, part in SECTIONS.items():
+        (project / "eval" / "golden_sets" / name).write_text(json.dumps(sets[part]))
+
+
+def passing(kind: str, name: str) -> str:
+    """The section of a set in which every case passes."""
+    cases = json.loads((ROOT / "eval" / "golden_sets" / name).read_text())
+    lines = "".join(f"✓ PASS [{kind}] {case['id']}\n" for case in cases)
+    return f"{RULE}\nRUNNING {kind.upper()} TESTS\n{RULE}\n{lines}"
+
+
+def test_all_green(project: Path) -> None:
+    ran = run(project)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    sections = [passing(kind, name) for kind, name in zip(("decision", "qa"), SECTIONS, strict=True)]
+    total = sum(section.count("✓") for section in sections)
+    summary = f"{RULE}\nSUMMARY\n{RULE}\nPassed: {total}\nFailed: 0\nTotal:  {total}\n\n✓ All tests passed\n"
+    assert ran.stdout == "\n".join((*sections, summary))
+    made = [path.name for path in (project / "karat-results").iterdir()]
+    assert sorted(name.split("-2")[0] + Path(name).suffix for name in made) == [
+        "agent_decisions_v1.0.0.jsonl",
+        "agent_qa_v1.0.0.jsonl",
+        *["minimum-eval-results.json"] * 2,
+        *["minimum-eval-results.md"] * 2,
+    ]
+
+
+FAILING: list[dict[str, Any]] = [
+    {
+        "id": "alloc_vehicle_not_found",
+        "input": "Allocate vehicle 999 for a brake test on 2026-04-01.",
+        "expected": {
+            "tools_used": ["auto_allocate_vehicle"],
+            "allocation_valid": False,
+            "reason_contains": ["Vehicle not found"],
+        },
+    },
+    {
+        "id": "everything_wrong",
+        "input": "Allocate vehicle 999 for a brake test on 2026-04-01.",
+        "expected": {
+            "outcome": "tool_success",
+            "tools_used": ["find_available_dynos"],
+            "allocation_valid": True,
+            "reason_contains": ["Allocated in requested window"],
+            "must_ground_numbers": ["4800"],
+            "database": {"SELECT count(*) AS n FROM allocations": [22]},
+        },
+    },
+]
+FAILING_QA: list[dict[str, Any]] = [
+    {
+        "id": "drives",
+        "input": "Which drives are supported?",
+        "expected_contains": ["FWD", "six-wheel"],
+        "must_not_contain": ["4WD"],
+    }
+]
+
+
+def test_what_failed_is_shown_in_the_words_of_the_document(project: Path) -> None:
+    write_sets(project, decisions=FAILING, qa=FAILING_QA)
+    ran = run(project)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout == (DATA / "failing.txt").read_text()
+
+
+def test_an_agent_that_breaks_is_a_failure_with_its_reason(project: Path) -> None:
+    write_sets(project, decisions=FAILING[:1], qa=FAILING_QA)
+    config = project / "karat.toml"
+    config.write_text(config.read_text().replace("timeout = 60", "timeout = 0.000001", 1))
+    ran = run(project)
+    assert ran.returncode == 1
+    assert "✗ FAIL [decision] alloc_vehicle_not_found\n  • Error: the case took longer than 1e-06 s\n" in ran.stdout
+
+
+@pytest.mark.parametrize("script", ["run_agent_golden.py", "run_agent_golden_llm.py"])
+def test_without_an_environment_it_says_how_to_make_one(project: Path, script: str) -> None:
+    (project / ".venv").unlink()
+    ran = run(project, script)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == "karat is not installed: run `make setup` in the project's folder first\n"
+
+
+@pytest.mark.parametrize("script", ["run_agent_golden.py", "run_agent_golden_llm.py"])
+def test_a_set_that_cannot_be_read_is_one_line(project: Path, script: str) -> None:
+    (project / "eval" / "golden_sets" / "agent_decisions_v1.0.0.json").write_text("[")
+    ran = run(project, script)
+    assert ran.returncode == 1
+    assert "agent_decisions_v1.0.0.json:1:" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "SUMMARY" not in ran.stdout
+
+
+def test_an_agent_that_ends_the_process_is_no_success(project: Path) -> None:
+    """Not even if it ends it with exit code 0, which would otherwise be the runner's own."""
+    write_sets(project, decisions=FAILING[:1], qa=FAILING_QA)
+    (project / "leaving.py").write_text(
+        "import sys\n"
+        "from langgraph.graph import END, START, MessagesState, StateGraph\n"
+        "async def leave(state):\n    sys.exit(0)\n"
+        "builder = StateGraph(MessagesState)\n"
+        "builder.add_node('leave', leave)\n"
+        "builder.add_edge(START, 'leave')\n"
+        "graph = builder.compile()\n"
+    )
+    (project / "karat.toml").write_text('[targets.dyno]\nuse = "langgraph:leaving:graph"\n')
+    ran = run(project)
+    assert (ran.returncode, "Passed" in ran.stdout) == (1, False)
+    assert "the agent ended the process: exit code 0" in ran.stderr
+
+
+@pytest.mark.parametrize("arguments", [["0"], ["some"], ["1", "2"], ["-1"]], ids=" ".join)
+def test_a_number_of_cases_is_a_number(project: Path, arguments: list[str]) -> None:
+    ran = run(project, "run_agent_golden_llm.py", *arguments)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("usage: ")
+
+
+def test_a_language_model_drives_the_agent_and_is_judged(project: Path) -> None:
+    """Not that it passes: a model of this size fails most cases, which is what golden sets are there to tell."""
+    pytest.importorskip("xllamacpp", exc_type=ImportError)
+    ran = run(project, "run_agent_golden_llm.py", "2")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Judged:          2 of 2\n" in ran.stdout
+    assert ran.stdout.count("(wanted: ") == 2
+    lines = [
+        json.loads(line)
+        for file in sorted((project / "karat-results").glob("agent_*.jsonl"))
+        for line in file.read_text().splitlines()
+    ]
+    records = [line for line in lines if "trace" in line]
+    assert [record["verdict"]["status"] in ("PASS", "FAIL", "PARTIAL") for record in records] == [True, True]
+    assert all(record["trace"]["tokens"]["output"] > 0 for record in records)
+    assert all(record["verdict"]["checks"] for record in records)

@@ -1,0 +1,128 @@
+"""The golden sets hold the agent to its word: green as it is, red where one of its rules is gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from golden_runs import DECISIONS, QA, SETS, records, red, verdicts
+from msgspec import structs
+
+import karat
+from dyno_agent import booking, rules
+
+RED = {
+    "weight": {
+        "alloc_two_vehicles",
+        "alloc_all_days_taken",
+        "alloc_over_weight_limit",
+        "alloc_weight_class_mismatch",
+        "alloc_in_yearly_inspection",
+        "alloc_drive_mismatch",
+        "alloc_test_type_mismatch",
+    },
+    "drive": {
+        "alloc_awd_brake_in_window",
+        "alloc_awd_brake_backup_ok",
+        "alloc_two_vehicles",
+        "alloc_all_days_taken",
+        "alloc_exact_dates_only",
+        "alloc_over_weight_limit",
+        "alloc_drive_mismatch",
+        "alloc_drive_mismatch_emissions",
+        "find_dynos_for_awd",
+    },
+    "test type": {
+        "alloc_in_availability_window",
+        "alloc_after_maintenance",
+        "alloc_all_days_taken",
+        "alloc_over_weight_limit",
+        "alloc_weight_class_mismatch",
+        "alloc_drive_mismatch",
+        "alloc_drive_mismatch_emissions",
+        "alloc_test_type_mismatch",
+        "alloc_only_dyno_disabled",
+        "alloc_outside_availability",
+        "alloc_in_maintenance",
+        "find_no_dyno",
+    },
+    "enabled": {"alloc_only_dyno_disabled", "conflicts_in_schedule"},
+    "availability window": {"alloc_outside_availability", "find_dynos_for_awd"},
+    "maintenance": {
+        "alloc_after_maintenance",
+        "alloc_in_yearly_inspection",
+        "alloc_in_maintenance",
+        "find_no_dyno",
+        "conflicts_in_schedule",
+    },
+    "overlap": {
+        "alloc_awd_brake_backup_ok",
+        "alloc_all_days_taken",
+        "alloc_exact_dates_only",
+        "alloc_in_maintenance",
+        "find_no_dyno",
+        "conflicts_in_schedule",
+        "conflicts_in_some_days",
+    },
+}
+"""The rules of the agent, and the cases that depend on each."""
+
+
+async def test_all_green() -> None:
+    assert await red() == set()
+
+
+@pytest.mark.parametrize("rule", [rule.name for rule in rules.RULES])
+async def test_without_a_rule_the_cases_about_it_turn_red(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "RULES", tuple(other for other in rules.RULES if other.name != rule))
+    assert await red() == RED[rule]
+
+
+async def test_without_the_rule_about_the_vehicle_its_case_turns_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(booking, "vehicle_is_free", lambda bookings, window: True)
+    assert await red() == {"alloc_vehicle_already_booked"}
+
+
+@pytest.mark.parametrize("suite", [DECISIONS, QA], ids=lambda path: path.stem)
+async def test_postgresql_gives_the_same_verdicts(
+    suite: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_sqlite = await verdicts(suite)
+    monkeypatch.setenv("DYNO_DATABASE_URL", postgres_url)
+    assert await verdicts(suite, concurrency=4) == on_sqlite
+
+
+async def test_the_database_is_the_one_that_is_named(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = karat.load_suite(DECISIONS)
+    refusal = structs.replace(suite, cases=tuple(c for c in suite.cases if c.id == "second_statement_refused"))
+    on_sqlite = (await records(refusal))[0].trace.final_message
+    monkeypatch.setenv("DYNO_DATABASE_URL", postgres_url)
+    on_postgresql = (await records(refusal))[0].trace.final_message
+    assert "one statement at a time" in on_sqlite
+    assert "multiple commands" in on_postgresql
+
+
+async def test_a_rule_removed_is_seen_on_postgresql_too(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO_DATABASE_URL", postgres_url)
+    monkeypatch.setattr(rules, "RULES", tuple(rule for rule in rules.RULES if rule.name != "drive"))
+    assert await red() == RED["drive"]
+
+
+async def test_sixty_cases_side_by_side_and_shuffled_share_no_state() -> None:
+    """Every booking of the set stands in the database of its own case alone, in whatever order they come."""
+    alone = await verdicts(DECISIONS, concurrency=1)
+    for repeat, seed in ((2, 1), (2, 7)):
+        ran = await records(DECISIONS, concurrency=8, repeat=repeat, shuffle=seed)
+        assert len(ran) >= 60
+        assert {r.case.id for r in ran if r.verdict.status is not karat.CaseStatus.PASS} == set()
+    assert await verdicts(DECISIONS, concurrency=8, shuffle=3) == alone
+
+
+def test_the_sets_are_large_enough_and_look_at_the_database() -> None:
+    decisions, qa = (json.loads((SETS / name).read_text()) for name in (DECISIONS.name, QA.name))
+    assert len(decisions) >= 20
+    assert len(qa) >= 15
+    assert [case["id"] for case in decisions if not case["expected"].get("database")] == []
+    asked = {sql.split()[0] for case in decisions for sql in case["expected"]["database"]}
+    assert asked == {"SELECT"}
