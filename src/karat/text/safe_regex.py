@@ -71,7 +71,9 @@ def search(pattern: str, text: str) -> Span | None:
         match = compiled.search(seen, timeout=_FIRST_SLICE)
     except TimeoutError:
         match = _within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen, started)
-    return None if match is None else original_span_of_lines(text, *match.span())
+    if match is None:
+        return None
+    return match.span() if seen is text else original_span_of_lines(text, *match.span())
 
 
 def matched(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
