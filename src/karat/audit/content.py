@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import regex
@@ -10,7 +11,6 @@ from karat.audit.answers import REPORT
 from karat.audit.base import Mutant, Operator, Subject
 from karat.checks.uncertainty import MARKERS
 from karat.text import ages, phrases, safe_regex
-from karat.text.normalise import fold
 
 NUMBER = regex.compile(
     r"(?<![\w.,:/-])(?:\d{4}-\d\d-\d\d(?![\w-])|\d{1,2}:\d\d(?![\w:])|"
@@ -45,17 +45,19 @@ def numbers_changed(subject: Subject) -> Iterator[Mutant]:
 
 
 def source_removed(subject: Subject) -> Iterator[Mutant]:
-    """What the answer says of each source that the case asks for, or that a label at the start of a line names."""
+    """What the answer says of each source: of those that labels name, and of those that the case asks for.
+
+    The case's own phrases for a source may be too common to prove anything, so its label counts as well.
+    """
     text = subject.answer
-    sources = {
-        fold(args["source"]): (args["source"], args["phrases"]) for args in subject.arguments("required_sources")
-    }
-    labels = dict.fromkeys(m[1] for m in LABEL.finditer(text))
-    if len(labels) > 1:
-        sources = {fold(label): (label, [label]) for label in labels} | sources
-    for source, spelled in sources.values():
+    labels = list(dict.fromkeys(m[1] for m in LABEL.finditer(text)))
+    sources = [(label, [label]) for label in labels if len(labels) > 1]
+    sources += [(args["source"], args["phrases"]) for args in subject.arguments("required_sources")]
+    done = set()
+    for source, spelled in sources:
         left = _without(text, spelled)
-        if left.strip():
+        if left.strip() and left not in done:
+            done.add(left)
             yield Mutant(subject.with_answer(left), f"nothing was said of {source}", {"required_sources": [source]})
 
 
@@ -75,27 +77,31 @@ def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
 
 
 def ages_stale(subject: Subject) -> Iterator[Mutant]:
+    """Every age that the answer states, as it is stated or as a regex of the case finds it."""
     text = subject.answer
-    asked = list(subject.arguments("evidence_freshness_max_age_minutes"))
-    pattern = asked[0].get("regex") if asked else ""
-    try:
-        stated = ages.ages_by(pattern, text) if pattern else ages.stated_ages(text)
-    except safe_regex.RegexTimeout:
-        return
+    asked = next(subject.arguments("evidence_freshness_max_age_minutes"), None)
+    pattern = asked.get("regex", "") if asked else ""
+    stated = ages.stated_ages(text)
+    if asked is None or pattern:
+        # Not every span of time is an age: the answer must say so, if the case does not take it for one.
+        stated = [age for age in stated if STATED.match(text, age.span[1])]
+    ways = [(stated, [age.span for age in stated], STALE)]
     if pattern:
-        spans = [_first_number(text, age.span) for age in stated]
-    else:
-        # Not every span of time is an age; that it is one must be said, by the case or by the answer.
-        stated = [age for age in stated if asked or STATED.match(text, age.span[1])]
-        spans = [age.span for age in stated]
-    if spans:
-        oldest = max(age.minutes for age in stated)
-        bound = max(HOUR, int(-(-oldest // HOUR)) * HOUR)
-        yield Mutant(
-            subject.with_answer(_replaced(text, spans, STALE_MINUTES if pattern else STALE)),
-            "every age that it states became 400 days",
-            {"evidence_freshness_max_age_minutes": bound},
-        )
+        found = _found_by(pattern, text)
+        ways.append((found, [_first_number(text, age.span) for age in found], STALE_MINUTES))
+    for aged, spans, stale in ways:
+        if spans:
+            bound = max(HOUR, math.ceil(max(age.minutes for age in aged) / HOUR) * HOUR)
+            change = "every age that it states became 400 days"
+            mend = {"evidence_freshness_max_age_minutes": bound}
+            yield Mutant(subject.with_answer(_replaced(text, spans, stale)), change, mend)
+
+
+def _found_by(pattern: str, text: str) -> list[ages.Age]:
+    try:
+        return ages.ages_by(pattern, text)
+    except safe_regex.RegexTimeout:
+        return []
 
 
 def _other(number: str) -> str:

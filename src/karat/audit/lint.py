@@ -8,6 +8,7 @@ from pathlib import Path
 from karat.audit import (
     lint_contradictions,
     lint_groups,
+    lint_phrases,
     lint_prompts,
     lint_regexes,
     lint_telemetry,
@@ -27,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     *lint_telemetry.RULES,
     *lint_ui.RULES,
     *lint_regexes.RULES,
+    *lint_phrases.RULES,
     *lint_contradictions.RULES,
     *lint_tools.RULES,
 )

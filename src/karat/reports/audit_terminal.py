@@ -107,7 +107,7 @@ class AuditLines:
             if case_id != last:
                 yield f"  {terminal(case_id, NAME)}"
                 last = case_id
-            yield f"    {self._paint(survivor.operator, _RED)}: {terminal(survivor.change, LINE)}"
+            yield f"    {self._paint(terminal(survivor.operator, NAME), _RED)}: {terminal(survivor.change, LINE)}"
             yield f"      seen  {terminal(survivor.evidence, LINE)}"
             yield f"      mend  {terminal(survivor.hint, LINE)}"
         yield from _more(summary.survivors - len(self._shown.survivors))
