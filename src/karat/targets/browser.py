@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
 ONE_SESSION = "all cases share the session that was given"
 NO_LOG = "nobody said where the app's telemetry log is: set `telemetry.log`, or TELEMETRY_LOG_PATH for the script"
-GLIMPSE = 2.0
-"""Seconds for a last look at a page whose turn broke, and to close it."""
+HURRY = 0.8
+"""Seconds for a look at a page that is stuck, or at one whose case was cancelled: who cancelled is waiting."""
 
 
 class BrowserTarget:
@@ -100,11 +100,9 @@ class BrowserTarget:
                 await window.add_cookies([{"name": name, "value": filled(value, session), "url": self._stage.base}])
             yield window
         finally:
-            try:
-                async with asyncio.timeout(GLIMPSE):
+            with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
+                async with asyncio.timeout(HURRY):
                     await window.close()
-            except (Error, TimeoutError):
-                pass  # it is stuck or gone with its browser, and is closed with it
 
     async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
         if not self._options.screenshots:
@@ -128,7 +126,9 @@ class BrowserTarget:
             answer = await chat.ask(prompt, log.ended if log is not None and self._options.complete.event else None)
             page = await chat.snapshot()
             lines = await log.finish() if log is not None else ()
-        except BaseException:  # also a cancellation: what was seen until then is kept
+        except BaseException as error:  # also a cancellation: what was seen until then is kept
+            if isinstance(error, asyncio.CancelledError):
+                chat.patience = HURRY
             await _last_look(recorder, chat, log, prompt)
             raise
         finally:
@@ -161,11 +161,11 @@ async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, pr
         recorder.telemetry = log.so_far()
     recorder.messages.append(Message("user", prompt))
     try:
-        async with asyncio.timeout(GLIMPSE):
+        async with asyncio.timeout(chat.patience):
             recorder.final_message = await chat.answer(prompt)
             recorder.page = await chat.snapshot()
     except (Error, TimeoutError):
-        return
+        chat.patience = HURRY
 
 
 def _first_line(error: Error) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 LABEL = 40
 """How much may stand beside the prompt in its own line: a name, a time."""
 DISTINCT = 20
-"""A prompt of fewer letters may well be said by others too: then only a plain line of its own is an echo, and one."""
+"""A prompt of fewer letters may well be said by others too: then only a plain line of its own is an echo."""
 MASK = "[the prompt]"
 
 TEXTS = frozenset({"text", "paragraph", "article", "listitem"})
@@ -76,7 +76,9 @@ class Echo:
                 found.append(Span(start, end, True))
             elif self._distinct:
                 found.append(Span(match.start(), match.end(), False))
-        return found if self._distinct else found[:1]
+        if not self._distinct and len(found) > 1 and not _WORD.search(text, found[-1].end):
+            return found[:-1]  # the answer is the same words
+        return found
 
     def _is_label(self, left: str, right: str) -> bool:
         if self._distinct:

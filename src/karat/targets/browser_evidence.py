@@ -19,8 +19,6 @@ from karat.targets.browser_page import ChatPage
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
-PATIENCE = 5.0
-"""Seconds for a page to be photographed; one that is stuck is not waited for."""
 REMOVED = "[removed]"
 _HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
@@ -49,7 +47,7 @@ class Evidence:
         shot, trace = self._folder / f"{self._stem}.png", self._folder / f"{self._stem}.trace.zip"
         for name, taking in (("screenshot", self._photograph(chat, shot)), ("playwright trace", self._record(trace))):
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(chat.patience):
                     await taking
             except (Error, TimeoutError):
                 continue

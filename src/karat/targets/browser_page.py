@@ -16,6 +16,8 @@ from karat.targets.browser_watch import Watch, Work
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
+PATIENCE = 5.0
+"""Seconds that a look at the page may take."""
 POLL = 0.05
 SLOWEST_POLL = 0.25
 UNSEEN_MS = 1500
@@ -28,8 +30,8 @@ LAST_WORDS = 3.0
 LONGEST_COMPLAINT = 300
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
 
-TEXTS = "(elements, from) => elements.slice(from).map((element) => element.innerText)"
-SIZE = """(elements, from) => elements.slice(from).reduce((sum, element) => {
+TEXTS = "(elements) => elements.map((element) => element.innerText)"
+SIZE = """(elements) => elements.reduce((sum, element) => {
   const text = element.innerText;
   for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
   return sum;
@@ -52,11 +54,12 @@ class ChatPage:
         self._base = base
         self._session = session
         self._watch = Watch(page, options.complete)
-        self._said = 0
+        self._said: list[str] = []
         self._before = ""
         self._untouched = ""
         self._asked: list[Echo] = []
         self._complained = ""
+        self.patience = PATIENCE
 
     async def reach(self, preconditions: Sequence[str]) -> None:
         """Open the app, go the way to its chat box, and bring about what the case takes for granted."""
@@ -78,20 +81,25 @@ class ChatPage:
 
         `ended` knows whether the telemetry shows the end of the turn; None: nobody waits for that.
         """
-        await self._remember()
-        self._asked.append(Echo(prompt))
+        from playwright.async_api import TimeoutError as TooLongError
+
+        try:
+            async with asyncio.timeout(self._options.wait_ms / 1000):
+                await self._remember()
+                self._asked.append(Echo(prompt))
+                await self._send(prompt)
+                await self._until_complete(prompt, ended)
+        except (TimeoutError, TooLongError) as error:
+            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms") from error
+        return await self.answer(prompt)
+
+    async def _send(self, prompt: str) -> None:
         box = self._box()
         await box.fill(prompt)
         if isinstance(self._options.send, Place):
             await self._at(self._options.send).click()
         else:
             await box.press("Enter")
-        try:
-            async with asyncio.timeout(self._options.wait_ms / 1000):
-                await self._until_complete(prompt, ended)
-        except TimeoutError as error:
-            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms") from error
-        return await self.answer(prompt)
 
     async def answer(self, prompt: str) -> str:
         """The assistant's words of this turn so far; nothing of the prompt is among them."""
@@ -99,8 +107,7 @@ class ChatPage:
         shown = await self._shown()
         if self._options.answer is None:
             return echo.without(_new_lines(self._before, shown))
-        texts: list[str] = await self._all(self._options.answer).evaluate_all(TEXTS, self._said)
-        said = "\n".join(texts).strip()
+        said = "\n".join(_new_texts(self._said, await self._texts(self._options.answer))).strip()
         elsewhere = echo.count(shown) - echo.count(self._before) - echo.count(said)
         return said if elsewhere > 0 else echo.without(said)
 
@@ -137,7 +144,7 @@ class ChatPage:
     async def _remember(self) -> None:
         """What is there before the prompt, so that what comes after it can be told from it."""
         if self._options.answer is not None:
-            self._said = await self._all(self._options.answer).count()
+            self._said = await self._texts(self._options.answer)
         self._before = await self._shown()
         self._complained = await self._complaint()
         await self._watch.begin()
@@ -170,7 +177,7 @@ class ChatPage:
             work = await self._watch.state()
             place = self._options.answer
             watched = self._all(place) if place is not None else self._page.locator("body")
-            return Glance(work, await watched.evaluate_all(SIZE, self._said))
+            return Glance(work, await watched.evaluate_all(SIZE))
         except Error as error:
             if any(sign in error.message for sign in LOADING):
                 return None
@@ -187,8 +194,11 @@ class ChatPage:
     async def _complaint(self) -> str:
         if self._options.failure is None:
             return ""
-        texts: list[str] = await self._all(self._options.failure).evaluate_all(TEXTS, 0)
-        return "\n".join(texts).strip()
+        return "\n".join(await self._texts(self._options.failure)).strip()
+
+    async def _texts(self, place: Place) -> list[str]:
+        texts: list[str] = await self._all(place).evaluate_all(TEXTS)
+        return texts
 
     async def _shown(self) -> str:
         return await self._page.locator("body").inner_text()
@@ -213,6 +223,17 @@ class ChatPage:
             return url
         joint = "&" if urlsplit(url).query else "?"
         return f"{url}{joint}{urlencode({self._options.session_query: self._session})}"
+
+
+def _new_texts(before: list[str], after: list[str]) -> list[str]:
+    """What was said since: new messages, also where old ones were dropped, or what one message was changed into."""
+    if after[: len(before)] == before:
+        return after[len(before) :]
+    for kept in range(min(len(before), len(after)), 0, -1):
+        if before[-kept:] == after[:kept]:
+            return after[kept:]
+    grown = [now.removeprefix(old) for old, now in zip(before, after, strict=False)]
+    return [*grown, *after[len(before) :]]
 
 
 def _new_lines(before: str, after: str) -> str:

@@ -1,0 +1,38 @@
+"""The stub as a process of its own: `python stub_process.py PORT`. Asked to die, it does so at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stub import Stub, _Handler
+
+
+class Mortal(Stub):
+    def answer(self, prompt: str, conversation: str) -> dict[str, Any]:
+        if prompt.startswith("die"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().answer(prompt, conversation)
+
+
+def main() -> None:
+    needed = os.environ.get("STUB_ONLY_WITH")
+    if needed and not Path(needed).exists():
+        print("no such luck")
+        sys.exit(3)
+    log = os.environ.get("STUB_LOG")
+    handler = type("Handler", (_Handler,), {"stub": Mortal(log=Path(log) if log else None)})
+    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), handler)
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    print("serving", flush=True)
+    server.serve_forever(poll_interval=0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""What goes wrong: hanging and crashing pages, dialogs, huge and hostile answers, apps and browsers that end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+import pytest
+
+from karat.errors import ConfigError
+from karat.model.trace import TEXT_CAP, Trace, TraceError
+from karat.targets.base import RunContext, TargetError
+from karat.targets.browser import BrowserTarget
+from karat.targets.config import TargetConfig
+from karat.targets.limits import cap_trace
+
+from .conftest import ask, case, opened, target_for
+from .stub import HUGE, Stub
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+BOT = {"answer": {"selector": ".bot"}}
+BUSY: dict[str, Any] = {**BOT, "complete": {"busy": "#out"}}
+
+
+def written(trace: Trace) -> Trace:
+    """A trace as the journal keeps it."""
+    return msgspec.json.decode(msgspec.json.encode(cap_trace(trace)), type=Trace)
+
+
+@pytest.mark.parametrize("prompt", ["hang", "spin"])
+async def test_a_turn_that_hangs_keeps_what_was_seen(stub: Stub, prompt: str) -> None:
+    context = RunContext()
+    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=2500) as target:
+        with pytest.raises(TargetError, match="no complete answer within 2500 ms") as caught:
+            await ask(target, prompt, context)
+        assert caught.value.kind == "timeout"
+        partial = written(context.recorder.partial(case(prompt), caught.value.error))
+        assert partial.page_before
+        if prompt == "hang":
+            assert partial.page is not None
+            assert partial.final_message == ""
+            assert [(m.role, m.content) for m in partial.messages] == [("user", "hang")]
+        stub.let_go.set()
+        assert (await ask(target, "say next")).final_message == "next"
+
+
+async def test_a_case_that_is_cancelled_leaves_soon_and_keeps_what_was_seen(logging_stub: Stub) -> None:
+    telemetry = {"log": str(logging_stub.log), "end_source": "turn", "end_event": "end"}
+    context = RunContext()
+    async with opened(logging_stub.url, "/chat?how=busy", **BUSY, telemetry=telemetry) as target:
+        running = asyncio.create_task(target.run(case("hang"), context))
+        while not logging_stub.heard:
+            assert not running.done()
+            await asyncio.sleep(0.02)
+        cancelled_at = monotonic()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert monotonic() - cancelled_at < 5
+        partial = context.recorder.partial(case("hang"), TraceError("timeout", "too long"))
+        assert partial.telemetry == ()
+        assert "telemetry" not in partial.unobserved
+        assert partial.page is not None
+        logging_stub.let_go.set()
+        assert (await ask(target, "say next")).final_message == "next"
+
+
+async def test_a_turn_that_the_app_says_is_broken_is_an_error(stub: Stub) -> None:
+    context = RunContext()
+    async with opened(stub.url, "/chat?how=busy", **BUSY, failure={"selector": "#oops"}) as target:
+        with pytest.raises(TargetError, match="the app says: Something broke") as caught:
+            await ask(target, "break it", context)
+        assert caught.value.kind == "agent"
+        assert context.recorder.final_message == "half an"
+        with pytest.raises(TargetError, match="setup prompt 1 of 1: the app says") as caught:
+            await ask(target, "say hi", setup_prompts=("break it",))
+        assert caught.value.kind == "setup"
+        with pytest.raises(TargetError, match="the app says: The line is dead"):
+            await ask(target, "drop it")
+        assert (await ask(target, "say next")).final_message == "next"
+
+
+async def test_dialogs_do_not_stop_the_talk(stub: Stub) -> None:
+    async with opened(stub.url, **BOT) as target:
+        assert (await ask(target, "dialog")).final_message == "OK"
+
+
+async def test_a_huge_answer_is_kept_as_a_prefix(stub: Stub) -> None:
+    async with opened(stub.url, "/chat?how=busy", **BUSY) as target:
+        trace = written(await ask(target, "huge"))
+    assert trace.final_message == "x" * TEXT_CAP
+    assert trace.cuts["final_message"].size == HUGE
+
+
+async def test_hostile_text_stays_text(stub: Stub) -> None:
+    async with opened(stub.url, **BOT) as target:
+        trace = written(await ask(target, "hostile"))
+    assert trace.final_message.startswith("</div><script>alert(1)</script>")
+    assert "{{7*7}}" in trace.final_message
+    assert "\ufffd" in trace.final_message
+
+
+def renderers() -> Iterator[int]:
+    """The page processes of browsers that this process started."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int(entry.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    for process in parents:
+        above = process
+        while above not in (0, os.getpid()):
+            above = parents.get(above, 0)
+        if above and b"--type=renderer" in Path(f"/proc/{process}/cmdline").read_bytes():
+            yield process
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+async def test_a_page_that_crashes_is_an_error(stub: Stub) -> None:
+    async with opened(stub.url, "/chat?how=busy", **BUSY) as target:
+        running = asyncio.create_task(ask(target, "hang"))
+        while not stub.heard:
+            assert not running.done()
+            await asyncio.sleep(0.02)
+        for process in renderers():
+            os.kill(process, signal.SIGKILL)
+        with pytest.raises(TargetError, match="the page crashed") as caught:
+            await running
+        assert caught.value.kind == "agent"
+        stub.let_go.set()
+        assert (await ask(target, "say next")).final_message == "next"
+
+
+async def test_a_browser_that_ended_is_started_again(stub: Stub) -> None:
+    async with opened(stub.url, **BOT) as target:
+        browser = await target._stage.ready()
+        await browser.close()
+        assert (await ask(target, "say next")).final_message == "next"
+
+
+async def test_an_app_that_is_not_there_is_gone(stub: Stub) -> None:
+    async with opened("http://127.0.0.1:9", **BOT) as target:
+        with pytest.raises(TargetError, match=r"the app at http://127\.0\.0\.1:9 cannot be reached") as caught:
+            await ask(target, "say hi")
+    assert caught.value.kind == "gone"
+
+
+async def refused(target: BrowserTarget) -> str:
+    """Why a target does not open, in one line."""
+    with pytest.raises(ConfigError) as caught:
+        await target.open()
+    await target.close()
+    assert "\n" not in str(caught.value)
+    return caught.value.message
+
+
+async def test_an_app_that_nobody_named() -> None:
+    nameless = BrowserTarget(TargetConfig(kind="browser", spec="app"))
+    assert await refused(nameless) == "the browser target does not know the app."
+
+
+async def test_a_browser_that_cannot_be_started(stub: Stub, tmp_path: Path) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\necho no display >&2\nexit 7\n")
+    broken.chmod(0o755)
+    sick = target_for(stub.url, executable=str(broken))
+    assert (await refused(sick)).startswith(f"the browser {broken} cannot be started: ")
+
+
+APP = Path(__file__).parent / "stub_process.py"
+
+
+def own_app(**options: Any) -> BrowserTarget:
+    given = {
+        "start": f"{{python}} {APP} {{port}}",
+        "space_url": "/chat?how=busy",
+        "chat_box": {"selector": "#in"},
+        "send": {"selector": "#go"},
+        "wait_ms": 10_000,
+        "failure": {"selector": "#oops"},
+        **BUSY,
+        **options,
+    }
+    return BrowserTarget(TargetConfig(kind="browser", spec="app", root=APP.parent, options=given))
+
+
+async def test_an_app_that_dies_in_mid_turn_is_gone_and_started_again() -> None:
+    target = own_app(
+        start_env={"STUB_LOG": "{log}"},
+        telemetry={"end_event": "end", "correlation_field": "conversation"},
+        session_query="conversation",
+    )
+    try:
+        await target.open()
+        assert (await ask(target, "say hi")).final_message == "hi"
+        with pytest.raises(TargetError, match=r"the app ended by signal 9\. It printed: serving") as caught:
+            await ask(target, "die now")
+        assert caught.value.kind == "gone"
+        again = await ask(target, "say next")
+        assert again.final_message == "next"
+        assert [str(call) for call in again.tool_calls] == ["look (success)"]
+    finally:
+        await target.close()
+
+
+async def test_an_app_that_cannot_be_started_again_is_not_tried_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = tmp_path / "once"
+    once.touch()
+    monkeypatch.setenv("STUB_ONLY_WITH", str(once))
+    target = own_app()
+    try:
+        await target.open()
+        once.unlink()
+        with pytest.raises(TargetError, match="the app ended by signal 9"):
+            await ask(target, "die now")
+        for _ in range(2):
+            with pytest.raises(TargetError, match="it could not be started again: the app ended with exit code 3") as e:
+                await ask(target, "say hi")
+            assert e.value.kind == "gone"
+    finally:
+        await target.close()

@@ -1,0 +1,94 @@
+"""Options that are refused, limits that are declared, browsers that are found or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.errors import ConfigError
+from karat.targets import chromium
+from karat.targets.base import Limits
+from karat.targets.browser import NO_FIELD, ONE_SESSION, BrowserTarget
+from karat.targets.config import TargetConfig, load, resolve
+
+ROOT = Path(__file__).parents[3]
+
+
+def target(**options: Any) -> BrowserTarget:
+    return BrowserTarget(TargetConfig(kind="browser", spec="http://127.0.0.1:1", options=options, limits=Limits(4)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"chatbox": {}}, "unknown option 'chatbox'.*Did you mean 'chat_box'", id="unknown"),
+        pytest.param({"complete": {"buzy": "x"}}, "buzy", id="unknown-inside"),
+        pytest.param({"complete": {"event": True}}, r"Set `telemetry\.end_event`", id="event-without-name"),
+        pytest.param({"wait_ms": 0}, "wait_ms", id="no-time"),
+        pytest.param(
+            {"telemetry": {"log": "x", "correlation_field": "id"}}, "the app is not told", id="session-not-told"
+        ),
+    ],
+)
+def test_options_that_cannot_be_followed(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        target(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "why"),
+    [
+        pytest.param({}, 4, "", id="no-telemetry"),
+        pytest.param({"telemetry": {"log": "x"}}, 1, NO_FIELD, id="telemetry"),
+        pytest.param({"telemetry_log": "x"}, 1, NO_FIELD, id="log-alone"),
+        pytest.param(
+            {"telemetry": {"log": "x", "correlation_field": "id"}, "session_query": "s"}, 4, "", id="correlated"
+        ),
+        pytest.param({"session_query": "s", "session": "mine"}, 1, ONE_SESSION, id="one-session"),
+    ],
+)
+def test_what_may_run_side_by_side(options: dict[str, Any], limit: int, why: str) -> None:
+    assert (target(**options).limits.max_concurrency, target(**options).limits.why) == (limit, why)
+
+
+def test_the_example_target_runs_side_by_side() -> None:
+    canvas = resolve("canvas", load(ROOT), ROOT)
+    assert BrowserTarget(canvas).limits == Limits()
+
+
+class TestFindingABrowser:
+    @pytest.fixture(autouse=True)
+    def _path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+    @staticmethod
+    def put(path: Path) -> str:
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def test_the_configured_one_comes_first(self, tmp_path: Path) -> None:
+        self.put(tmp_path / "chromium")
+        own = self.put(tmp_path / "mine")
+        assert chromium.find(own, "/nowhere") == own
+
+    def test_debians_shell_comes_before_the_rest_and_before_playwrights(self, tmp_path: Path) -> None:
+        own = self.put(tmp_path / "playwrights")
+        assert chromium.find("", own) == own
+        browser = self.put(tmp_path / "chromium")
+        assert chromium.find("", own) == browser
+        shell = self.put(tmp_path / "chromium-headless-shell")
+        assert chromium.find("", own) == shell
+
+    @pytest.mark.parametrize(
+        ("configured", "message"),
+        [("", "no browser was found."), ("/opt/no/such", "there is no browser at /opt/no/such.")],
+    )
+    def test_none_says_how_to_get_one(self, configured: str, message: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            chromium.find(configured, "/nowhere")
+        assert caught.value.message == message
+        assert "apt-get install chromium-headless-shell" in caught.value.fix
+        assert "playwright install" in caught.value.fix

@@ -1,0 +1,115 @@
+"""The telemetry of a turn, and captures that are broken: an ERROR, never a verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.targets.base import RunContext, TargetError
+from karat.targets.browser import NO_LOG
+
+from .conftest import ask, opened
+from .stub import Stub
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def telemetry(log: Path | None, **rest: Any) -> dict[str, Any]:
+    given = {"end_source": "turn", "end_event": "end", "wait_ms": 700, **rest}
+    return {"telemetry": given | ({"log": str(log)} if log else {}), "answer": {"selector": ".bot"}}
+
+
+async def test_tools_come_from_the_turns_own_lines(logging_stub: Stub) -> None:
+    assert logging_stub.log is not None
+    logging_stub.log.write_text('{"source": "tool.older", "event": "start"}\n')
+    async with opened(logging_stub.url, **telemetry(logging_stub.log)) as target:
+        trace = await ask(target, "say hi", setup_prompts=("say a",))
+    assert [json.loads(line)["source"] for line in trace.telemetry] == ["tool.look", "tool.look", "turn"]
+    assert [str(call) for call in trace.tool_calls] == ["look (success)"]
+    assert trace.unobserved == {}
+
+
+async def test_side_by_side_by_correlation(logging_stub: Stub) -> None:
+    options = telemetry(logging_stub.log, correlation_field="conversation", wait_ms=5000)
+    async with opened(logging_stub.url, **options, session_query="conversation") as target:
+        assert target.limits.max_concurrency is None
+        traces = await asyncio.gather(*(ask(target, f"word{n} stream", case_id=f"c{n}") for n in range(4)))
+    for number, trace in enumerate(traces):
+        events = [json.loads(line) for line in trace.telemetry]
+        assert [event.get("word") for event in events] == [None, None, f"word{number}"]
+        assert len({event["conversation"] for event in events}) == 1
+
+
+async def test_a_line_of_another_conversation_does_not_end_the_turn(logging_stub: Stub) -> None:
+    options = telemetry(logging_stub.log, correlation_field="elsewhere")
+    async with opened(logging_stub.url, **options, session_query="conversation") as target:
+        with pytest.raises(TargetError, match="nothing of this turn was written to") as caught:
+            await ask(target, "say hi")
+    assert caught.value.kind == "telemetry"
+
+
+async def test_late_lines_are_waited_for(logging_stub: Stub) -> None:
+    logging_stub.late = 1.0
+    async with opened(logging_stub.url, **telemetry(logging_stub.log, wait_ms=8000)) as target:
+        assert len((await ask(target, "say hi")).telemetry) == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        pytest.param("missing", "does not exist", id="missing"),
+        pytest.param("silent", "nothing of this turn was written to", id="never-written"),
+        pytest.param("folder", "is no log: Is a directory", id="folder"),
+        pytest.param("endless", "did not show the end of the turn within 0.7 s", id="no-end"),
+    ],
+)
+async def test_a_broken_capture_is_an_error_with_what_was_seen(
+    stub: Stub, tmp_path: Path, state: str, message: str
+) -> None:
+    log = tmp_path / "log.jsonl"
+    end = {}
+    if state == "silent":
+        log.touch()
+    elif state == "folder":
+        log.mkdir()
+    elif state == "endless":
+        stub.log, end = log, {"end_event": "never"}
+    context = RunContext()
+    async with opened(stub.url, **telemetry(log, **end)) as target:
+        with pytest.raises(TargetError, match=message) as caught:
+            await ask(target, "say hi", context)
+    assert caught.value.kind == "telemetry"
+    assert caught.value.message.startswith("telemetry capture is broken: ")
+    if state != "folder":
+        assert context.recorder.final_message == "hi"
+    assert len(context.recorder.telemetry or ()) == (3 if state == "endless" else 0)
+
+
+async def test_a_log_that_shrinks_in_mid_turn_is_broken(logging_stub: Stub) -> None:
+    assert logging_stub.log is not None
+    logging_stub.log.write_text("an old line\n" * 100)
+    logging_stub.late = 30
+    async with opened(logging_stub.url, **telemetry(logging_stub.log, wait_ms=20_000)) as target:
+        running = asyncio.create_task(ask(target, "say hi"))
+        while not logging_stub.heard:
+            assert not running.done()
+            await asyncio.sleep(0.02)
+        logging_stub.log.write_text("")
+        with pytest.raises(TargetError, match="was truncated during the turn"):
+            await running
+
+
+async def test_without_a_log_nothing_is_claimed(stub: Stub) -> None:
+    async with opened(stub.url, **telemetry(None)) as target:
+        trace = await ask(target, "say hi")
+    assert trace.unobserved == {"tools": NO_LOG, "telemetry": NO_LOG}
+
+
+async def test_the_log_of_the_command_line_comes_first(logging_stub: Stub, tmp_path: Path) -> None:
+    options = telemetry(tmp_path / "elsewhere.jsonl")
+    async with opened(logging_stub.url, **options, telemetry_log=str(logging_stub.log)) as target:
+        assert len((await ask(target, "say hi")).telemetry) == 3
