@@ -1,0 +1,35 @@
+"""The golden sets can fail: the audit proves it, and the linter finds nothing suspect."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from golden_runs import DECISIONS, QA
+
+import karat
+
+KARAT = Path(sys.executable).parent / "karat"
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([KARAT, *arguments], capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.parametrize("suite", [DECISIONS, QA], ids=lambda path: path.stem)
+async def test_the_audit_proves_the_set(suite: Path, tmp_path: Path) -> None:
+    result = await karat.arun(suite, "dyno", concurrency=8, results_dir=tmp_path)
+    ran = command("audit", result.journal.path, "--min-kill", "0.95")
+    assert ran.returncode == 0, ran.stdout
+    audit = json.loads(next(tmp_path.glob("*.audit.json")).read_text())
+    assert len(audit["cases"]) == len(karat.load_suite(suite).cases)
+    for unwanted in ("Brittle", "Set aside", "Controls that pass"):
+        assert unwanted not in ran.stdout
+
+
+def test_the_linter_finds_nothing() -> None:
+    ran = command("lint", "--strict", DECISIONS, QA)
+    assert ran.returncode == 0, ran.stdout
