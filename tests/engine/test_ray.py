@@ -13,7 +13,23 @@ from uuid import uuid4
 
 import pytest
 
-from .support import HERE, MARK, Started, finished_lines, journals, marked, records, suite_of, target, until, verdicts
+import karat
+from karat.errors import ConfigError, UsageError
+
+from .support import (
+    HERE,
+    MARK,
+    Started,
+    carried_out,
+    finished_lines,
+    journals,
+    marked,
+    records,
+    suite_of,
+    target,
+    until,
+    verdicts,
+)
 
 pytest.importorskip("ray", reason="Ray is an extra")
 
@@ -105,6 +121,26 @@ def test_a_cluster_that_loses_a_worker_and_a_node_gives_the_same_verdicts(tmp_pa
     assert len(records(journal)) == len(PROMPTS)
     assert Counter(out.split())["ERROR"] == 61
     assert verdicts(tmp_path / "ray") == verdicts(tmp_path / "here")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        pytest.param("127.0.0.1:1", "Connection refused", id="nobody-there"),
+        pytest.param("ray://localhost:10001", "Ray Client does not stream results", id="ray-client"),
+        pytest.param("localhost:port", "invalid literal", id="no-port"),
+    ],
+)
+async def test_a_cluster_that_cannot_be_reached(tmp_path: Path, address: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        await carried_out(tmp_path, ["answer sync"], executor="ray", ray_address=address)
+    assert "Give --ray-address HOST:PORT" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_target_that_is_an_object_has_no_name_to_find_it_by(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="an object cannot run on a Ray cluster"):
+        await karat.arun(suite_of(tmp_path, ["answer"]), lambda prompt: "fine", executor="ray")
 
 
 def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 import os
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from karat.engine.handle import Job
 from karat.engine.messages import Begun, Finished, Refused, Start, Work, encode, for_runner, refused_as
 from karat.engine.plan import Item
 from karat.engine.work import Done, broken
-from karat.errors import ConfigError
+from karat.errors import ConfigError, KaratError
 from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
@@ -28,6 +29,8 @@ ROUNDS = 4
 LOSSES = 3
 """How often a case may be lost with its node before it is an ERROR."""
 WAIT = 0.1
+PATIENCE = 5.0
+ADDRESS = "Give --ray-address HOST:PORT of its head node, or 'auto' on a machine of the cluster."
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -74,7 +77,7 @@ class Cluster:
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
         # Not on this thread: Ray would put its own handler in place of the one that ends a run gracefully.
-        self._connected = asyncio.ensure_future(asyncio.to_thread(self._connect))
+        self._connected = _in_thread(self._connect, self._loop)
         await asyncio.shield(self._connected)
         self._pump = threading.Thread(target=self._serve, name="karat-ray", daemon=True)
         self._pump.start()
@@ -90,23 +93,29 @@ class Cluster:
         self._closing = True
         self._wake.set()
         if self._connected is not None:
-            await asyncio.wait({self._connected})
-            await asyncio.to_thread(self._disconnect)
+            done, _ = await asyncio.wait({self._connected}, timeout=PATIENCE)
+            if done:
+                await _in_thread(self._disconnect, self._loop)
 
     def _connect(self) -> None:
-        ray = self._ray = _imported()
+        where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
+        try:
+            _reached(self._address)
+            self._join(_imported())
+        except KaratError:
+            raise
+        except Exception as error:  # Ray raises plain Exceptions too
+            raise ConfigError(f"{where} cannot be reached: {_line(error)}.", fix=ADDRESS, slug="ray") from error
+        self._prepare(self._ray)
+
+    def _join(self, ray: Any) -> None:
+        self._ray = ray
         if not ray.is_initialized():
             self._ours = True
-            try:
-                ray.init(
-                    address=self._address,
-                    include_dashboard=None if self._address else False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                )
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
-                raise ConfigError(f"{where} cannot be reached: {_line(error)}", slug="ray") from error
+            dashboard = None if self._address else False
+            ray.init(self._address, include_dashboard=dashboard, log_to_driver=False, logging_level=logging.ERROR)
+
+    def _prepare(self, ray: Any) -> None:
         from karat.engine import shard
 
         self._slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -210,5 +219,34 @@ def _imported() -> Any:
         raise ConfigError("Ray is not installed.", fix="pip install 'karat[ray]'", slug="no-ray") from error
 
 
+def _reached(address: str | None) -> None:
+    """Ray itself would try for ever to reach a cluster that is not there."""
+    host, colon, port = (address or "").rpartition(":")
+    if "://" in host:
+        raise ValueError("Ray Client does not stream results.")
+    if colon:
+        socket.create_connection((host, int(port)), PATIENCE).close()
+
+
+def _in_thread(work: Callable[[], None], loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+    """Work beside the event loop, in a thread that does not keep the process alive if it never comes back."""
+    future: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: BaseException | None) -> None:
+        if not future.done():
+            future.set_result(None) if error is None else future.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as raised:  # noqa: BLE001 - handed to the one who waits
+            error = raised
+        loop.call_soon_threadsafe(settle, error)
+
+    threading.Thread(target=run, name="karat-ray-work", daemon=True).start()
+    return future
+
+
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:500]
+    return " ".join(str(error).split())[:500].removesuffix(".")
