@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path, script: str = "run_agent_golden.py", *arguments: str) -> subprocess.CompletedProcess[str]:
     """`cd eval` first, as a user does, and by an interpreter without Karat, as a system's own is."""
     command = [sys.executable, "-S", script, *arguments]
-    return subprocess.run(command, cwd=project / "eval", capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=project / "eval", capture_output=True, text=True, timeout=600, check=False)
 
 
 def write_sets(project: Path, **sets: list[dict[str, Any]]) -> None:
