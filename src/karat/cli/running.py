@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -41,6 +42,7 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
     if text(target_name) != target_name:
         raise UsageError(f"the target {target_name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
     suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
+    gc.freeze()  # suites stay to the end: the collector need not look through them again and again
     codes: list[int] = []
     for number, suite in enumerate(suites, 1):
         summary = _run(suite, target_name, config, given)

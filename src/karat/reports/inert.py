@@ -47,7 +47,9 @@ def terminal(text: str, limit: int | None = None) -> str:
     """One line without control, reordering or invisible characters: each stands as a visible escape such as `\\x1b`."""
     if limit is not None:
         text = clip(text, limit)
-    return _hidden.sub(_visible, text) if _hidden.search(text) else text
+    if text.isascii() and text.isprintable():
+        return text
+    return _hidden.sub(_visible, text)
 
 
 def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:

@@ -65,6 +65,8 @@ def _asking(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Ask
 
 def _ill_scored(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Iterator[Finding]:
     expected = raw["expected"]
+    if "scoring" not in raw and "scoring" not in expected:
+        return
     if "scoring" in raw and "scoring" in expected:
         message = "scoring stands in the case as well. Keep one of the two."
         yield Finding((*path, "expected", "scoring"), message, "duplicate-field", key=True)
