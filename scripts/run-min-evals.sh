@@ -60,7 +60,12 @@ esac
 
 set -- run "$eval_file" --target "${KARAT_TARGET:-canvas}"
 [ -z "$cases" ] || set -- "$@" --cases "$cases"
-[ -z "${TELEMETRY_LOG_PATH:-}" ] || option "telemetry_log=$TELEMETRY_LOG_PATH"
+# The target takes relative paths from the folder of karat.toml, the caller means this one.
+case ${TELEMETRY_LOG_PATH:-} in
+    "") ;;
+    /*) option "telemetry_log=$TELEMETRY_LOG_PATH" ;;
+    *) option "telemetry_log=$PWD/$TELEMETRY_LOG_PATH" ;;
+esac
 rest=$options
 while [ -n "$rest" ]; do
     set -- "$@" --option "${rest%%"

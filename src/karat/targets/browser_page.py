@@ -67,7 +67,7 @@ class ChatPage:
         missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
         if missing is not None:
             raise TargetError("setup", f"nobody said how to bring about {missing!r}: add it to `preconditions`")
-        await self._page.goto(self._url(self._options.space_url or self._base))
+        await self._go(Step(open=self._options.space_url or self._base), "the app")
         for number, step in enumerate(self._options.steps, 1):
             await self._go(step, f"step {number}")
         for sentence in preconditions:
@@ -91,7 +91,9 @@ class ChatPage:
                 await self._until_complete(prompt, ended)
         except (TimeoutError, TooLongError) as error:
             raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms") from error
-        return await self.answer(prompt)
+        said = await self.answer(prompt)
+        await self._stop_if_broken()
+        return said
 
     async def _send(self, prompt: str) -> None:
         box = self._box()
@@ -113,6 +115,8 @@ class ChatPage:
 
     async def snapshot(self) -> str:
         """The page as assistive technology sees it, less the prompts that it repeats."""
+        if self._untouched and not self._asked:
+            return self._untouched
         seen = await self._page.locator("body").aria_snapshot()
         for echo in self._asked:
             seen = echo.masked(seen, self._untouched)
@@ -171,17 +175,21 @@ class ChatPage:
         from playwright.async_api import Error
 
         try:
-            complaint = await self._complaint()
-            if complaint and complaint != self._complained:
-                raise TargetError("agent", f"the app says: {' '.join(complaint.split())[:LONGEST_COMPLAINT]}")
             work = await self._watch.state()
             place = self._options.answer
             watched = self._all(place) if place is not None else self._page.locator("body")
-            return Glance(work, await watched.evaluate_all(SIZE))
+            size = await watched.evaluate_all(SIZE)
+            await self._stop_if_broken()  # last: an app complains before it says that it is done
         except Error as error:
             if any(sign in error.message for sign in LOADING):
                 return None
             raise
+        return Glance(work, size)
+
+    async def _stop_if_broken(self) -> None:
+        complaint = await self._complaint()
+        if complaint and complaint != self._complained:
+            raise TargetError("agent", f"the app says: {' '.join(complaint.split())[:LONGEST_COMPLAINT]}")
 
     def _quiet_ms(self, work: Work) -> int:
         complete = self._options.complete

@@ -1,0 +1,52 @@
+"""The three eval sets, and the canvas app as a target, as it is or with a bug planted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from karat.api import arun, load_suite
+from karat.model.run import CaseRecord
+from karat.model.suite import Suite
+from karat.targets.config import TargetConfig, load, resolve
+
+ROOT = Path(__file__).parents[2]
+EVALS = ROOT / ".claude" / "evals"
+FILES = (
+    "minimum-eval-set.v0.1.json",
+    "synthesis-eval-set.v0.2.json",
+    "synthesis-eval-set.v0.3.json",
+)
+
+
+def raw(file: str) -> dict[str, Any]:
+    tree: dict[str, Any] = json.loads((EVALS / file).read_text("utf-8"))
+    return tree
+
+
+def suites() -> list[Suite]:
+    return [load_suite(EVALS / file) for file in FILES]
+
+
+def selected(ids: set[str] | None = None) -> Suite:
+    """The cases of all sets, or some of them, as one suite."""
+    cases = tuple(case for suite in suites() for case in suite.cases if ids is None or case.id in ids)
+    assert ids is None or {case.id for case in cases} == ids
+    return structs.replace(suites()[0], file=str(EVALS / "all.json"), cases=cases)
+
+
+def canvas(bug: str = "") -> TargetConfig:
+    """The target of karat.toml."""
+    config = resolve("canvas", load(ROOT), ROOT)
+    if not bug:
+        return config
+    start = f"{{python}} {Path(__file__).with_name('planted.py')} {bug} --port {{port}}"
+    return structs.replace(config, options={**config.options, "start": start})
+
+
+async def run(suite: Suite, target: TargetConfig, folder: Path, concurrency: int = 4) -> dict[str, CaseRecord]:
+    result = await arun(suite, target, results_dir=folder, concurrency=concurrency, timeout=120)
+    return {record.case.id: record for record in result.records}
