@@ -95,6 +95,17 @@ def test_a_journal_that_was_never_written_to_is_no_place_to_resume_from(tmp_path
         Journal(tmp_path / "empty.jsonl")
 
 
+@pytest.mark.parametrize("prompt", ["sleep async", "spin async", "regex sync", "sleep sync"])
+def test_a_worker_ends_with_its_runner(tmp_path: Path, prompt: str) -> None:
+    """Whether or not it can hear that the runner is gone."""
+    suite_of(tmp_path, [prompt])
+    env = {"CALLS": str(tmp_path / "calls")}
+    with Started("run", "suite.json", "--target", target("agent"), cwd=tmp_path, env=env) as run:
+        until((tmp_path / "calls").exists)
+        run.send(signal.SIGKILL)
+        assert run.left_behind() == []
+
+
 def test_the_programs_of_an_agent_end_with_the_runner(tmp_path: Path) -> None:
     """A runner that is killed can do nothing any more: the keeper of its worker does."""
     program = tmp_path / "agent.sh"

@@ -54,13 +54,20 @@ async def test_no_more_at_once_than_the_target_can_bear(
 
 
 async def test_a_case_that_overran_is_over_before_the_next_begins(tmp_path: Path, calls: Path) -> None:
-    """The thread of the first cannot be stopped: its process must be gone, or two would be at it at once."""
-    config = {"limits": Limits(max_concurrency=1)}
-    prompts = ["measure 3", "measure 0.1", "measure 0.1"]
-    found = await carried_out(tmp_path, prompts, function="measured", config=config, timeout=1.0, workers=2)
-    assert [kind(record) for record in found.values()] == ["timeout", "PASS", "PASS"]
-    await asyncio.sleep(2.2)  # the time in which the first would have ended
-    assert sum(line.startswith("end") for line in calls.read_text().splitlines()) == 2
+    """Its thread cannot be stopped: until its process is gone, one more would be one too many."""
+    config = {"limits": Limits(max_concurrency=2)}
+    prompts = ["measure forever", "measure 0.5", "measure 0.5", "measure 0.5", "measure 0.5", "measure 0.5"]
+    found = await carried_out(
+        tmp_path, prompts, function="measured", config=config, timeout=1.3, workers=2, concurrency=2
+    )
+    assert [kind(record) for record in found.values()] == ["timeout"] + ["PASS"] * 5
+    lines = [line.split() for line in calls.read_text().splitlines()]
+    last = max(float(moment) for what, moment in lines if what == "still")
+    others = sorted((float(moment), 1 if what == "begin" else -1) for what, moment in lines if what != "still")
+    under_way = [
+        sum(step for _, step in others[: place + 1]) for place, (moment, _) in enumerate(others) if moment < last
+    ]
+    assert max(under_way) == 1, "two others were at it while the first still was"
 
 
 @pytest.mark.parametrize(

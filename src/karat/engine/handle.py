@@ -158,10 +158,14 @@ class Handle:
         self._begin_next()
         self._frames.send(encode(Work(self._tokens, job.item, job.attempt)))
 
-    def overdue(self, now: float) -> bool:
-        """Whether it had cases in hand and gave no sign of life for longer than any one of them may take."""
+    def watch(self, now: float) -> None:
+        """Kill a worker that had cases in hand and gave no sign of life for longer than any one of them may take."""
         settings = self._start.settings
-        return bool(self._jobs) and now - self._progress > settings.case_timeout + settings.grace
+        if self._jobs and now - self._progress > settings.case_timeout + settings.grace:
+            why = f"the case took longer than {settings.case_timeout:g} s and its process did not answer"
+            self.kill(TIMEOUT, why)
+            if self._process is not None and self._process.poll() is not None:
+                self._over()  # something that it started keeps its channel open
 
     def kill(self, kind: str, why: str) -> None:
         """End the process and all that it started, now."""
@@ -238,7 +242,11 @@ class Handle:
         """Its channel is closed, or its pipe for last words; when both are, all was heard that there is to hear."""
         self.retired = True
         self._open_ends -= 1
-        if self._open_ends == 0 and not self.closing:
+        if self._open_ends == 0:
+            self._over()
+
+    def _over(self) -> None:
+        if self._reaping is None and not self.closing:
             self._reaping = asyncio.get_running_loop().create_task(self._reap())
 
     async def _reap(self) -> None:

@@ -52,10 +52,8 @@ class Pool:
 
     def watch(self, now: float) -> None:
         """Kill workers that do not answer."""
-        timeout = self._start.settings.case_timeout
         for handle in self._all:
-            if handle.overdue(now):
-                handle.kill(TIMEOUT, f"the case took longer than {timeout:g} s and its process did not answer")
+            handle.watch(now)
 
     async def close(self) -> None:
         self._closed = True
