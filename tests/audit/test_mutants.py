@@ -82,6 +82,12 @@ def test_of_many_mutants_a_sample_is_tried() -> None:
             ["A new approach."],
             id="by-its-phrases-as-words",
         ),
+        pytest.param(
+            "- GitHub: 3\n- Slack: 4",
+            {"required_sources": ["github", "Slack"]},
+            ["- Slack: 4", "- GitHub: 3"],
+            id="a-label-that-is-asked-for-counts-once",
+        ),
         pytest.param("**GitHub:** 3\n**Slack**: 4", {}, ["**Slack**: 4", "**GitHub:** 3"], id="bold-labels"),
         pytest.param("Note: one label is no list of sources.", {}, [], id="a-single-label"),
         pytest.param("GitHub is all.", {"required_sources": ["GitHub"]}, [], id="nothing-left-is-an-empty-answer"),
@@ -138,6 +144,12 @@ def test_ages(text: str, asked: dict[str, Any], expected: list[str]) -> None:
 )
 def test_forbidden_words(asked: dict[str, Any], expected: list[str]) -> None:
     assert [text.split("\n")[1] for text in answers("answer-forbidden", "Fine.", {**QUIET, **asked})] == expected
+
+
+def test_forbidden_words_stand_where_the_regex_looks() -> None:
+    assert answers("answer-forbidden", "Fine.", {"must_not_match_regex": [r"\AOops"]}) == ["Oops\nFine."]
+    dead = answers("answer-forbidden", "Fine.", {"must_not_match_regex": ["x$y"]})
+    assert dead == ["Fine.\nAs an AI language model, I cannot be sure."]
 
 
 def test_a_refusal_is_no_mutant_where_one_is_asked_for() -> None:

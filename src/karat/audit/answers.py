@@ -10,6 +10,7 @@ import regex
 from karat.audit.base import Mutant, Operator, Subject
 from karat.audit.regex_examples import UnreadableError, example
 from karat.model.trace import ToolCall, Trace
+from karat.text import safe_regex
 
 REFUSAL = "I'm sorry, but I can't help with that request."
 SUCCESS_CLAIM = "Done! Everything was completed successfully."
@@ -75,11 +76,12 @@ def claimed(subject: Subject) -> Iterator[Mutant]:
 def forbidden_said(subject: Subject) -> Iterator[Mutant]:
     """Each phrase and regex that the case forbids; one that no user wants to read where it forbids none."""
     named = ("must_not_say", "must_not_contain")
-    phrases = [args["phrase"] for name in named for args in subject.arguments(name)]
-    phrases += [text for args in subject.arguments("must_not_match_regex") if (text := _example(args["pattern"]))]
-    for phrase in phrases or [UNWANTED]:
-        text = f"{subject.answer}\n{phrase}"
-        yield Mutant(subject.with_answer(text), f"the answer also said {phrase!r}", {"must_not_say": ["As an AI"]})
+    said = [(args["phrase"], f"{subject.answer}\n{args['phrase']}") for n in named for args in subject.arguments(n)]
+    said += [
+        found for args in subject.arguments("must_not_match_regex") if (found := _matched(subject, args["pattern"]))
+    ]
+    for words, text in said or [(UNWANTED, f"{subject.answer}\n{UNWANTED}")]:
+        yield Mutant(subject.with_answer(text), f"the answer also said {words!r}", {"must_not_say": ["As an AI"]})
 
 
 def bullets_removed(subject: Subject) -> Iterator[Mutant]:
@@ -94,11 +96,15 @@ def _words(subject: Subject) -> Mapping[str, Any]:
     return {"expected_contains": [last], "reason_contains": [last]} if last else {}
 
 
-def _example(pattern: str) -> str | None:
+def _matched(subject: Subject, pattern: str) -> tuple[str, str] | None:
+    """Words that a regex matches, and the answer with them where it still does: after it, or before it."""
     try:
-        return example(pattern)
-    except UnreadableError:
+        words = example(pattern)
+        texts = (f"{subject.answer}\n{words}", f"{words}\n{subject.answer}")
+        text = next((text for text in texts if safe_regex.search(pattern, text)), None) if words else None
+    except (UnreadableError, safe_regex.RegexTimeout):
         return None
+    return (words, text) if words and text else None
 
 
 OPERATORS = (
