@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from karat.cli.loading import loading
 from karat.cli.options import RESULTS_DIR, STRICT
 
 
@@ -27,6 +28,7 @@ def command(journal: str, suite: str | None, results_dir: Path | None, strict: b
     import os
     import sys
 
-    from karat.cli.rescoring import rescore_journal
+    with loading():
+        from karat.cli.rescoring import rescore_journal
 
     return rescore_journal(journal, suite, results_dir, sys.stdout, os.environ).exit_code(strict=strict)

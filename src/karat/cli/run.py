@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli.loading import loading
 from karat.cli.options import comma_list, run_options
 
 
@@ -34,6 +35,7 @@ def command(suites: tuple[str, ...], **given: Any) -> int:
       karat run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
       karat run suite.json --target staging --repeat 5 --shuffle 1
     """
-    from karat.cli.running import run_suites
+    with loading():
+        from karat.cli.running import run_suites
 
     return run_suites(suites, given)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -15,6 +14,7 @@ import click
 from msgspec import structs
 
 from karat.api import load_suite
+from karat.cli.loading import loading
 from karat.cli.options import nearby
 from karat.cli.progress import listener_for
 from karat.engine.retries import Retries
@@ -41,8 +41,8 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
         raise UsageError("no target was given.", fix=NO_TARGET, slug="no-target")
     if text(target_name) != target_name:
         raise UsageError(f"the target {target_name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
-    suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
-    gc.freeze()  # suites stay to the end: the collector need not look through them again and again
+    with loading():
+        suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
     codes: list[int] = []
     for number, suite in enumerate(suites, 1):
         summary = _run(suite, target_name, config, given)
