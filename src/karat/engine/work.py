@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -51,11 +52,16 @@ class Settings(Struct, frozen=True, omit_defaults=True):
 async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext) -> Done:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start = time.time(), time.perf_counter()
-    context.attachments = Path(settings.attachments) if settings.attachments else None
+    context.attachments = _folder(settings.attachments)
     trace = await observe(item.case, target, settings.case_timeout, context)
     duration = round((time.perf_counter() - start) * 1000, 3)
     trace = structs.replace(trace, started_at=trace.started_at or started_at, duration_ms=trace.duration_ms or duration)
     return concluded(item, trace, duration, redactor, context)
+
+
+@lru_cache(maxsize=4)
+def _folder(name: str) -> Path | None:
+    return Path(name) if name else None
 
 
 def concluded(

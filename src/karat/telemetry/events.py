@@ -99,6 +99,8 @@ def tool_calls(lines: tuple[str, ...]) -> tuple[ToolCall, ...]:
 
 def moment(value: object) -> float | None:
     """Seconds since the epoch, from ISO 8601 (UTC unless it says otherwise) or an epoch in seconds or milliseconds."""
+    if value is None:
+        return None
     if isinstance(value, str):
         try:
             stamp = datetime.fromisoformat(value)
