@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from karat.checks.catalog import CATALOG
@@ -46,6 +46,9 @@ UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 anything = trees | suites | st.lists(cases, max_size=3)
 
+JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
+"""Some scripts and emoji need them, and they are inert."""
+
 
 def result(data: str | bytes, file: str) -> Suite | SuiteError:
     try:
@@ -62,7 +65,7 @@ def assert_inside(error: SuiteError, text: str) -> None:
         assert 1 <= problem.column <= len(rows[problem.line - 1]) + 1
         assert problem.message
         assert problem.slug
-        assert str(problem).isprintable()
+        assert str(problem).translate(JOINERS).isprintable()
     assert [(p.line, p.column) for p in error.problems] == sorted((p.line, p.column) for p in error.problems)
 
 
@@ -108,6 +111,7 @@ def plain(case: Case) -> tuple[Any, ...]:
     }
 )
 def test_yaml_and_json_spell_the_same_suite(tree: Any) -> None:
+    assume(isinstance(tree, dict | list))  # a bare number is no suite, and nothing more is said of it
     as_json = result(json.dumps(tree), "s.json")
     as_yaml = result(yaml.dump(tree, Dumper=Quoting, allow_unicode=False), "s.yaml")
     if isinstance(as_json, Suite):
