@@ -31,6 +31,8 @@ class Program(NamedTuple):
     name: str
     command: Callable[[Files, Path], Sequence[str]]
     environment: Callable[[Files], Mapping[str, str]] = lambda files: {}
+    tally: Callable[[Path], tuple[int, int] | None] | None = None
+    """How many cases passed and failed, from the folder of results; by default from what it prints last."""
 
 
 class Figure(NamedTuple):
@@ -110,6 +112,8 @@ def _once(program: Program, files: Files, plan: Plan, turn: str) -> Usage:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     usage = measured(program.command(files, folder), folder, program.environment(files), plan.limit)
+    if program.tally is not None:
+        usage = usage._replace(tally=program.tally(folder))
     note = "" if usage.tally else f"  {complaint(folder / 'console.txt')}"
     line = f"{program.name}, {files.cases:,} cases, {turn}: {usage.cpu:.2f} s CPU, {usage.wall:.2f} s wall{note}"
     print(line, file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ else where this program runs.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,11 @@ from benchmarks.ours import PROGRAMS, cases
 from benchmarks.workload import write_promptfoo
 
 PYDANTIC_EVALS = "pydantic-evals"
+PROMPTFOO_RESULTS = "results.json"
+PIECE = 1 << 20
+OVERLAP = 256
+
+_STATS = re.compile(rb'"stats":\s*\{\s*"successes":\s*(\d+),\s*"failures":\s*(\d+)')
 
 
 def peers(skipped: list[str]) -> Iterator[Program]:
@@ -75,6 +81,21 @@ def _promptfoo(name: str, program: str) -> Program:
 
     def command(files: Files, results: Path) -> list[str]:
         settings = files.file("promptfoo.json", lambda path: write_promptfoo(path, files.cases, provider))
-        return [program, "eval", "-c", str(settings), "--no-cache"]
+        return [program, "eval", "-c", str(settings), "--no-cache", "-o", str(results / PROMPTFOO_RESULTS)]
 
-    return Program(name, command, lambda files: {"BENCH_CASES": str(cases(files))})
+    return Program(name, command, lambda files: {"BENCH_CASES": str(cases(files))}, _promptfoo_tally)
+
+
+def _promptfoo_tally(results: Path) -> tuple[int, int] | None:
+    """From its results, because the last lines that it prints do not always get out."""
+    file = results / PROMPTFOO_RESULTS
+    if not file.exists():
+        return None
+    before = b""
+    with file.open("rb") as opened:
+        while piece := opened.read(PIECE):
+            found = _STATS.search(before + piece)
+            if found:
+                return int(found[1]), int(found[2])
+            before = piece[-OVERLAP:]
+    return None
