@@ -31,6 +31,11 @@ def spin() -> None:
         pass
 
 
+def pause() -> str:
+    time.sleep(0.2)
+    return "fine"
+
+
 def block() -> None:
     time.sleep(0.5)
 
@@ -80,6 +85,7 @@ BEHAVIOURS: dict[str, Any] = {
     "group": lambda: os.killpg(0, 9),
     "allocate": allocate,
     "garbage": print_garbage,
+    "pause": pause,
     "regex": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
     "fork": fork,
     "close": close_everything,

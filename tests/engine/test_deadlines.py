@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -180,7 +182,7 @@ def test_a_worker_that_dies_while_it_opens_its_target(tmp_path: Path) -> None:
 def test_a_target_that_does_not_open_again_ends_the_run(tmp_path: Path) -> None:
     """Cases that could not be run are no errors of the agent: they are missing, and can be resumed."""
     (tmp_path / "once.py").write_text(OPENS_ONCE)
-    suite = suite_of(tmp_path, ["wait sync", "exit sync", "wait sync", "wait sync"])
+    suite = suite_of(tmp_path, ["pause sync", "exit sync", "pause sync", "pause sync"])
     options = ("--results-dir", tmp_path / "out")
     with Started("run", suite, "--target", "python:once:agent", *options, cwd=tmp_path) as run:
         code, out, err = run.ended()
@@ -189,7 +191,28 @@ def test_a_target_that_does_not_open_again_ends_the_run(tmp_path: Path) -> None:
     assert "INCOMPLETE: 2 of 4 cases finished (no further case could be run" in out
     assert "the port is taken" in out
     (journal,) = journals(tmp_path / "out")
-    assert statuses(journal) == {"000-wait": "PASS", "001-exit": "ERROR"}
+    assert statuses(journal) == {"000-pause": "PASS", "001-exit": "ERROR"}
+
+
+async def test_names_in_the_users_folder_do_not_hide_pythons_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("types.py", "signal.py", "msgspec.py"):
+        (tmp_path / name).write_text("raise RuntimeError('not this one')\n")
+    monkeypatch.chdir(tmp_path)
+    found = await carried_out(tmp_path, ["answer sync"])
+    assert [kind(record) for record in found.values()] == [PASSED]
+
+
+async def test_a_system_without_room_for_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    before = set(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(subprocess, "Popen", full)
+    with pytest.raises(ConfigError, match="a worker process could not be started: Resource temporarily unavailable"):
+        await carried_out(tmp_path, ["answer sync"])
+    assert set(os.listdir("/proc/self/fd")) <= before
 
 
 async def test_a_target_that_cannot_be_opened_is_told_before_anything_is_run(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from time import perf_counter
 from typing import Protocol
 
@@ -27,8 +28,8 @@ END_LIMIT = 2.0
 """Seconds for an idle worker to end by itself."""
 TAIL = 4096
 POLL = 0.01
-QUICK = 5.0
-"""Cases that take fewer milliseconds than this are sent ahead: waiting for each answer would cost more than they do."""
+AHEAD_MS = 40.0
+"""Work for this long is sent ahead: waiting for the answer to each quick case would cost more than the case."""
 
 
 class Job:
@@ -91,7 +92,7 @@ class Handle:
         self._unbegun: deque[Job] = deque()
         self._begun = 0
         self._tokens = 0
-        self._pace = QUICK
+        self._pace: float | None = None
         self._progress = 0.0
         self._cause: tuple[str, str] | None = None
         self._cleared = False
@@ -110,8 +111,10 @@ class Handle:
     @property
     def room(self) -> int:
         """How many more cases it can be given: as many as it carries out at once, and some ahead while it is quick."""
-        ahead = self._ahead if self._pace < QUICK else 0
-        return self._start.concurrency + ahead - len(self._jobs)
+        if self.retired:
+            return 0
+        most = 0 if self._pace is None else min(self._ahead, int(AHEAD_MS / self._pace))
+        return self._start.concurrency + most - len(self._jobs)
 
     async def open(self) -> None:
         """Start the process and open the target in it."""
@@ -127,17 +130,18 @@ class Handle:
             raise ConfigError(f"the target did not open within {START_LIMIT:g} s.") from None
 
     async def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            mine, theirs = socket.socketpair()
-            heard, words = os.pipe()
-            output, printed = os.pipe()
-            self._process = _spawned(theirs.fileno(), words, printed)
-        except OSError as error:
-            fix = "Use fewer --workers, or raise the limits of this system."
-            raise ConfigError(f"a worker process could not be started: {error.strerror}.", fix=fix) from error
-        theirs.close()
-        os.close(words)
-        os.close(printed)
+        with ExitStack() as theirs, ExitStack() as ours:
+            try:
+                mine, channel = socket.socketpair()
+                theirs.callback(channel.close)
+                ours.callback(mine.close)
+                heard, words = _pipe(ours, theirs)
+                output, printed = _pipe(ours, theirs)
+                self._process = _spawned(channel.fileno(), words, printed)
+            except OSError as error:
+                fix = "Use fewer --workers, or raise the limits of this system."
+                raise ConfigError(f"a worker process could not be started: {error.strerror}.", fix=fix) from error
+            ours.pop_all()
         self._open_ends = 2
         _, self._frames = await loop.create_connection(lambda: Frames(self._received, self._lost), sock=mine)
         await self._listen(heard, Frames(self._received, self._lost))
@@ -220,7 +224,8 @@ class Handle:
 
     def _finished(self, message: Finished) -> None:
         done = message.done
-        self._pace += (done.duration_ms - self._pace) * 0.2
+        took = max(done.duration_ms, 0.1)
+        self._pace = took if self._pace is None else self._pace + (took - self._pace) * 0.2
         self._cleared = self._cleared or message.last
         if done.error == TIMEOUT or message.last:
             self.retired = True
@@ -273,9 +278,18 @@ class _Tail(asyncio.Protocol):
         self._kept.append(data[-TAIL:])
 
 
+def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
+    """A pipe from the worker to us, its ends closed with these stacks."""
+    read, write = os.pipe()
+    ours.callback(os.close, read)
+    theirs.callback(os.close, write)
+    return read, write
+
+
 def _spawned(channel: int, words: int, printed: int) -> subprocess.Popen[bytes]:
     """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
-    command = [sys.executable, "-m", "karat.engine.keeper", *map(str, (os.getpid(), channel, words))]
+    # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
+    command = [sys.executable, "-P", "-m", "karat.engine.keeper", *map(str, (os.getpid(), channel, words))]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -17,7 +17,6 @@ from karat.engine.processes import Processes
 from karat.errors import KaratError
 from karat.targets.redact import Redactor
 
-STEP = 1.0
 Batch = list[bytes]
 
 
