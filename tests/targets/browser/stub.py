@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 HUGE = 2_500_000
+COOKIE = "user=ticket-0815"
 HOSTILE = "</div><script>alert(1)</script>\u202e\x1b[31m{{7*7}} ‘OK’\ud800"
 
 CHAT = """<!doctype html><meta charset="utf-8"><title>Plain</title>
@@ -98,6 +99,8 @@ class Stub:
             told["pieces"] = [rest]
         elif word == "stream":
             told |= {"pieces": ["one ", "two ", "three"], "gap": 150}
+        elif word == "drip":
+            told |= {"pieces": ["one ", "two ", "three"], "gap": 600}
         elif word == "recall":
             told["pieces"] = [str(len(self.talks[conversation]))]
         elif word == "huge":
@@ -142,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif parts.path == "/login":
             self._send(LOGIN)
         elif parts.path == "/lobby":
-            known = "user=mira" in (self.headers["Cookie"] or "")
+            known = COOKIE in (self.headers["Cookie"] or "")
             self._send(LOBBY if known else "<p>Sign in first.</p>")
         elif parts.path == "/old":
             self._send(self._reloading())
@@ -156,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         if parts.path == "/login":
             given = parse_qs(body)
             right = given.get("user") == ["mira"] and given.get("word") == ["s3cret-pass"]
-            self._redirect("/lobby" if right else "/login", "user=mira" if right else "")
+            self._redirect("/lobby" if right else "/login", COOKIE if right else "")
         elif parts.path == "/old":
             text = parse_qs(body)["text"][0]
             told = self.stub.answer(text, conversation)

@@ -40,12 +40,10 @@ async def test_the_whole_answer_is_waited_for(
 
 async def test_a_telemetry_event_ends_the_turn(logging_stub: Stub) -> None:
     telemetry = {"log": str(logging_stub.log), "end_source": "turn", "end_event": "end"}
-    logging_stub.late = 0.6
+    logging_stub.late = 2.5
     async with opened(logging_stub.url, complete={"event": True}, telemetry=telemetry, answer=BOT) as target:
-        trace = await ask(target, "stream it please")
-    assert trace.final_message == "one two three"
-    assert trace.duration_ms is not None
-    assert trace.duration_ms >= 600
+        trace = await ask(target, "drip it please")
+    assert trace.final_message == "one two three", "the pauses are longer than the page may lag behind"
     assert [str(call) for call in trace.tool_calls] == ["look (success)"]
 
 

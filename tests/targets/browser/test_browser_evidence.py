@@ -11,7 +11,7 @@ import pytest
 from karat.targets.base import RunContext, TargetError
 
 from .conftest import ask, opened
-from .stub import Stub
+from .stub import COOKIE, Stub
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -81,5 +81,6 @@ async def test_no_trace_holds_a_secret(stub: Stub, tmp_path: Path, monkeypatch: 
     files = contents(next(tmp_path.glob("*.zip")))
     everything = b"".join(files.values())
     assert b"/say" in everything, "requests are in the trace"
-    for secret in (b"s3cret-pass", b"4711", b"user=mira"):
+    assert any(COOKIE in seen.get("Cookie", "") for seen in stub.headers)
+    for secret in (b"s3cret-pass", b"4711", b"0815"):
         assert secret not in everything
