@@ -29,7 +29,10 @@ class Executor(Protocol):
 
 
 class Inline:
-    """In this process and on its event loop: for debugging and for use as a library."""
+    """In this process and on its event loop: for debugging and for use as a library.
+
+    Nothing can be killed here: an agent that blocks the event loop or ignores its cancellation holds up the run.
+    """
 
     def __init__(self, target: Target, settings: Settings, redactor: Redactor, *, concurrency: int = 1) -> None:
         self.lanes = concurrency
