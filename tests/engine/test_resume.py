@@ -146,7 +146,7 @@ def test_changed_options_of_the_target(tmp_path: Path, karat: Karat) -> None:
     toml = f'[targets.staging]\nuse = "{target("agent")}"\nenv = {{ MODEL = "one" }}\n'
     (tmp_path / "karat.toml").write_text(toml)
     karat("run", "suite.json", "--target", "staging", "--workers", 0, "--results-dir", "out")
-    (tmp_path / "karat.toml").write_text(toml.replace("one", "two"))
+    (tmp_path / "karat.toml").write_text(toml.replace('"one"', '"two"'))
     code, _, err = resume(karat, journals(tmp_path / "out")[-1])
     assert code == 1
     assert called(tmp_path) == ["a", "b", "c", "d"]
