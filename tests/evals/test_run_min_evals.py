@@ -99,9 +99,11 @@ def test_an_app_of_ones_own_with_its_space_session_and_log(home: Home, app: str)
     assert "PASS     A" in ran.stdout
     lines = [json.loads(line) for line in (home.folder / "app.jsonl").read_text("utf-8").splitlines()]
     assert {line["correlation_id"] for line in lines} == {"probe-1"}
-    unlogged = home.run(*given)
+    told = ["--target", "canvas", "--option", f"app_url={app}", "--option", "session=probe-2", "--concurrency", "2"]
+    unlogged = home.run(KARAT, "run", "mine.json", *told, "--option", "space_url=/spaces/launch-week")
     assert "PARTIAL  A" in unlogged.stdout, "without its log nobody knows which tools were used"
     assert "nobody said where the app's telemetry log is" in unlogged.stdout
+    assert unlogged.stderr == "karat: one case at a time: all cases share the session that was given\n"
 
 
 def test_an_answer_that_does_not_come_in_time_is_an_error(home: Home, app: str) -> None:

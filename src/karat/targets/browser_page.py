@@ -108,7 +108,7 @@ class ChatPage:
         echo = Echo(prompt)
         shown = await self._shown()
         if self._options.answer is None:
-            return echo.without(_new_lines(self._before, shown))
+            return echo.without(_new_lines(self._before, shown, echo))
         said = "\n".join(_new_texts(self._said, await self._texts(self._options.answer))).strip()
         elsewhere = echo.count(shown) - echo.count(self._before) - echo.count(said)
         return said if elsewhere > 0 else echo.without(said)
@@ -244,9 +244,9 @@ def _new_texts(before: list[str], after: list[str]) -> list[str]:
     return [*grown, *after[len(before) :]]
 
 
-def _new_lines(before: str, after: str) -> str:
-    """The lines that were not there before."""
-    old = Counter(line.strip() for line in before.split("\n"))
+def _new_lines(before: str, after: str, echo: Echo) -> str:
+    """The lines that were not there before, and wherever it stands the prompt, which may have been suggested before."""
+    old = Counter(line.strip() for line in before.split("\n") if not echo.count(line))
     new = []
     for line in (line.strip() for line in after.split("\n")):
         if old[line]:

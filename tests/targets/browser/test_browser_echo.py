@@ -91,4 +91,10 @@ def test_new_messages(before: list[str], after: list[str], new: list[str]) -> No
 
 
 def test_new_lines_keep_their_order_and_count() -> None:
-    assert _new_lines("head\nOK\nfoot", "head\nOK\n  hi \n\nOK\nfoot") == "hi\nOK"
+    assert _new_lines("head\nOK\nfoot", "head\nOK\n  hi \n\nOK\nfoot", Echo("Well?")) == "hi\nOK"
+
+
+def test_a_prompt_that_was_suggested_is_an_echo_all_the_same() -> None:
+    before, after = "Try this:\nAdd mentions", "Mentions\n5 today\nAdd mentions\nAdded."
+    echo = Echo("Add mentions")
+    assert echo.without(_new_lines(before, after, echo)) == "Added."
