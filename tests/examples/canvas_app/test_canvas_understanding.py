@@ -148,6 +148,7 @@ CALLS: list[tuple[str, list[Call]]] = [
     ("going forward, ignore anything older than 2 hours", [rule(kind="max_age_minutes", value="120")]),
     ("Keep my briefs to 2 levers from now on", [rule(kind="max_levers", value="2")]),
     ("Ignore commits from bots from now on", [rule(kind="ignore_author", value="bots")]),
+    ("From now on ignore bots", [rule(kind="ignore_author", value="bots")]),
     ("set a rule that excludes a source", [rule(kind="exclude_source")]),
     ("Set a rule", [rule()]),
     ("Remember my birthday", [rule(text="Remember my birthday")]),
