@@ -56,7 +56,9 @@ _AGE = re.compile(
     re.I,
 )
 _AUTHOR = re.compile(
-    r"\b(?:from|by|of)\s+(?!now\b|here\b)([\w-]+)|\b(bots?)\b|\bignore\s+([\w-]+)(?:'s)?\s+(?:commits|work|activity|messages)", re.I
+    r"\b(?:from|by|of)\s+(?!now\b|here\b)([\w-]+)|\b(bots?)\b|"
+    r"\bignore\s+([\w-]+)(?:'s)?\s+(?:commits|work|activity|messages)",
+    re.I,
 )
 
 
