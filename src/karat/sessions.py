@@ -18,7 +18,7 @@ from karat import __version__
 from karat.engine.events import Listener
 from karat.engine.executors import Executor, Inline
 from karat.engine.journal import begin
-from karat.engine.plan import Item, plan, shuffled
+from karat.engine.plan import Plan
 from karat.engine.retries import Retries
 from karat.engine.run import Policy, Run, opened
 from karat.engine.work import GRACE, Settings
@@ -102,34 +102,34 @@ class Session:
 
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
-        items = self._items()
-        executor = self._executor(len(items))
+        plan = self._plan()
+        executor = self._executor(len(plan))
         async with opened(executor, self._interrupted):
             names = self._reserve()
             try:
-                await self._into(names, items, executor, earlier)
+                await self._into(names, plan, executor, earlier)
             except ArtifactError:
                 _drop_if_empty(names.journal)
                 raise
         return reported(names)
 
-    async def _into(self, names: Names, items: list[Item], executor: Executor, earlier: Earlier | None) -> None:
+    async def _into(self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None) -> None:
         options = self._options
         tally = Tally(options.repeat)
-        header = self._header(len(items), earlier)
+        header = self._header(len(plan), earlier)
         if earlier is None:
             begin(str(names.journal), header)
         else:
-            planned = [Planned(item.case.id, item.repeat, item.index, item.key) for item in items]
+            planned = [Planned(item.case.id, item.repeat, item.index, item.key) for item in plan]
             carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
             begin(str(names.journal), header, carried.lines())
-            items = [item for item in items if (item.case.id, item.repeat) not in carried.kept]
+            plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
             for line in carried.said(header.options["target"]):
                 earlier.tell(line)
         if options.shuffle is not None:
-            items = shuffled(items, options.shuffle)
+            plan.shuffle(options.shuffle)
         self._run = Run(
-            items,
+            plan,
             executor,
             self._policy(),
             self._listeners,
@@ -140,10 +140,10 @@ class Session:
             self._run.interrupt()
         await self._run.into(str(names.journal), header, tally)
 
-    def _items(self) -> list[Item]:
+    def _plan(self) -> Plan:
         vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}
         cases = worded(self._suite, vocabulary, str(self._identity.get("name", ""))).cases
-        return plan(cases, self._identity, repeat=self._options.repeat)
+        return Plan(cases, self._identity, repeat=self._options.repeat)
 
     @property
     def _identity(self) -> dict[str, Any]:

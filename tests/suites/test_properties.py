@@ -15,6 +15,7 @@ from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
 from karat.model.suite import Case, Suite
 from karat.suites import loads
+from karat.suites.json_document import SMALL
 
 KEYS = [
     *("id", "prompt", "input", "expected", "scoring", "cases", "version", "metadata", "x-n", "category", "hard_fail"),
@@ -120,6 +121,40 @@ def test_yaml_and_json_spell_the_same_suite(tree: Any) -> None:
     else:
         assert isinstance(as_yaml, SuiteError)
         assert {(p.path, p.message) for p in as_yaml.problems} == {(p.path, p.message) for p in as_json.problems}
+
+
+@given(tree=anything, indent=st.sampled_from([None, 1]))
+@settings(UNTIMED, max_examples=200)
+@example(tree={"cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"], "x-n": 1}}]}, indent=None)
+@example(tree={"cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"]}, "x-n": 1e200}]}, indent=1)
+def test_a_large_file_reads_as_a_small_one(tree: Any, indent: int | None) -> None:
+    text = json.dumps(tree, indent=indent)
+    assert seen(result(text + "\n" * SMALL, "s.json")) == seen(result(text, "s.json"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"cases": [], "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"]}}]}',
+        '{"cases": [{"id": "A", "id": "B", "prompt": "p", "expected": {"must_say_any": ["a"]}}]}',
+        '{"name": {"a": 1, "a": 2}, "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"]}}]}',
+        '{"name": NaN, "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"]}}]}',
+        '{"cases": [{"id": "A", "prompt": "\\ud800", "expected": {"must_say_any": ["a"]}}]}',
+        '{"cases": [{"id": "A", "prompt": "p", "x-n": ' + "[" * 300 + "]" * 300 + "}]}",
+        '{"cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"]}},]}',
+    ],
+    ids=["cases-twice", "key-twice-in-a-case", "key-twice-beside", "nan", "surrogate", "deep", "comma"],
+)
+def test_what_is_wrong_with_a_large_file_is_told_as_of_a_small_one(text: str) -> None:
+    told = result(text + "\n" * SMALL, "s.json")
+    assert isinstance(told, SuiteError)
+    assert seen(told) == seen(result(text, "s.json"))
+
+
+def seen(found: Suite | SuiteError) -> Any:
+    if isinstance(found, SuiteError):
+        return found.problems
+    return found.format, found.version, found.name, found.metadata, found.warnings, list(map(plain, found.cases))
 
 
 class Quoting(yaml.SafeDumper):

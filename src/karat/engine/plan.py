@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -22,22 +23,35 @@ class Item(Struct, frozen=True):
     case: Case
 
 
-def plan(cases: Sequence[Case], target_options: dict[str, Any], *, repeat: int = 1) -> list[Item]:
-    """Every case, `repeat` times, in suite order."""
-    target = hashlib.sha256(msgspec.json.encode(target_options, order="sorted")).digest()
-    keys = [key(case, target) for case in cases]
-    return [Item(i, r, keys[i], case) for i, case in enumerate(cases) for r in range(repeat)]
+class Plan:
+    """Every case, `repeat` times, in suite order. Items are made as they are asked for, so that a plan is small."""
 
+    def __init__(self, cases: Sequence[Case], target_options: dict[str, Any], *, repeat: int = 1) -> None:
+        self._cases = cases
+        options = msgspec.json.encode(target_options, order="sorted")
+        self._target = hashlib.sha256(hashlib.sha256(options).digest())
+        self._repeat = repeat
+        self._order = array("Q", range(len(cases) * repeat))
 
-def key(case: Case, target: bytes) -> str:
-    """A hash of all that decides what a case does: its own content and the target's options, not its position."""
-    digest = hashlib.sha256(target)
-    digest.update(msgspec.json.encode(case, order="deterministic"))
-    return digest.hexdigest()[:32]
+    def __len__(self) -> int:
+        return len(self._order)
 
+    def __iter__(self) -> Iterator[Item]:
+        for place in self._order:
+            index, repeat = divmod(place, self._repeat)
+            case = self._cases[index]
+            yield Item(index, repeat, self._key(case), case)
 
-def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
-    """The same items in an order that the seed decides."""
-    order = list(items)
-    random.Random(seed).shuffle(order)
-    return order
+    def keep(self, wanted: Callable[[Item], bool]) -> None:
+        """Leave out what is not to be run."""
+        self._order = array("Q", (place for place, item in zip(self._order, self, strict=True) if wanted(item)))
+
+    def shuffle(self, seed: int) -> None:
+        """The same items in an order that the seed decides."""
+        random.Random(seed).shuffle(self._order)
+
+    def _key(self, case: Case) -> str:
+        """A hash of all that decides what a case does: its own content and the target's options, not its position."""
+        digest = self._target.copy()
+        digest.update(msgspec.json.encode(case, order="deterministic"))
+        return digest.hexdigest()[:32]

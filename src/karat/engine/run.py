@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, L
 from karat.engine.executors import Executor
 from karat.engine.journal import JournalWriter, encode
 from karat.engine.limiter import Limiter
-from karat.engine.plan import Item
+from karat.engine.plan import Item, Plan
 from karat.engine.retries import Retries, failed_attempt, with_attempts
 from karat.engine.work import Done
 from karat.errors import Exit, KaratError
@@ -53,7 +52,7 @@ class Run:
 
     def __init__(
         self,
-        items: Sequence[Item],
+        plan: Plan,
         executor: Executor,
         policy: Policy,
         listeners: Sequence[Listener],
@@ -61,7 +60,7 @@ class Run:
         chance: random.Random,
         clock: Callable[[], str],
     ) -> None:
-        self._items = items
+        self._plan = plan
         self._executor = executor
         self._policy = policy
         self._listeners = listeners
@@ -83,18 +82,18 @@ class Run:
     async def into(self, path: str, header: Header, tally: Tally) -> Summary:
         """Append each case to the journal as it finishes, and then the footer. `tally` knows what is already there."""
         with JournalWriter(path) as journal:
-            self._tell(RunStarted(header, path, len(self._items)))
+            self._tell(RunStarted(header, path, len(self._plan)))
             await self._work(journal, tally)
-            missing = self._finished < len(self._items)
+            missing = self._finished < len(self._plan)
             summary = tally.summary(incomplete=self._why if missing else "", interrupted=self._interrupted and missing)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
         self._tell(RunFinished(summary))
         return summary
 
     async def _work(self, journal: JournalWriter, tally: Tally) -> None:
-        queue = deque(self._items)
-        lanes = min(self._executor.lanes, self._policy.max_concurrency or self._executor.lanes, len(queue))
-        tasks = [asyncio.create_task(self._lane(queue, journal, tally)) for _ in range(lanes)]
+        items = iter(self._plan)
+        lanes = min(self._executor.lanes, self._policy.max_concurrency or self._executor.lanes, len(self._plan))
+        tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(lanes)]
         stopped = asyncio.create_task(self._stopped())
         try:
             await self._until_done(tasks, stopped)
@@ -118,9 +117,11 @@ class Run:
         except TimeoutError:
             self.interrupt(f"the run took longer than {self._policy.run_timeout:g} s")
 
-    async def _lane(self, queue: deque[Item], journal: JournalWriter, tally: Tally) -> None:
-        while queue and not self._stop.is_set():
-            item = queue.popleft()
+    async def _lane(self, items: Iterator[Item], journal: JournalWriter, tally: Tally) -> None:
+        while not self._stop.is_set():
+            item = next(items, None)
+            if item is None:
+                return
             try:
                 done = await self._tried(item)
             except KaratError as error:

@@ -18,7 +18,7 @@ DEFAULT_WEIGHTS: dict[Group, float] = {
 }
 
 
-class CheckSpec(Struct, frozen=True, array_like=True):
+class CheckSpec(Struct, frozen=True, array_like=True, gc=False):
     """One check as data: its name in the catalog, its arguments as JSON, and its place, such as `must_not_say[1]`."""
 
     name: str
@@ -26,7 +26,7 @@ class CheckSpec(Struct, frozen=True, array_like=True):
     path: str = ""
 
 
-class Scoring(Struct, frozen=True, omit_defaults=True):
+class Scoring(Struct, frozen=True, omit_defaults=True, gc=False):
     """How group scores become a status. `weights` of None means the documented default weights."""
 
     hard_fail: tuple[Group, ...] = ()
@@ -34,7 +34,7 @@ class Scoring(Struct, frozen=True, omit_defaults=True):
     weights: dict[Group, float] | None = None
 
 
-class Case(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """One prompt and what is expected of the answer."""
 
     id: str

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from karat.model.check import Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.findings import Finding, Path, render
+from karat.suites.judging import Judge
+from karat.suites.notes import Notes
 from karat.suites.shown import quoted
 
 DEFAULT_OUTCOME = "response_only"
@@ -37,10 +39,60 @@ class Read(NamedTuple):
     name: str = ""
     description: str = ""
     metadata: Mapping[str, Any] = {}
-    askings: tuple[Asking, ...] = ()
 
 
-def checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
+Raw = Mapping[str, Any]
+Faults = Collection[Path]
+
+
+class Dialect(NamedTuple):
+    """How a format spells a case: what it asks, what is wrong between its fields, and the case itself."""
+
+    asking: Callable[[Raw, Path, Faults], Asking | None]
+    wrong: Callable[[Raw, Path, Faults], Iterable[Finding]]
+    case: Callable[[Raw, tuple[CheckSpec, ...], Notes], Case]
+
+
+class Reader:
+    """Reads the cases of one file one after another, and holds on to nothing else of them.
+
+    `flawed`: what is known to be wrong with the file already. `askings` takes what each case asks, if it is wanted.
+    """
+
+    def __init__(self, judge: Judge, dialect: Dialect, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
+        self._judge = judge
+        self._dialect = dialect
+        self._vocabulary = vocabulary
+        self._askings = askings
+
+    def read(self, listed: Sequence[Any], prefix: Path, flawed: Iterable[Finding]) -> tuple[list[Case], list[Finding]]:
+        """The cases that are sound, and everything that is wrong with any of them."""
+        known = _faults_by_case(flawed, prefix)
+        cases: list[Case] = []
+        found: list[Finding] = []
+        ids: list[Any] = []
+        for index, raw in enumerate(listed):
+            notes, wrong = self._judge.case(raw, (*prefix, index))
+            found += wrong
+            faults = {finding.path[len(prefix) + 1 :][:2] for finding in wrong} | known.get(index, set())
+            ids.append(raw.get("id") if isinstance(raw, dict) else None)
+            if isinstance(raw, dict):
+                self._add(raw, (*prefix, index), faults, notes, cases, found)
+        return cases, [*found, *_repeated(ids, prefix)]
+
+    def _add(self, raw: Raw, path: Path, faults: Faults, notes: Notes, cases: list[Case], found: list[Finding]) -> None:
+        asking = self._dialect.asking(raw, path, faults)
+        if asking is None:
+            return
+        specs, wrong = _checks(asking, self._vocabulary)
+        found += [*wrong, *self._dialect.wrong(raw, path, faults)]
+        if not faults:
+            cases.append(self._dialect.case(raw, specs, notes))
+            if self._askings is not None:
+                self._askings.append(asking)
+
+
+def _checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
     """The checks that a case asks for, and what is wrong with them."""
     expected, case, where, whole = asking
     asked = list(vocabulary.read(expected))
@@ -60,17 +112,16 @@ def checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ...
     return tuple([a.spec for a in asked]), found
 
 
-def repeated_ids(cases: Sequence[Any], prefix: Path) -> Iterable[Finding]:
+def _repeated(ids: Sequence[Any], prefix: Path) -> Iterable[Finding]:
     """A finding for every id that an earlier case has already."""
     first: dict[str, int] = {}
-    for index, case in enumerate(cases):
-        name = case.get("id") if isinstance(case, dict) else None
+    for index, name in enumerate(ids):
         if isinstance(name, str) and first.setdefault(name, index) != index:
             message = f"{render((*prefix, first[name]))} has the id {quoted(name)} already. Give each case its own."
             yield Finding((*prefix, index, "id"), message, "duplicate-id")
 
 
-def faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, set[Path]]:
+def _faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, set[Path]]:
     """Where each case is of the wrong shape: the first one or two steps below the case."""
     faults: defaultdict[int, set[Path]] = defaultdict(set)
     depth = len(prefix)

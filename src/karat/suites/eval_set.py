@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.model.check import Vocabulary
 from karat.model.suite import Case, CheckSpec, Scoring
 from karat.model.verdict import Group
-from karat.suites.cases import DEFAULT_OUTCOME, Asking, Read, checks, faults_by_case, repeated_ids, sound
+from karat.suites.cases import DEFAULT_OUTCOME, Asking, Dialect, Faults, Raw, Read, Reader, sound
 from karat.suites.findings import Finding, Path
-from karat.suites.judging import judge
+from karat.suites.judging import Judge
 from karat.suites.models import EVAL_SET, VERSIONS, eval_set
-from karat.suites.notes import Notes, by_case, flat
+from karat.suites.notes import Notes, flat
 
 _OWN = ("scoring", "min_pass_rate")
 _SCORING_SINCE = "0.2"
+_PLAIN = Scoring()
 _KEPT = ("$schema", "captured_at", "integration_baseline")
 
 
-def read(tree: dict[str, Any], vocabulary: Vocabulary, flawed: Iterable[Finding]) -> Read:
+def read(tree: dict[str, Any], vocabulary: Vocabulary, flawed: Iterable[Finding], askings: list[Asking] | None) -> Read:
     """The cases of an eval set. `flawed`: what is known to be wrong with the file already."""
-    notes, found = judge(tree, eval_set(vocabulary.fields))
-    listed = tree["cases"] if isinstance(tree["cases"], list) else []
-    faults = faults_by_case([*found, *flawed], ("cases",))
-    notes_of = by_case(notes, ("cases",))
-    cases: list[Case] = []
-    askings: list[Asking] = []
-    for index, raw in enumerate(listed):
-        if isinstance(raw, dict) and isinstance(raw.get("expected"), dict):
-            asking = _asking(raw, ("cases", index), faults.get(index, ()))
-            specs, wrong = checks(asking, vocabulary)
-            found += [*wrong, *_ill_scored(raw, ("cases", index), faults.get(index, ()))]
-            if index not in faults:
-                cases.append(_case(raw, specs, notes_of.get(index, {})))
-                askings.append(asking)
-    found += repeated_ids(listed, ("cases",))
+    judge = Judge(eval_set(vocabulary.fields))
+    given = tree["cases"]
+    listed: Sequence[Any] = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    notes, found = judge.head({**tree, "cases": [None][: len(listed)] if listed is given else given})
+    reader = Reader(judge, Dialect(_asking, _ill_scored, _case), vocabulary, askings)
+    cases, wrong = reader.read(listed, ("cases",), flawed)
+    found += wrong
     if found:
         return Read(EVAL_SET, "", (), found, [])
     version = tree.get("version", VERSIONS[-1])
@@ -47,13 +40,14 @@ def read(tree: dict[str, Any], vocabulary: Vocabulary, flawed: Iterable[Finding]
         [*_versionless(tree), *_newer(listed, version, vocabulary)],
         name=tree.get("name", ""),
         description=tree.get("description", ""),
-        metadata={key: tree[key] for key in _KEPT if key in tree} | dict(flat(notes_of.get(None, {}))),
-        askings=tuple(askings),
+        metadata={key: tree[key] for key in _KEPT if key in tree} | dict(flat(notes)),
     )
 
 
-def _asking(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Asking:
-    expected = raw["expected"]
+def _asking(raw: Raw, path: Path, faults: Faults) -> Asking | None:
+    expected = raw.get("expected")
+    if not isinstance(expected, dict):
+        return None
     usable = sound(expected, faults, "expected") if faults else expected
     return Asking(
         {key: value for key, value in usable.items() if key not in _OWN},
@@ -63,7 +57,7 @@ def _asking(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Ask
     )
 
 
-def _ill_scored(raw: Mapping[str, Any], path: Path, faults: Collection[Path]) -> Iterator[Finding]:
+def _ill_scored(raw: Raw, path: Path, faults: Faults) -> Iterator[Finding]:
     expected = raw["expected"]
     if "scoring" not in raw and "scoring" not in expected:
         return
@@ -81,7 +75,7 @@ def _weightless(scoring: Mapping[str, Any] | None, place: Path) -> Iterator[Find
         yield Finding((*place, "scoring", "soft_score", "weights"), message, "zero-weights")
 
 
-def _case(raw: Mapping[str, Any], specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
+def _case(raw: Raw, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
     expected = raw["expected"]
     return Case(
         id=raw["id"],
@@ -99,7 +93,7 @@ def _case(raw: Mapping[str, Any], specs: tuple[CheckSpec, ...], notes: Notes) ->
 
 def _scoring(raw: Mapping[str, Any] | None) -> Scoring:
     if not raw:
-        return Scoring()
+        return _PLAIN
     soft = raw.get("soft_score", {})
     threshold, weights = soft.get("threshold"), soft.get("weights")
     return Scoring(

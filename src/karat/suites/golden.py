@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from karat.model.check import Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.cases import DEFAULT_OUTCOME, Asking, Read, checks, faults_by_case, repeated_ids, sound
+from karat.suites.cases import DEFAULT_OUTCOME, Asking, Dialect, Faults, Raw, Read, Reader, sound
 from karat.suites.findings import Finding, Path
-from karat.suites.judging import judge
+from karat.suites.judging import Judge
 from karat.suites.models import GOLDEN_CASE, GOLDEN_VERSION, golden
-from karat.suites.notes import Notes, by_case, flat
+from karat.suites.notes import Notes, flat
 
 FORMAT = "golden"
 _CONTAINS = "expected_contains"
 
 
-def read(tree: list[Any], vocabulary: Vocabulary, flawed: Iterable[Finding]) -> Read:
+def read(tree: Sequence[Any], vocabulary: Vocabulary, flawed: Iterable[Finding], askings: list[Asking] | None) -> Read:
     """The cases of a golden set. `flawed`: what is known to be wrong with the file already."""
-    notes, found = judge(tree, golden(vocabulary.fields))
+    judge = Judge(golden(vocabulary.fields))
     beside = [field.name for field in vocabulary.fields if GOLDEN_CASE in field.formats]
-    faults = faults_by_case([*found, *flawed], ())
-    notes_of = by_case(notes, ())
-    cases: list[Case] = []
-    askings: list[Asking] = []
-    for index, raw in enumerate(tree):
-        if isinstance(raw, dict):
-            asking = _asking(raw, (index,), beside, faults.get(index, ()))
-            specs, wrong = checks(asking, vocabulary)
-            found += [*_twice(raw, (index,)), *wrong]
-            if index not in faults:
-                cases.append(_case(raw, specs, notes_of.get(index, {})))
-                askings.append(asking)
-    found += repeated_ids(tree, ())
-    return Read(FORMAT, GOLDEN_VERSION, tuple(cases), found, [], askings=tuple(askings))
+    _, found = judge.head([None][: len(tree)])
+    reader = Reader(judge, Dialect(partial(_asking, beside), _twice, _case), vocabulary, askings)
+    cases, wrong = reader.read(tree, (), flawed)
+    return Read(FORMAT, GOLDEN_VERSION, tuple(cases), [*found, *wrong], [])
 
 
-def _asking(raw: Mapping[str, Any], path: Path, beside: Iterable[str], faults: Collection[Path]) -> Asking:
+def _asking(beside: Iterable[str], raw: Raw, path: Path, faults: Faults) -> Asking:
     """Both kinds of keys as one `expected`, each still known by where it stands."""
     usable = sound(raw, [f[:1] for f in faults if f[:1] != ("expected",)])
     flat_keys = {name: usable[name] for name in beside if name in usable}
@@ -58,7 +49,7 @@ def _asking(raw: Mapping[str, Any], path: Path, beside: Iterable[str], faults: C
     return Asking({**inside, **flat_keys}, path, where, whole=not faults)
 
 
-def _case(raw: Mapping[str, Any], specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
+def _case(raw: Raw, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
     kept = dict(flat(notes)) if notes else {}
     inside = raw.get("expected")
     return Case(
@@ -71,7 +62,7 @@ def _case(raw: Mapping[str, Any], specs: tuple[CheckSpec, ...], notes: Notes) ->
     )
 
 
-def _twice(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
+def _twice(raw: Raw, path: Path, faults: Faults) -> Iterator[Finding]:
     if _CONTAINS in raw and isinstance(raw.get("expected"), list):
         message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
         yield Finding((*path, "expected"), message, "duplicate-field", key=True)

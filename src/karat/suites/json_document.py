@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import jiter
 
 from karat.suites.findings import Finding, Path, Place, RefusedError, refuse
-from karat.suites.numbers import OUT_OF_RANGE, holds
+from karat.suites.numbers import OUT_OF_RANGE, holds, may_misfit
+from karat.suites.pieces import in_pieces
 from karat.suites.source import byte_place
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# With digits alike and signs gone, a number that does not fit shows as one of these: other files need no second look.
-_SHAPE = bytes.maketrans(b"123456789E", b"000000000e")
-_SUSPECT = (b"0" * 19, b"0e00")
+SMALL = 1 << 16
+"""Bytes up to which a file is read at once: there is nothing to save."""
+
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
@@ -35,10 +36,15 @@ class JsonDocument:
         # in the order of the file, and a file may be one long line.
         self._counted = (0, 0, 1)
         self.findings: list[Finding] = []
-        self.tree: Any = self._parse()
-        shape = data.translate(_SHAPE, b"+")
-        if any(sign in shape for sign in _SUSPECT):
-            self.findings += [Finding(path, OUT_OF_RANGE, "out-of-range") for path in _misfits(self.tree, ())]
+        self.tree: Any = in_pieces(data) if len(data) > SMALL else None
+        if self.tree is None:
+            self.tree = self._whole()
+
+    def _whole(self) -> Any:
+        tree = self._parse()
+        if may_misfit(self._data):
+            self.findings += [Finding(path, OUT_OF_RANGE, "out-of-range") for path in _misfits(tree, ())]
+        return tree
 
     def _parse(self) -> Any:
         try:

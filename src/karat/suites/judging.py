@@ -1,10 +1,11 @@
-"""A tree against its model: notes set aside, everything else that does not fit said in plain words."""
+"""Values against their model: notes set aside, everything else that does not fit said in plain words."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from karat.suites.findings import Finding, Path
 from karat.suites.hints import Levels, did_you_mean
-from karat.suites.models import LABEL_PATTERN, TEXT_PATTERN
+from karat.suites.models import LABEL_PATTERN, TEXT_PATTERN, Shape
 from karat.suites.notes import Notes, is_note
 from karat.suites.schema import described
 from karat.suites.shown import kind, listed, quoted
@@ -49,13 +50,31 @@ class _Error(NamedTuple):
     message: str
 
 
-def judge(tree: Any, adapter: TypeAdapter[Any]) -> tuple[Notes, list[Finding]]:
-    """Take the notes out of the tree, and say what of the rest does not fit the model."""
-    notes: Notes = {}
-    while True:
-        errors = _errors(tree, adapter)
-        if not _set_aside(tree, errors, notes):
-            return notes, _findings(tree, errors, adapter) if errors else []
+class Judge:
+    """Judges the parts of one file, so that no more of it than one case need be at hand."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+
+    def head(self, tree: Any) -> tuple[Notes, list[Finding]]:
+        """Take the notes out of what stands around the cases, and say what of the rest does not fit."""
+        return self._judge(tree, self._shape.head, ())
+
+    def case(self, tree: Any, path: Path) -> tuple[Notes, list[Finding]]:
+        """The same for the case at a path of the file. Its notes have paths from the case on."""
+        return self._judge(tree, self._shape.case, path)
+
+    def _judge(self, tree: Any, adapter: TypeAdapter[Any], at: Path) -> tuple[Notes, list[Finding]]:
+        notes: Notes = {}
+        while True:
+            errors = _errors(tree, adapter)
+            if not _set_aside(tree, errors, notes):
+                found = _findings(tree, errors, at, self._levels) if errors else []
+                return notes, [finding._replace(path=(*at, *finding.path)) for finding in found]
+
+    @cached_property
+    def _levels(self) -> Levels:
+        return Levels(described(self._shape.whole))
 
 
 def _errors(tree: Any, adapter: TypeAdapter[Any]) -> list[_Error]:
@@ -102,17 +121,16 @@ def value_at(tree: Any, path: Path) -> Any:
     return tree
 
 
-def _findings(tree: Any, errors: list[_Error], adapter: TypeAdapter[Any]) -> list[Finding]:
-    at: defaultdict[tuple[Path, bool], list[_Error]] = defaultdict(list)
+def _findings(tree: Any, errors: list[_Error], at: Path, levels: Levels) -> list[Finding]:
+    by_place: defaultdict[tuple[Path, bool], list[_Error]] = defaultdict(list)
     for error in errors:
-        at[error.path, error.key].append(error)
-    around = {path[:length] for path, _ in at for length in range(len(path))}
-    levels = Levels(described(adapter))
+        by_place[error.path, error.key].append(error)
+    around = {path[:length] for path, _ in by_place for length in range(len(path))}
     found: list[Finding] = []
-    for (path, key), here in at.items():
+    for (path, key), here in by_place.items():
         others = [e for e in here if e.type not in _TYPES]
         if others:
-            found += (_said(tree, e, levels) for e in others)
+            found += (_said(tree, e, at, levels) for e in others)
         elif key or path not in around:
             # Where something lies deeper, a union member of the right type was tried: the others do not matter.
             found.append(_wrong_type(path, key, here, value_at(tree, path)))
@@ -127,13 +145,13 @@ def _wrong_type(path: Path, key: bool, errors: list[_Error], value: Any) -> Find
     return Finding(path, f"expected {listed(wanted)}, found {found}.", "wrong-type", key)
 
 
-def _said(tree: Any, error: _Error, levels: Levels) -> Finding:
+def _said(tree: Any, error: _Error, at: Path, levels: Levels) -> Finding:
     """One error that is not a matter of type, in our words."""
     path, key, slug, context, message = error
     if slug == "missing":
         return Finding(path, "this field is required and missing.", "missing-field")
     if slug == "extra_forbidden":
-        return Finding(path, levels.unknown(path), "unknown-field", key=True)
+        return Finding(path, levels.unknown((*at, *path)), "unknown-field", key=True)
     value: Any = path[-1] if key else value_at(tree, path)
     if slug in ("literal_error", "enum"):
         return Finding(path, *_choice(value, context["expected"]), key)
@@ -171,7 +189,7 @@ def _pattern(value: str, pattern: str) -> tuple[str, str]:
 
 
 def _empty(path: Path, value: Any) -> tuple[str, str]:
-    if path in ((), ("cases",)):
+    if path in ((), ("cases",)) and isinstance(value, list):
         return "the suite has no cases.", "empty-suite"
     empty = "string" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
     return f"an empty {empty} expects nothing. Say what is expected, or leave the field out.", "empty-expectation"

@@ -10,6 +10,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     NotRequired,
     Required,
     Union,
@@ -74,18 +75,26 @@ class ScoringModel(TypedDict):
     soft_score: NotRequired[Annotated[SoftScore, Declared(description="The weighted score and its threshold.")]]
 
 
-def eval_set(fields: Iterable[Field]) -> TypeAdapter[Any]:
+class Shape(NamedTuple):
+    """A format: all of it, what stands around the cases (whatever they are), and one case."""
+
+    whole: TypeAdapter[Any]
+    head: TypeAdapter[Any]
+    case: TypeAdapter[Any]
+
+
+def eval_set(fields: Iterable[Field]) -> Shape:
     """Eval sets 0.1 to 0.3."""
     return _eval_set(tuple(fields))
 
 
-def golden(fields: Iterable[Field]) -> TypeAdapter[Any]:
+def golden(fields: Iterable[Field]) -> Shape:
     """Golden decisions and QA 1.0."""
     return _golden(tuple(fields))
 
 
 @lru_cache(maxsize=8)
-def _eval_set(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
+def _eval_set(fields: tuple[Field, ...]) -> Shape:
     rate = Annotated[float, Declared(gt=0, le=1)]
     scoring = (ScoringModel, "How group scores become a status.")
     expected = _model(
@@ -111,25 +120,25 @@ def _eval_set(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
         },
         required=("id", "prompt", "expected"),
     )
-    suite = _model(
-        "EvalSet",
-        "A Karat eval set: prompts, and what is expected of the answers.",
-        {
+
+    def suite(cases: Any) -> TypeAdapter[Any]:
+        keys = {
             "$schema": (str, "The JSON Schema that editors check this file with."),
             "name": (str, "The name of the suite."),
             "version": (Versions, "The version of the format."),
             "description": (str, "What the suite is for."),
             "captured_at": (Any, "When the expectations were written down."),
             "integration_baseline": (Any, "What the suite was written against."),
-            "cases": (_some(case), "The cases."),
-        },
-        required=("cases",),
-    )
-    return TypeAdapter(suite)
+            "cases": (_some(cases), "The cases."),
+        }
+        about = "A Karat eval set: prompts, and what is expected of the answers."
+        return TypeAdapter(_model("EvalSet", about, keys, required=("cases",)))
+
+    return Shape(suite(case), suite(Any), TypeAdapter(case))
 
 
 @lru_cache(maxsize=8)
-def _golden(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
+def _golden(fields: tuple[Field, ...]) -> Shape:
     beside = _asked(fields, GOLDEN_CASE)
     inside: Any = _model("Expected", "What is expected of a decision.", _asked(fields, GOLDEN_EXPECTED))
     if "expected_contains" in beside:
@@ -147,7 +156,7 @@ def _golden(fields: tuple[Field, ...]) -> TypeAdapter[Any]:
         },
         required=("id", "input"),
     )
-    return TypeAdapter(_some(case))
+    return Shape(TypeAdapter(_some(case)), TypeAdapter(_some(Any)), TypeAdapter(case))
 
 
 def _asked(fields: Sequence[Field], spelling: str) -> dict[str, tuple[Any, str]]:

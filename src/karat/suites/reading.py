@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -34,15 +35,19 @@ class Located(NamedTuple):
 
 def read_suite(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
     """The suite that a file holds, or every problem that it has."""
-    return located(data, file, vocabulary).suite
+    return _located(data, file, vocabulary, None).suite
 
 
 def located(data: bytes, file: str, vocabulary: Vocabulary) -> Located:
     """The suite that a file holds with its places, or every problem that it has."""
+    return _located(data, file, vocabulary, [])
+
+
+def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Asking] | None) -> Located:
     document: Document | None = None
     try:
         document = parse(data, file)
-        read = _read(document, vocabulary)
+        read = _read(document, vocabulary, askings)
         findings = [*document.findings, *read.findings]
         if findings:
             raise RefusedError(*findings)
@@ -59,7 +64,7 @@ def located(data: bytes, file: str, vocabulary: Vocabulary) -> Located:
         metadata=dict(read.metadata),
         warnings=tuple(map(str, problems(file, read.warnings, document, warning=True))),
     )
-    return Located(suite, read.askings, document, read.warnings)
+    return Located(suite, tuple(askings or ()), document, read.warnings)
 
 
 def parse(data: bytes, file: str) -> Document:
@@ -73,11 +78,11 @@ def parse(data: bytes, file: str) -> Document:
     return JsonDocument(utf8(data))
 
 
-def _read(document: Document, vocabulary: Vocabulary) -> Read:
+def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
     tree: Any = document.tree
     if isinstance(tree, dict) and "cases" in tree:
-        return eval_set.read(tree, vocabulary, document.findings)
-    if isinstance(tree, list):
-        return golden.read(tree, vocabulary, document.findings)
+        return eval_set.read(tree, vocabulary, document.findings, askings)
+    if isinstance(tree, Sequence) and not isinstance(tree, str):
+        return golden.read(tree, vocabulary, document.findings, askings)
     near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""
     raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS}{near}", "unknown-format"))

@@ -22,7 +22,7 @@ _OWN_RULES = ("scoring", "min_pass_rate")
 
 def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a suite format, with every check that the vocabulary knows."""
-    made = described(eval_set(vocabulary.fields) if kind == "eval-set" else golden(vocabulary.fields))
+    made = described((eval_set if kind == "eval-set" else golden)(vocabulary.fields).whole)
     defs = made["$defs"]
     for node in _objects([made, *defs.values()]):
         node["properties"]["metadata"] = _NOTE

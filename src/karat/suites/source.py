@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from karat.errors import UsageError
 from karat.suites.findings import Place, refuse
 
 LARGEST = 256 << 20
+PIECE = 1 << 20
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (
@@ -45,7 +47,7 @@ def utf8(data: bytes) -> bytes:
     for bom, name in _WIDE_BOMS:
         if data.startswith(bom):
             raise _encoded(name)
-    if not data.strip():
+    if not data or data.isspace():
         raise refuse("the file is empty.", "empty-file")
     nul = data.find(0)
     if nul >= 0:
@@ -54,11 +56,21 @@ def utf8(data: bytes) -> bytes:
         message = f"a NUL byte at offset {nul}: this is no text. Save the suite as UTF-8."
         raise refuse(message, "nul-byte", byte_place(data, nul))
     try:
-        data.decode()
+        _decode(data)
     except UnicodeDecodeError as error:
         message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}. Save the file as UTF-8."
         raise refuse(message, "not-utf-8", byte_place(data, error.start)) from None
     return data
+
+
+def _decode(data: bytes) -> None:
+    """Decode the data bit by bit: a text as long as the largest file would be far larger than it."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), PIECE):
+        try:
+            decoder.decode(data[start : start + PIECE], final=start + PIECE >= len(data))
+        except UnicodeDecodeError:
+            data.decode()
 
 
 def byte_place(data: bytes, offset: int) -> Place:
