@@ -16,6 +16,7 @@ from karat.checks.ui import resolve as resolve_ui
 from karat.checks.ui import vocabulary_flaws
 from karat.engine.journal import JournalWriter, encode
 from karat.errors import ArtifactError, ConfigError, NothingSelectedError
+from karat.model.attachments import moved, way
 from karat.model.run import CaseRecord, Footer, Summary
 from karat.model.suite import Suite
 from karat.repeats import Tally
@@ -118,7 +119,8 @@ def rewrite(
     try:
         with JournalWriter(str(names.journal)) as journal:
             journal.write(encode(header))
-            for lines in _batches(records, tally):
+            along = way(source.path, str(names.journal))
+            for lines in _batches(_moved(records, along), tally):
                 journal.write(lines)
             old = Summary() if "suite" in changes else source.summary
             summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
@@ -127,6 +129,12 @@ def rewrite(
         names.journal.unlink(missing_ok=True)
         raise
     return reported(names)
+
+
+def _moved(records: Iterable[CaseRecord], along: str) -> Iterable[CaseRecord]:
+    if not along:
+        return records
+    return (structs.replace(record, trace=moved(record.trace, along)) for record in records)
 
 
 def _batches(records: Iterable[CaseRecord], tally: Tally) -> Iterator[bytes]:

@@ -122,7 +122,7 @@ class Session:
         else:
             planned = [Planned(item.case.id, item.repeat, item.index, item.key) for item in plan]
             carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
-            begin(str(names.journal), header, carried.lines())
+            begin(str(names.journal), header, carried.lines(str(names.journal)))
             plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
             for line in carried.said(header.options["target"]):
                 earlier.tell(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
@@ -47,6 +48,7 @@ class Lines:
             self._finished(event)
         elif isinstance(event, RunStarted):
             self._repeated = event.header.repeat > 1
+            self._lines.folder = os.path.dirname(event.journal)
         elif isinstance(event, CaseRetried):
             why = f"{event.reason}, again in {event.delay:.1f}s"
             show(self._out, f"RETRY    {terminal(case_name(event.item.case.id, event.item.repeat), NAMES)}  {why}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
@@ -36,10 +37,13 @@ def rescore_journal(
         names = ", ".join(dict.fromkeys(left_out))
         click.echo(f"karat: recorded but not in the suite, left out: {names}", err=True)
     colour = wants_colour(out, environ)
+    beside = os.path.dirname(result.journal.path)
     if result.journal.header.repeat > 1:
-        show_cases(result.journal, out, colour=colour)
+        show_cases(result.journal, out, folder=beside, colour=colour)
     else:
-        _show_cases(result.journal, CaseLines(out, colour=colour))
+        lines = CaseLines(out, colour=colour)
+        lines.folder = beside
+        _show_cases(result.journal, lines)
     show_summary(result.journal, result.artifacts, out, colour=colour)
     return result.summary
 

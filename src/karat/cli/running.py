@@ -107,7 +107,7 @@ def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Seq
 def show(result: RunResult, *, in_order: bool, colour: bool) -> None:
     """The lines of every case if they are still to be shown, then the summary."""
     if in_order or result.journal.header.repeat > 1:
-        show_cases(result.journal, sys.stdout, colour=colour)
+        show_cases(result.journal, sys.stdout, folder=os.path.dirname(result.journal.path), colour=colour)
     show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
 
 

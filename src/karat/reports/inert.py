@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import quote
 
 from karat.model.trace import Message, Trace
 from karat.model.verdict import At
@@ -59,6 +60,13 @@ def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:
         return text.strip()
     line = terminal(text).strip().translate(_MARKDOWN)
     return _address.sub(lambda found: found[0] + _BREAK, line)
+
+
+def markdown_link(name: str, file: str) -> str:
+    """A link to a file beside the report. What is no relative path is no link: a trace may name anything."""
+    if file.startswith(("/", "\\")):
+        return f"{markdown_cell(name)} ({markdown_cell(file)})"
+    return f"[{markdown_cell(name)}]({quote(file, errors='replace')})"
 
 
 def clip(text: str, limit: int) -> str:

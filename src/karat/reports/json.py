@@ -76,6 +76,7 @@ class RunRow(Struct, omit_defaults=True, gc=False):
     duration_ms: float
     error: ErrorRow | None
     attempts: list[ErrorRow] = []
+    attachments: dict[str, str] = {}
 
 
 class RepeatsRow(Struct, gc=False):
@@ -92,7 +93,10 @@ class RepeatsRow(Struct, gc=False):
 
 
 class CaseRow(Struct, omit_defaults=True, gc=False):
-    """One case, its fields in the order of the file. `attempts` are those before the one that the row tells of."""
+    """One case, its fields in the order of the file. `attempts` are those before the one that the row tells of.
+
+    `attachments` are files, relative to the folder of the report.
+    """
 
     id: str
     category: str
@@ -106,6 +110,7 @@ class CaseRow(Struct, omit_defaults=True, gc=False):
     duration_ms: float
     error: ErrorRow | None
     attempts: list[ErrorRow] = []
+    attachments: dict[str, str] = {}
     repeats: RepeatsRow | None = None
 
 
@@ -163,6 +168,7 @@ def case_row(record: CaseRecord) -> CaseRow:
         record.duration_ms,
         _error(trace.error),
         _attempts(record),
+        trace.attachments,
     )
 
 
@@ -195,6 +201,7 @@ def _run_row(record: CaseRecord) -> RunRow:
         row.duration_ms,
         row.error,
         row.attempts,
+        row.attachments,
     )
 
 

@@ -10,7 +10,7 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import Sink
 from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete, reasons, repeats
-from karat.reports.inert import evidence, markdown_cell
+from karat.reports.inert import evidence, markdown_cell, markdown_link
 from karat.reports.repeated import Together, repeated, run_name
 
 DETAILED_CASES: Final = 200
@@ -119,6 +119,8 @@ def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
         yield from _check(record, check)
     if len(checks) > DETAILED_CHECKS:
         yield f"- {len(checks) - DETAILED_CHECKS} more checks: see the JSON beside this file.\n"
+    if record.trace.attachments:
+        yield f"\nSee: {', '.join(markdown_link(*file) for file in record.trace.attachments.items())}\n"
 
 
 def _check(record: CaseRecord, check: Judged) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -44,13 +45,15 @@ class CaseLines:
         self._colour = colour
         self._id_width = min(id_width, WIDEST)
         self._category_width = min(category_width, WIDEST)
+        self.folder = ""
+        """Where the journal stands: files of a case are named relative to it."""
 
     def __call__(self, record: CaseRecord) -> None:
         line = self._line(
             record.verdict.status, case_name(record.case.id, record.repeat), record.case.category, record.duration_ms
         )
         if record.verdict.status is not CaseStatus.PASS:
-            line += "".join(f"{why}\n" for why in why_not_passed(record, colour=self._colour))
+            line += self._why(record)
         show(self._out, line)
 
     def repeated(self, runs: Sequence[CaseRecord]) -> None:
@@ -61,7 +64,7 @@ class CaseLines:
         line = self._line(total.status, case.id, case.category, mean, f"  {total}")
         for record in total.not_passed:
             line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}\n"
-            line += "".join(f"{why}\n" for why in why_not_passed(record, colour=self._colour))
+            line += self._why(record)
         show(self._out, line)
 
     def one(self, status: CaseStatus, name: str, category: str, duration_ms: float) -> None:
@@ -71,6 +74,13 @@ class CaseLines:
     def passed(self, name: str, category: str, duration_ms: float) -> None:
         """The line of a case that passed, for those who need not read its record."""
         self.one(CaseStatus.PASS, name, category, duration_ms)
+
+    def _why(self, record: CaseRecord) -> str:
+        lines = [*why_not_passed(record, colour=self._colour)]
+        for name, file in record.trace.attachments.items():
+            place = os.path.normpath(os.path.join(self.folder, file))
+            lines.append(f"{_INDENT}{'see':<7}  {terminal(name, NAME)}: {terminal(place, LINE)}")
+        return "".join(f"{line}\n" for line in lines)
 
     def _line(self, status: CaseStatus, name: str, category: str, duration_ms: float, more: str = "") -> str:
         word = f"{status:<{_STATUS_WIDTH}}"
@@ -104,9 +114,10 @@ def _check_lines(record: CaseRecord, check: Judged, colour: bool) -> Iterator[st
         yield f"{_DEEPER}in        {terminal(result.at.channel, NAME)}: {around}"
 
 
-def show_cases(run: RunView, out: TextIO, *, colour: bool = False) -> None:
-    """Every case of a run in suite order."""
+def show_cases(run: RunView, out: TextIO, *, folder: str = "", colour: bool = False) -> None:
+    """Every case of a run in suite order. `folder`: where its journal stands."""
     lines = CaseLines(out, colour=colour)
+    lines.folder = folder
     if run.header.repeat > 1:
         for runs in by_case(run.records()):
             lines.repeated(runs)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.errors import JournalError
+from karat.model.attachments import moved, way
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
@@ -68,8 +69,9 @@ class CarryOver:
         self._redone: dict[tuple[str, int], None] = {}
         self._gone: dict[tuple[str, int], None] = {}
 
-    def lines(self) -> Iterator[bytes]:
-        """The lines to keep, for the new journal. What each record became is known once this is exhausted."""
+    def lines(self, into: str) -> Iterator[bytes]:
+        """The lines to keep, for the journal `into`. What each record became is known once this is exhausted."""
+        along = way(self._journal.path, into)
         for line in self._journal.lines():
             seen = self._seen(line)
             place = seen.case.id, seen.repeat
@@ -83,7 +85,7 @@ class CarryOver:
             elif place not in self.kept:
                 self.kept.add(place)
                 self._tally.add(item.index, seen.verdict.status, seen.verdict.soft.value, seen.case.min_pass_rate)
-                yield _placed(line, seen, item)
+                yield _placed(line, seen, item, along)
 
     def said(self, target: dict[str, Any]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
@@ -117,7 +119,8 @@ def _named(ids: Sequence[str]) -> str:
     return ", ".join(json.dumps(name)[1:-1] for name in each[:NAMED]) + more
 
 
-def _placed(line: bytes, seen: _Glance, item: Planned) -> bytes:
-    if seen.index == item.index:
+def _placed(line: bytes, seen: _Glance, item: Planned, along: str) -> bytes:
+    if seen.index == item.index and not along:
         return line.rstrip(b"\n")
-    return msgspec.json.encode(structs.replace(_record(line), index=item.index))
+    record = _record(line)
+    return msgspec.json.encode(structs.replace(record, index=item.index, trace=moved(record.trace, along)))

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType
 
 from karat.errors import ConfigError, Problem, SuiteError
+from karat.model.attachments import moved, way
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
@@ -92,6 +93,8 @@ class ReplayTarget:
         if trace is None:
             raise TargetError("not-recorded", f"{self._path} changed while it was replayed")
         _same_prompt(trace.input, case)
+        if context.attachments is not None:
+            trace = moved(trace, way(str(self._path), str(context.attachments)))
         if trace.error is not None:
             raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
         return trace
