@@ -270,6 +270,20 @@ def test_a_ui_vocabulary_that_cannot_be_used(karat: Karat, entry: str, why: str)
     assert why in ran.err
 
 
+def test_a_slot_that_stands_twice_in_a_sentence(karat: Karat) -> None:
+    write("karat.toml", f'{TOML}\n[targets.local.ui_vocabulary]\n"{{a}} or {{A}}" = [{{ role = "x" }}]\n')
+    ran = karat("run", write("suite.json", eval_set()))
+    assert (ran.code, ran.out) == (4, "")
+    assert "'{a} or {A}': {a} stands twice in the sentence." in ran.err
+
+
+def test_a_sentence_that_takes_too_long_to_compare(karat: Karat) -> None:
+    write("karat.toml", f'{TOML}\n[targets.local.ui_vocabulary]\n"{{a}} {{b}} {{c}} {{d}}!" = [{{ role = "x" }}]\n')
+    ran = karat("run", write("suite.json", eval_set(case(expected={"ui": ["x " * 2000]}))))
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
+    assert "'{a} {b} {c} {d}!' of ui_vocabulary takes too long to compare with 'x x " in ran.err
+
+
 def test_options_of_the_target(karat: Karat) -> None:
     ran = karat("run", write("suite.json", eval_set()), "-t", "python:agent.py:greet", "-o", "spce_url=x")
     assert (ran.code, ran.err) == (

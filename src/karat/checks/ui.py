@@ -16,6 +16,7 @@ from karat.checks.base import Check, Phrase, Reading
 from karat.checks.page import COMPONENTS, Node, components, nodes
 from karat.checks.says import unfailable
 from karat.checks.traces import says, shows
+from karat.errors import ConfigError
 from karat.model.check import Example, Field, Flaw
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Trace
@@ -24,6 +25,7 @@ from karat.text.normalise import fold, fold_phrase
 
 HOW_TO_DEFINE = "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead"
 COMPONENT = "component"
+LONGEST = 80
 
 SHOWN = regex.compile(
     r"(?P<article>an?|one|the) (?P<what>.+?) (?:component|widget|tile|panel) is (?:visible|shown)\.?", regex.I
@@ -193,6 +195,7 @@ def _entry_flaws(sentence: str, objects: Any) -> Iterator[str]:
         yield "the list is empty."
     yield from (flaw.message for flaw in check.flaws())
     known = SLOT.findall(fold(sentence))
+    yield from (f"{{{slot}}} stands twice in the sentence." for slot, count in Counter(known).items() if count > 1)
     for element in check.elements:
         for slot in SLOT.findall(f"{element.name} {element.name_contains} {element.role}".casefold()):
             if slot not in known:
@@ -216,8 +219,16 @@ def _slots(pattern: str, sentence: str) -> dict[str, str] | None:
     """What stands at each `{slot}` of a vocabulary pattern, or None where the sentence is not of that pattern."""
     parts = SLOT.split(fold(pattern))
     source = "".join(regex.escape(p) if i % 2 == 0 else f"(?P<{p}>.+?)" for i, p in enumerate(parts))
-    m = regex.fullmatch(source.removesuffix(r"\.") + r"\.?", fold(sentence), timeout=1)
+    try:
+        m = regex.fullmatch(source.removesuffix(r"\.") + r"\.?", fold(sentence), timeout=1)
+    except TimeoutError:
+        why = f"the sentence {_short(pattern)} of ui_vocabulary takes too long to compare with {_short(sentence)}."
+        raise ConfigError(why, fix="Use fewer slots, with words between them.") from None
     return m.groupdict() if m else None
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
 
 
 def _fill(value: Any, slots: Mapping[str, str]) -> Any:
