@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 import textwrap
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -42,9 +44,13 @@ def stops(prompt): raise StopIteration("s")
 def cancels(prompt): raise asyncio.CancelledError("on my own")
 async def cancels_too(prompt): raise asyncio.CancelledError("on my own")
 def interrupts(prompt): raise KeyboardInterrupt
-class RateLimit(Exception):
-    retry_after = 7
-def limited(prompt): raise RateLimit("slow down")
+class RateLimit(Exception): pass
+class Response:
+    def __init__(self, **headers): self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+def limited(prompt):
+    error = RateLimit("slow down")
+    exec(prompt)
+    raise error
 def deep(prompt):
     def down(n): return down(n - 1) + "x" if n else 1 / 0
     return down(500)
@@ -142,11 +148,36 @@ async def test_breaks(agents: Path, function: str, kind: str, message: str) -> N
     assert message in caught.value.message
 
 
-async def test_retry_after_and_bounded_detail(agents: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "seconds"),
+    [
+        pytest.param("error.retry_after = 7", 7, id="attribute"),
+        pytest.param("error.response = Response(Retry_After='7')", 7, id="header"),
+        pytest.param("error.response = Response(retry_after='0.5')", 0.5, id="fraction"),
+        pytest.param("error.response = Response(Retry_After='Sun, 06 Nov 1994 08:49:37 GMT')", 0, id="date-gone-by"),
+        pytest.param("error.response = Response(Retry_After='Fri, 01 Jan 2999 00:00:00 GMT')", None, id="too-far"),
+        pytest.param("error.response = Response(Retry_After='soon')", None, id="no-time"),
+        pytest.param("error.response = Response(Retry_After='-1')", None, id="negative"),
+        pytest.param("error.response = Response(Other='7')", None, id="no-header"),
+        pytest.param("error.response = Response(Retry_After='nan')", None, id="nan"),
+    ],
+)
+async def test_how_long_a_provider_asks_to_wait(agents: Path, how: str, seconds: float | None) -> None:
     async with opened("python", f"{agents.stem}:limited", agents.parent) as target:
         with pytest.raises(TargetError) as limited:
-            await ask(target, "p")
-    assert limited.value.retry_after == 7
+            await ask(target, how)
+    assert limited.value.retry_after == seconds
+
+
+async def test_a_provider_may_ask_to_wait_until_a_time(agents: Path) -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    async with opened("python", f"{agents.stem}:limited", agents.parent) as target:
+        with pytest.raises(TargetError) as limited:
+            await ask(target, f"error.response = Response(Retry_After={soon!r})")
+    assert 0 < (limited.value.retry_after or 0) <= 3600
+
+
+async def test_the_detail_of_an_error_is_bounded(agents: Path) -> None:
     async with opened("python", f"{agents.stem}:deep", agents.parent) as target:
         with pytest.raises(TargetError) as deep:
             await ask(target, "p")

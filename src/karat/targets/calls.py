@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -176,12 +177,23 @@ def _one_line(text: str) -> str:
 
 def _retry_after(error: BaseException) -> float | None:
     """How long a provider asked to wait: `retry_after` of the exception, or the header of its response."""
-    seconds = getattr(error, "retry_after", None)
+    asked = getattr(error, "retry_after", None)
     headers = getattr(getattr(error, "response", None), "headers", None)
-    if seconds is None and isinstance(headers, Mapping):
-        seconds = headers.get("retry-after")
+    if asked is None and isinstance(headers, Mapping):
+        asked = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
+    seconds = _seconds(asked)
+    return seconds if seconds is not None and 0 <= seconds < 86_400 else None
+
+
+def _seconds(asked: Any) -> float | None:
+    """A number of seconds, or the seconds until a date as HTTP writes it."""
     try:
-        value = float(seconds)  # type: ignore[arg-type]
+        return float(asked)
     except (TypeError, ValueError):
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
+    except (TypeError, ValueError, OverflowError):
         return None
-    return value if 0 <= value < 86_400 else None
