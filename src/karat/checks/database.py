@@ -39,6 +39,8 @@ class Database(Check):
     examples: ClassVar = (
         Example({"sql": COUNT, "rows": [{"n": 1}]}, answered([{"n": 1}]), Status.PASSED),
         Example({"sql": COUNT, "rows": [[1]]}, answered([{"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1]}, answered([[1]]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1]}, answered([[1, 2]]), Status.FAILED),
         Example({"sql": COUNT, "rows": [1]}, answered([{"n": 2}]), Status.FAILED),
         Example({"sql": COUNT, "rows": []}, answered([]), Status.PASSED),
         Example({"sql": COUNT, "rows": []}, answered([{"n": 0}]), Status.FAILED),
@@ -82,10 +84,12 @@ def _same_rows(wanted: list[Any], found: list[Any]) -> bool:
 
 
 def _same_row(wanted: Any, found: Any) -> bool:
-    if isinstance(wanted, dict) or not isinstance(found, dict):
+    """A row is an object by column, a list of values, or where it has one column, that value."""
+    if isinstance(wanted, dict):
         return bool(wanted == found)
-    values = list(found.values())
-    return bool(values == (wanted if isinstance(wanted, list) else [wanted]))
+    values = list(found.values()) if isinstance(found, dict) else found
+    bare = isinstance(values, list) and not isinstance(wanted, list)
+    return bool(values == ([wanted] if bare else wanted))
 
 
 def _shown(rows: Any) -> str:

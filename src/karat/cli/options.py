@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,8 +65,15 @@ RESULTS_DIR = click.option(
     "--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where the journal and the reports go."
 )
 STRICT = click.option("--strict", is_flag=True, help="Count PARTIAL as a failure (exit 1).")
-HOW_TO_RUN = (
+EACH_CASE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
+    click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each case."),
+)
+EACH_CASE_AS_BEFORE = (
+    click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: as in the journal)."),
+    click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each case, if more than before."),
+)
+HOW_TO_RUN = (
     click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the whole run; resume the rest."),
     click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Cases at once per worker."),
@@ -75,7 +82,6 @@ HOW_TO_RUN = (
     click.option("--executor", type=click.Choice(["processes", "ray"]), default="processes", show_default=True,
                  help="Where the workers are: on this machine, or on a Ray cluster (one per processor)."),
     click.option("--ray-address", metavar="A", help="The Ray cluster; without it, one is started here."),
-    click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each case."),
     click.option("--shuffle", type=int, metavar="SEED", help="Run in an order that the seed decides."),
     click.option("--rate", metavar="30/min", help="Start no more cases than this."),
     click.option("--retries", type=click.IntRange(min=0), default=0, show_default=True,
@@ -88,6 +94,14 @@ HOW_TO_RUN = (
 
 
 def run_options(command: Command) -> Command:
-    for option in reversed((*HOW_TO_RUN, RESULTS_DIR, STRICT)):
+    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, STRICT))
+
+
+def resume_options(command: Command) -> Command:
+    return _with(command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, RESULTS_DIR, STRICT))
+
+
+def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from karat.cli.options import comma_list, run_options
+from karat.cli.options import comma_list, resume_options
 
 STATUSES = ("pass", "fail", "partial", "error")
 
@@ -24,7 +24,7 @@ def statuses(ctx: click.Context, param: click.Parameter, value: str | None) -> l
 @click.option("--status", default="error,fail", show_default=True, callback=statuses, help="Which cases to run again.")
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if it has another name now.")
-@run_options
+@resume_options
 def command(journal: str, status: list[str], **given: Any) -> int:
     """Run the cases of a finished run again that came out with one of these statuses; the others are kept.
 

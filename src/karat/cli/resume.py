@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from karat.cli.options import run_options
+from karat.cli.options import resume_options
 
 
 @click.command(short_help="Finish a run that was interrupted or killed.")
 @click.argument("journal")
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if it has another name now.")
-@run_options
+@resume_options
 def command(journal: str, **given: Any) -> int:
     """Finish a run that was interrupted or killed: only what is missing is run.
 

@@ -24,6 +24,8 @@ def command(suites: tuple[str, ...], **given: Any) -> int:
     \b
     Targets:
       python:module:function   a function, sync or async, that takes a prompt
+      langgraph:module:graph   a LangGraph graph, or a function that makes one
+      browser:http://host/     a web app with a chat, in a real browser
       command:./agent --flag   a program: JSON on stdin, JSON lines on stdout
       replay:traces.jsonl      recorded traces, or a journal
       NAME                     [targets.NAME] of karat.toml

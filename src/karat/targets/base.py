@@ -22,7 +22,8 @@ class TargetError(KaratError):
     """The agent or the way to it broke: the case is an ERROR, with whatever was seen until then.
 
     Kinds: `agent` it raised or exited, `bad-answer` what it gave is no answer, `setup` a setup prompt failed,
-    `setup-hook` and `teardown-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it.
+    `setup-hook`, `teardown-hook` and `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a
+    replay lacks it, `telemetry` the log could not be followed, `gone` the app or the browser ended.
     """
 
     exit_code = Exit.FAILED

@@ -43,7 +43,7 @@ class BrowserTarget:
 
     def __init__(self, config: TargetConfig) -> None:
         self._config = config
-        self._options = checked(read_options(config, Options))
+        self._options = checked(read_options(config, Options), config.spec)
         self._stage = Stage(config, self._options)
         self._secrets: list[str] = []
         self.options = config.identity
@@ -58,7 +58,7 @@ class BrowserTarget:
         return limits
 
     async def open(self) -> None:
-        self._secrets = environment_values(self._options)
+        self._secrets = environment_values(self._options, self._config.spec)
         await self._stage.open()
 
     async def close(self) -> None:

@@ -76,8 +76,8 @@ class Telemetry(Struct, frozen=True, forbid_unknown_fields=True):
 class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Options of a browser target.
 
-    `${NAME}` in headers, cookies and the values of steps is the environment variable; `{session}` there and in
-    addresses is the name of the conversation.
+    `${NAME}` in headers, cookies, addresses and the values of steps is the environment variable; `{session}` there is
+    the name of the conversation.
     """
 
     app_url: str = ""
@@ -113,23 +113,22 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def texts(self) -> Iterator[str]:
         """Everything in which `${NAME}` and `{session}` are filled in."""
-        yield from (*self.headers.values(), *self.cookies.values())
+        yield from (self.app_url, self.space_url, *self.headers.values(), *self.cookies.values())
         for steps in (self.steps, *self.preconditions.values()):
             yield from (text for step in steps for text in (step.value, step.open))
 
-    @property
-    def tells_session(self) -> bool:
+    def tells_session(self, address: str) -> bool:
         """Whether the app hears which conversation it is in."""
-        return bool(self.session_query) or any(SESSION in text for text in (self.space_url, self.app_url, *self.texts))
+        return bool(self.session_query) or any(SESSION in text for text in (address, *self.texts))
 
 
-def checked(options: Options) -> Options:
-    """The options, if they can be followed together."""
+def checked(options: Options, address: str) -> Options:
+    """The options, if they can be followed together and with the address that the target was given."""
     if options.complete.event and not options.telemetry.end_event:
         raise ConfigError(
             "`complete.event` waits for a line that is not named.", fix="Set `telemetry.end_event`.", slug="bad-options"
         )
-    if options.telemetry.correlation_field and not options.tells_session:
+    if options.telemetry.correlation_field and not options.tells_session(address):
         raise ConfigError(
             "`telemetry.correlation_field` is set, but the app is not told the conversation.",
             fix="Set `session_query`, or write {session} into a header, a cookie or an address.",
@@ -153,7 +152,7 @@ def filled(text: str, session: str) -> str:
     return _VARIABLE.sub(value, text.replace(SESSION, session))
 
 
-def environment_values(options: Options) -> list[str]:
+def environment_values(options: Options, address: str) -> list[str]:
     """What comes from the environment, which no artifact may show. Raises ConfigError for what is not set."""
-    names = {name for text in options.texts for name in _VARIABLE.findall(text)}
+    names = {name for text in (address, *options.texts) for name in _VARIABLE.findall(text)}
     return [filled(f"${{{name}}}", "") for name in sorted(names)]

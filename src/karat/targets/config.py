@@ -121,7 +121,8 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     known = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
         did_you_mean(spec_or_name, config.targets)
-        or "Write it as 'python:module:function', 'command:./agent' or 'replay:traces.jsonl'."
+        or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'command:./agent' "
+        "or 'replay:traces.jsonl'."
     )
     raise ConfigError(f"there is no target {spec_or_name!r} (configured: {known}).", fix=fix, slug="unknown-target")
 

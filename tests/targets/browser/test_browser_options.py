@@ -16,8 +16,8 @@ from karat.targets.config import TargetConfig, load, resolve
 ROOT = Path(__file__).parents[3]
 
 
-def target(**options: Any) -> BrowserTarget:
-    return BrowserTarget(TargetConfig(kind="browser", spec="http://127.0.0.1:1", options=options, limits=Limits(4)))
+def target(spec: str = "http://127.0.0.1:1", **options: Any) -> BrowserTarget:
+    return BrowserTarget(TargetConfig(kind="browser", spec=spec, options=options, limits=Limits(4)))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,25 @@ def test_options_that_cannot_be_followed(options: dict[str, Any], message: str) 
 )
 def test_what_may_run_side_by_side(options: dict[str, Any], limit: int, why: str) -> None:
     assert (target(**options).limits.max_concurrency, target(**options).limits.why) == (limit, why)
+
+
+@pytest.mark.parametrize("options", [{"spec": "http://127.0.0.1:1/?s={session}"}, {"space_url": "/{session}"}])
+def test_an_address_tells_the_app_the_conversation(options: dict[str, Any]) -> None:
+    assert target(**options, telemetry={"log": "x", "correlation_field": "id"}).limits.max_concurrency == 4
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"spec": "http://127.0.0.1:1/?key=${KARAT_NOT_SET}"},
+        {"app_url": "http://127.0.0.1:1/${KARAT_NOT_SET}"},
+        {"space_url": "/${KARAT_NOT_SET}"},
+        {"headers": {"X-Key": "${KARAT_NOT_SET}"}},
+    ],
+)
+async def test_a_variable_that_is_not_set_is_told_before_any_case(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="the environment variable KARAT_NOT_SET is not set"):
+        await target(**options).open()
 
 
 def test_the_example_target_runs_side_by_side() -> None:
