@@ -148,7 +148,7 @@ TRACE = Trace(
     [
         pytest.param(At("final_message", 7, 14), "twelve [commits]", id="span"),
         pytest.param(At("final_message", 7), "twelve []commits", id="point"),
-        pytest.param(At("page"), "- list", id="whole-page"),
+        pytest.param(At("page"), "", id="no-place-on-the-page"),
         pytest.param(At("page_before"), "", id="no-such-text"),
         pytest.param(At("tool_calls", index=0), "lookup (success)", id="tool-call"),
         pytest.param(At("telemetry", index=0), r"started\x1b", id="event"),

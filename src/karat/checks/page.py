@@ -31,6 +31,8 @@ class Node(NamedTuple):
     name: str
     text: str
     talk: bool
+    start: int
+    end: int
 
 
 @lru_cache(maxsize=4)
@@ -42,7 +44,7 @@ def nodes(page: str) -> tuple[Node, ...]:
         depth, role = len(m[1]), m[2]
         if log is not None and depth <= log:
             log = None
-        found.append(Node(role, fold(_unquote(m[3] or "")), fold(m[5] or ""), log is not None))
+        found.append(Node(role, fold(_unquote(m[3] or "")), fold(m[5] or ""), log is not None, m.start(2), m.end()))
         if log is None and role in TALK:
             log = depth
     return tuple(found)

@@ -26,6 +26,7 @@ from karat.text.normalise import fold, fold_phrase
 HOW_TO_DEFINE = "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead"
 COMPONENT = "component"
 LONGEST = 80
+LISTED = 6
 
 SHOWN = regex.compile(
     r"(?P<article>an?|one|the) (?P<what>.+?) (?:component|widget|tile|panel) is (?:visible|shown)\.?", regex.I
@@ -153,10 +154,15 @@ class Ui(Check):
         for element in elements:
             if element.new and trace.page_before is None:
                 return self.unknown(trace.unseen("page_before") or "the page was not captured before the turn")
-            found = _count(element, trace)
+            fitting = [node for node in nodes(trace.page) if element.fits(node)]
+            found = _new(element, fitting, trace) if element.new else len(fitting)
             low, high = element.bounds
-            if found < low or (high is not None and found > high):
-                return self.failed(f"{found} for {element}", At("page"))
+            if found < low:
+                return self.failed(f"{found} for {element}{_instead(element, trace.page)}", At("page"))
+            if high is not None and found > high:
+                first = next(iter(fitting), None)
+                at = At("page", first.start, first.end) if first else At("page")
+                return self.failed(f"{found} for {element}", at)
         return self.passed(at=At("page"))
 
 
@@ -237,10 +243,18 @@ def _fill(value: Any, slots: Mapping[str, str]) -> Any:
     return SLOT.sub(lambda m: slots.get(m[1].casefold(), m[0]), value)
 
 
-def _count(element: Element, trace: Trace) -> int:
-    fitting = [n for n in nodes(trace.page or "") if element.fits(n)]
-    if not element.new:
-        return len(fitting)
+def _instead(element: Element, page: str) -> str:
+    """The elements of this role that the page does have."""
+    plain = Element(role=element.role)
+    names = dict.fromkeys(node.name or node.text for node in nodes(page) if element.role and plain.fits(node))
+    listed = [_short(name) for name in names if name]
+    if not listed:
+        return ""
+    more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
+    return f"; there is {', '.join(listed[:LISTED])}{more}"
+
+
+def _new(element: Element, fitting: Sequence[Node], trace: Trace) -> int:
     before = trace.page_before or ""
     if element.role == COMPONENT and not (element.name or element.words or element.name_contains):
         return (components(trace.page or "") - components(before)).total()

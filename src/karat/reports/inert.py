@@ -12,6 +12,7 @@ from karat.model.verdict import At
 CELL_LIMIT: Final = 200
 AROUND: Final = 60
 MATCH: Final = 80
+PAGES: Final = ("page", "page_before")
 
 # Everything that moves a cursor, starts an escape sequence, reorders text or cannot be seen: the Unicode categories
 # Cc, Cf, Cs, Zl and Zp, then blank letters and selectors that hide text. A test compares the ranges with unicodedata.
@@ -94,6 +95,8 @@ def evidence(trace: Trace, at: At) -> str:
     text = _text_at(trace, at)
     if at.start is not None and text:
         return excerpt(text, at.start, at.start if at.end is None else at.end)
+    if at.channel in PAGES:
+        return ""  # how a page begins says nothing of what is missing from it
     return clip(_one_line(text[: 4 * CELL_LIMIT]), CELL_LIMIT)
 
 
