@@ -21,6 +21,7 @@ from msgspec import structs
 from karat import results, scoring
 from karat.checks.catalog import CATALOG
 from karat.engine.events import Listener
+from karat.errors import UsageError
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
@@ -49,6 +50,12 @@ async def aload_suite(path: str | Path) -> Suite:
 
 def judge(case: Case, trace: Trace) -> Verdict:
     """Judge what an agent did in one case."""
+    given: object = trace
+    if not isinstance(given, Trace):
+        fix = "Make a karat.Trace, or run a function that returns this with karat.run."
+        raise UsageError(f"{type(given).__name__!r} is no trace.", fix=fix, slug="bad-trace")
+    if trace.case_id not in ("", case.id):
+        raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
     return scoring.judge(CATALOG.compile(case), case.scoring, trace)
 
 
@@ -87,7 +94,12 @@ def as_target(target: AnyTarget) -> tuple[TargetConfig | Target, tuple[str, ...]
         return resolve(target, config, here), secret_values(config, os.environ)
     if isinstance(target, TargetConfig):
         return target, ()
-    return FunctionTarget(target) if callable(target) else target, ()
+    if callable(target):
+        return FunctionTarget(target), ()
+    if not hasattr(target, "run"):
+        fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
+        raise UsageError(f"{type(target).__name__!r} is no target.", fix=fix, slug="bad-target")
+    return target, ()
 
 
 def rescore(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import platform
 import random
@@ -63,6 +64,16 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     target_name: str = ""
     overrides: dict[str, Any] = {}
     secrets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        least = {"concurrency": 1, "workers": 0, "repeat": 1}
+        for name, bound in least.items():
+            if getattr(self, name) < bound:
+                raise UsageError(f"`{name}` must be at least {bound}, not {getattr(self, name)}.", slug="bad-option")
+        for name in ("timeout", "run_timeout", "per_minute"):
+            given = getattr(self, name)
+            if given is not None and not 0 < given < math.inf:
+                raise UsageError(f"`{name}` must be over 0, not {given}.", slug="bad-option")
 
 
 class Earlier(Struct, frozen=True):

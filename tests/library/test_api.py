@@ -256,6 +256,30 @@ def test_the_view_of_the_golden_document(suite: Suite) -> None:
     assert context.response == context.final_message == "hello: wave"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"concurrency": 0}, "`concurrency` must be at least 1, not 0"),
+        ({"repeat": 0}, "`repeat` must be at least 1, not 0"),
+        ({"workers": -1}, "`workers` must be at least 0, not -1"),
+        ({"timeout": -1}, "`timeout` must be over 0, not -1"),
+        ({"run_timeout": float("nan")}, "`run_timeout` must be over 0, not nan"),
+    ],
+)
+def test_options_that_cannot_be(suite: Suite, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(karat.KaratError, match=said):
+        karat.run(suite, sync_agent, **options)
+
+
+def test_what_is_no_target_and_what_is_no_trace(suite: Suite) -> None:
+    with pytest.raises(karat.KaratError, match="'int' is no target"):
+        karat.run(suite, 3)  # type: ignore[arg-type]
+    with pytest.raises(karat.KaratError, match="'dict' is no trace"):
+        karat.judge(suite.cases[0], {"final_message": "hello"})  # type: ignore[arg-type]
+    with pytest.raises(karat.KaratError, match="the trace is of case 'B', not of 'A'"):
+        karat.judge(suite.cases[0], karat.Trace(case_id="B", final_message="hello"))
+
+
 @pytest.mark.parametrize("name", [name for name in karat.__all__ if name != "__version__"])
 def test_public_names_are_documented_and_typed(name: str) -> None:
     found = getattr(karat, name)

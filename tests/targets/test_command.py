@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
-from karat.model.trace import Message
+from karat.model.trace import Message, ToolCall
 from karat.targets.base import RunContext, TargetError
 
 from .conftest import PROGRAM, ask, case, opened
@@ -80,11 +80,20 @@ write({"type": "telemetry", "event": {"source": "app"}})
     assert trace.page is None
 
 
-async def test_a_list_in_the_answer_stands_instead_of_events() -> None:
-    code = 'write({"type": "tool_call", "name": "a"})\nwrite({"final_message": "x", "tool_calls": []})'
+@pytest.mark.parametrize(
+    ("listed", "calls"),
+    [
+        pytest.param([], [ToolCall("a")], id="left-out"),
+        pytest.param([{"name": "a", "success": True}], [ToolCall("a", success=True)], id="the-same"),
+        pytest.param([{"name": "b"}], [ToolCall("b"), ToolCall("a")], id="another"),
+    ],
+)
+async def test_what_a_list_leaves_out_is_not_lost(listed: list[dict[str, Any]], calls: list[ToolCall]) -> None:
+    answer = {"final_message": "x", "tool_calls": listed}
+    code = f'write({{"type": "tool_call", "name": "a"}})\nwrite(json.loads({json.dumps(json.dumps(answer))}))'
     async with opened("command", python(code)) as target:
         trace = await ask(target, "p")
-    assert (trace.tool_calls, trace.unobserved.keys()) == ((), {"telemetry"})
+    assert (list(trace.tool_calls), trace.unobserved.keys()) == (calls, {"telemetry"})
 
 
 async def test_setup_turns() -> None:

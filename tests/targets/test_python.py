@@ -39,6 +39,8 @@ def needs(prompt, model): return "x"
 def trace(prompt): return Trace(case_id="", final_message="t", tool_calls=(ToolCall("a", object()),))
 def wrong_trace(prompt): return Trace(case_id="", final_message=3)
 def other_trace(prompt): return Trace(case_id="two", final_message="t")
+def silent_trace(prompt): return Trace(case_id="", final_message="t")
+def unknown_channel(prompt): return Trace(case_id="", final_message="t", unobserved={"tool_calls": "not seen"})
 def broken_trace(prompt): return Trace(case_id="", error=TraceError("model", "overloaded"))
 def stops(prompt): raise StopIteration("s")
 def cancels(prompt): raise asyncio.CancelledError("on my own")
@@ -138,6 +140,7 @@ async def test_environment_is_put_back(agents: Path, monkeypatch: pytest.MonkeyP
         pytest.param("wrong_trace", "bad-answer", "Expected `str`, got `int` - at `$.final_message`", id="trace-types"),
         pytest.param("other_trace", "bad-answer", "it is for case 'two', not 'one'", id="trace-of-another-case"),
         pytest.param("broken_trace", "model", "overloaded", id="trace-with-error"),
+        pytest.param("unknown_channel", "bad-answer", "there is no channel 'tool_calls'", id="trace-with-a-channel"),
     ],
 )
 async def test_breaks(agents: Path, function: str, kind: str, message: str) -> None:
@@ -146,6 +149,11 @@ async def test_breaks(agents: Path, function: str, kind: str, message: str) -> N
             await ask(target, "p")
     assert caught.value.kind == kind
     assert message in caught.value.message
+
+
+async def test_a_trace_that_says_nothing_of_tools(agents: Path) -> None:
+    async with opened("python", f"{agents.stem}:silent_trace", agents.parent) as target:
+        assert "return a dict with `tool_calls: []`" in ((await ask(target, "p")).unseen("tools") or "")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,13 @@ async def test_repeats(file: Path) -> None:
     assert caught.value.kind == "not-recorded"
 
 
+@pytest.mark.parametrize("more", [{}, {"started_at": 1.0}, {"timings": {"x": 1.0}}, {"attachments": {"a": "b"}}])
+async def test_a_line_that_says_nothing_of_tools(file: Path, more: dict[str, Any]) -> None:
+    file.write_text(lines({"case_id": "one", "final_message": "hi", **more}))
+    async with opened("replay", file.name, file.parent) as target:
+        assert (await ask(target, "p")).unobserved.keys() == {"tools", "telemetry", "page"}
+
+
 @pytest.mark.parametrize(
     "line", [{"trace": {"case_id": "one"}}, {"case_id": "one", "unobserved": {}}], ids=["key", "bare"]
 )
@@ -129,6 +136,19 @@ async def test_a_whole_trace_without_a_journal(file: Path, line: dict[str, Any])
         pytest.param({"case_id": "a", "final_message": "", "repeat": -1}, "`repeat` is a whole number", id="repeat"),
         pytest.param({"trace": {"final_message": "x"}}, "missing required field `case_id`", id="whole-trace"),
         pytest.param({"case_id": "a", "cuts": {}, "tols": 1}, "unknown key 'tols'", id="key-of-a-whole-trace"),
+        pytest.param(
+            {"trace": {"case_id": "a", "tool_cals": []}}, "unknown key 'tool_cals'. Did you mean", id="key-of-a-trace"
+        ),
+        pytest.param(
+            {"case_id": "a", "unobserved": {}, "tool_calls": [{"name": "y", "nme": "x"}]},
+            "unknown key 'nme' in `tool_calls`. Did you mean 'name'?",
+            id="key-of-a-call-of-a-whole-trace",
+        ),
+        pytest.param(
+            {"case_id": "a", "unobserved": {"tool_calls": "nobody looked"}},
+            "unknown key 'tool_calls' in `unobserved`. Did you mean 'tools'?",
+            id="channel",
+        ),
         pytest.param(
             {"case_id": "a", "final_message": "", "tool_calls": [], "tools_called": []}, "not both", id="both"
         ),

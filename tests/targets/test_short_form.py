@@ -42,7 +42,7 @@ def test_success_and_missing_fields(given: dict[str, Any], success: bool | None,
 def test_the_other_fields_of_a_call() -> None:
     full = call(args={"q": 1}, id=7, started=False, error={"message": "m"}, started_at="2026-01-01", ended_at=5)
     assert full == ToolCall(
-        "lookup", {"q": 1}, "7", False, error="m", success=False, started_at=1767225600.0, ended_at=5.0
+        "lookup", {"q": 1}, "7", False, error="m", success=False, started_at=1767225600.0, ended_at=5.0, unfinished=True
     )
     assert call(error={"code": 3}).error == '{"code":3}'
 

@@ -161,7 +161,7 @@ class ToolsUsed(Check):
             yield Flaw("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.unseen("tools")
+        why = trace.doubt("tools")
         if why:
             return self.unknown(why)
         names = [c.name for c in trace.tool_calls]

@@ -18,13 +18,15 @@ from karat.model.verdict import At, CheckResult, Group, Status
 
 Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
 
-QUESTION = regex.compile(r"\?(?=[\s\"'”’)\]*_]|$)")
+QUESTION = regex.compile(r"[?？؟⁇⁈](?![\w=&/%])")
+"""A question mark, but not one inside an address."""
+_BLANK = regex.compile(r"[\s\p{C}\u2800\u3164\u115f\u1160\uffa0]*+")
 
 
 class Found(NamedTuple):
-    """Whether the outcome holds, what was found, and where."""
+    """Whether the outcome holds (None: nobody can tell), what was found, and where."""
 
-    holds: bool
+    holds: bool | None
     found: str
     at: At | None = None
 
@@ -39,6 +41,7 @@ class Outcome(Check):
     examples: ClassVar = (
         Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),
         Example({"outcome": "response_only"}, says(" \n"), Status.FAILED),
+        Example({"outcome": "response_only"}, says("\u200b\u2800"), Status.FAILED),
         Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:failed book:ok"), Status.PASSED),
         Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:ok book:failed"), Status.FAILED),
         Example({"outcome": "tool_success"}, calls("book:ok", text=""), Status.FAILED),
@@ -52,12 +55,16 @@ class Outcome(Check):
         ),
         Example({"outcome": "needs_input"}, calls("", text="Done."), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("book:ok", text="Anything else?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:pending", text="Anything else?"), Status.UNKNOWN),
+        Example({"outcome": "needs_input"}, calls("book:waiting", text="Shall I?"), Status.PASSED),
         Example({"outcome": "graceful_block"}, calls("book:failed", text="I may not do that."), Status.PASSED),
         Example({"outcome": "graceful_block"}, calls("book:crashed", text="I may not do that."), Status.FAILED),
         Example({"outcome": "graceful_block"}, calls("find:ok", text="I may not do that."), Status.FAILED),
+        Example({"outcome": "graceful_block"}, calls("find:pending", text="I may not do that."), Status.UNKNOWN),
         Example({"outcome": "graceful_error"}, calls("book:crashed", text="The booking failed."), Status.PASSED),
         Example({"outcome": "graceful_error"}, calls("book:failed book:ok", text="Booked."), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("", text="The booking failed."), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("book:failed book:pending", text="Sorry."), Status.UNKNOWN),
     )
     outcome: Name
     tools: tuple[str, ...] = ()
@@ -73,17 +80,19 @@ class Outcome(Check):
         return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
 
     def judge(self, trace: Trace) -> CheckResult:
-        answered = not trace.final_message.isspace() and trace.final_message != ""
+        answered = not _BLANK.fullmatch(trace.final_message)
         if self.outcome == "response_only" and answered:
             return self.passed()
         if self.outcome != "tool_started" and not answered:
             why = unreadable(trace)
             return self.unknown(why) if why else self.failed("an empty final message")
-        why = trace.unseen("tools")
+        why = trace.doubt("tools")
         if why:
             return self.unknown(why)
         listed = [c for c in trace.tool_calls if not self.tools or c.name in self.tools]
         found = OUTCOMES[self.outcome](trace, listed)
+        if found.holds is None:
+            return self.unknown(found.found)
         return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
 
 
@@ -101,6 +110,11 @@ def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
     success = tool_success(trace, listed)
     if success.holds:
         return success._replace(holds=False)
+    asked = _asked(trace)
+    return _untold(listed) or asked if asked.holds else asked
+
+
+def _asked(trace: Trace) -> Found:
     lacking = next((c for c in trace.tool_calls if c.success is False and c.missing_fields), None)
     if lacking:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
@@ -108,20 +122,33 @@ def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
     if question:
         return Found(True, "a question", At("final_message", question.start(), question.end()))
     picker = added_pickers(trace)
-    return Found(True, picker, At("page")) if picker else Found(False, f"no question: {said(trace)}")
+    if picker:
+        return Found(True, picker, At("page"))
+    why = trace.cut("final_message") or trace.doubt("page")
+    return Found(None, why) if why else Found(False, f"no question: {said(trace)}")
 
 
 def graceful_block(trace: Trace, listed: Sequence[ToolCall]) -> Found:
     bad = next((c for c in trace.tool_calls if c.success is True or c.error is not None), None)
-    return _call_found(trace, bad)._replace(holds=False) if bad else Found(True, called(trace))
+    if bad:
+        return _call_found(trace, bad)._replace(holds=False)
+    return _untold(trace.tool_calls) or Found(True, called(trace))
 
 
 def graceful_error(trace: Trace, listed: Sequence[ToolCall]) -> Found:
     last = {c.name: c for c in listed}
-    for call in listed:
-        if (call.success is False or call.error is not None) and last[call.name].success is not True:
-            return _call_found(trace, call)
-    return Found(False, called(trace))
+    failed = [c for c in listed if c.success is False or c.error is not None]
+    unmended = [c for c in failed if last[c.name].success is not True]
+    if not unmended:
+        return Found(False, called(trace))
+    sure = next((c for c in unmended if not last[c.name].open), None)
+    return _call_found(trace, sure) if sure else _untold([last[c.name] for c in unmended]) or Found(False, "")
+
+
+def _untold(calls: Sequence[ToolCall]) -> Found | None:
+    """What is to be said of calls of which nobody can tell whether they succeeded."""
+    call = next((c for c in calls if c.open), None)
+    return Found(None, f"nothing says whether {call.name} succeeded") if call else None
 
 
 def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:

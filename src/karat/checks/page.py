@@ -31,6 +31,7 @@ class Node(NamedTuple):
     name: str
     text: str
     talk: bool
+    disabled: bool
     start: int
     end: int
 
@@ -44,15 +45,16 @@ def nodes(page: str) -> tuple[Node, ...]:
         depth, role = len(m[1]), m[2]
         if log is not None and depth <= log:
             log = None
-        found.append(Node(role, fold(_unquote(m[3] or "")), fold(m[5] or ""), log is not None, m.start(2), m.end()))
+        name, text, disabled = fold(_unquote(m[3] or "")), fold(m[5] or ""), "[disabled]" in m[4]
+        found.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end()))
         if log is None and role in TALK:
             log = depth
     return tuple(found)
 
 
 def components(page: str) -> Counter[tuple[str, str]]:
-    """The named components of a page, the conversation left out."""
-    return Counter((n.role, n.name) for n in nodes(page) if n.role in COMPONENTS and n.name and not n.talk)
+    """The components of a page, those without a name by their role alone; the conversation is left out."""
+    return Counter((n.role, n.name) for n in nodes(page) if n.role in COMPONENTS and not n.talk)
 
 
 def _unquote(name: str) -> str:
@@ -74,6 +76,7 @@ def added_pickers(trace: Trace) -> str:
 
 
 def offers(page: str, action: str) -> bool:
-    """Whether a control of this name is on the page."""
-    wanted = fold(action)
-    return any(n.role in CONTROLS and wanted in (n.name or n.text) for n in nodes(page))
+    """Whether a control of this name is on the page and can be used."""
+    wanted = regex.compile(rf"(?<!\w){regex.escape(fold(action))}(?!\w)")
+    usable = (n for n in nodes(page) if n.role in CONTROLS and not n.disabled)
+    return any(wanted.search(n.name or n.text) for n in usable)

@@ -11,7 +11,7 @@ from annotated_types import MinLen
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, quoted
 from karat.checks.traces import UNSEEN_TOOLS, calls
-from karat.model.check import Example, Field
+from karat.model.check import Example, Field, Flaw
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 
@@ -39,11 +39,14 @@ class ToolCallsAny(Check):
     def wanted(self) -> str:
         return f"a call of {quoted(self.tools)}"
 
+    def flaws(self) -> Iterator[Flaw]:
+        return nameless(*self.tools)
+
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if call.name in self.tools:
                 return self.passed(str(call), At("tool_calls", index=index))
-        why = trace.unseen("tools")
+        why = trace.doubt("tools")
         return self.unknown(why) if why else self.failed(called(trace))
 
 
@@ -69,11 +72,14 @@ class ToolCallsNone(Check):
     def wanted(self) -> str:
         return f"no call of {self.tool!r}"
 
+    def flaws(self) -> Iterator[Flaw]:
+        return nameless(self.tool)
+
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if call.name == self.tool:
                 return self.failed(str(call), At("tool_calls", index=index))
-        why = trace.unseen("tools")
+        why = trace.doubt("tools")
         return self.unknown(why) if why else self.passed(called(trace))
 
 
@@ -135,14 +141,20 @@ class ToolCalls(Check):
         how = {True: " that succeeded", False: " that failed", None: ""}[self.success]
         return f"a call of {self.tool!r}{how}" + (f" with {_shown(self.arguments)}" if self.arguments else "")
 
+    def flaws(self) -> Iterator[Flaw]:
+        return nameless(self.tool)
+
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if self._fits(call):
                 return self.passed(_call_shown(call), At("tool_calls", index=index))
-        why = trace.unseen("tools")
+        why = trace.doubt("tools")
         if why:
             return self.unknown(why)
         near = [call for call in trace.tool_calls if call.name == self.tool]
+        why = trace.cut("tool_results")
+        if why and any(call.arguments is None for call in near) and self.arguments:
+            return self.unknown(why)
         return self.failed(excerpt(", ".join(map(_call_shown, near[:10]))) if near else called(trace))
 
     def _fits(self, call: ToolCall) -> bool:
@@ -151,6 +163,12 @@ class ToolCalls(Check):
             and (self.success is None or call.success is self.success)
             and (not self.arguments or _holds(self.arguments, call.arguments))
         )
+
+
+def nameless(*tools: str) -> Iterator[Flaw]:
+    """No tool has a blank name: such a call can neither be made nor be missed."""
+    if not all(tool.strip() for tool in tools):
+        yield Flaw("empty-expectation", "a blank name is no tool. Name one.")
 
 
 def _holds(wanted: Any, given: Any) -> bool:

@@ -18,7 +18,10 @@ def says(text: str, **more: Any) -> Trace:
 
 
 def calls(spelled: str, text: str = "Done.", **more: Any) -> Trace:
-    """An agent that made these calls: `lookup:ok refund:failed delete:crashed search:pending ask:missing=id`."""
+    """An agent that made these calls.
+
+    `lookup:ok refund:failed delete:crashed search:pending book:waiting ask:missing=id`; a pending one shows no result.
+    """
     return Trace(case_id="example", final_message=text, tool_calls=tuple(map(_call, spelled.split())), **more)
 
 
@@ -26,8 +29,8 @@ def _call(word: str) -> ToolCall:
     name, _, how = word.partition(":")
     if how == "crashed":
         return ToolCall(name, error="it broke")
-    if how == "pending":
-        return ToolCall(name)
+    if how in ("pending", "waiting"):
+        return ToolCall(name, unfinished=how == "waiting")
     if how.startswith("missing="):
         return ToolCall(name, success=False, missing_fields=(how.removeprefix("missing="),))
     return ToolCall(name, success=how != "failed")

@@ -139,6 +139,10 @@ class Ui(Check):
             low, high = element.bounds
             if not (element.role or element.name or element.name_contains):
                 yield Flaw("wrong-shape", "give at least one of 'role', 'name' and 'name_contains'.")
+            if any(given and not fold(given) for given in (element.role, element.name, element.name_contains)):
+                yield Flaw("empty-expectation", "a blank role or name is like any other. Say which.")
+            if not element.visible and (element.min or element.max):
+                yield Flaw("out-of-range", "what is not visible cannot be counted: leave 'min' and 'max' out.")
             if high is not None and low > high:
                 yield Flaw("out-of-range", f"min {low} is over max {high}.")
             if low == 0 and high is None:
@@ -152,8 +156,8 @@ class Ui(Check):
         if why or trace.page is None:
             return self.unknown(why or "")
         for element in elements:
-            if element.new and trace.page_before is None:
-                return self.unknown(trace.unseen("page_before") or "the page was not captured before the turn")
+            if element.new and (trace.page_before is None or trace.cut("page_before")):
+                return self.unknown(trace.doubt("page_before") or "the page was not captured before the turn")
             fitting = [node for node in nodes(trace.page) if element.fits(node)]
             found = _new(element, fitting, trace) if element.new else len(fitting)
             low, high = element.bounds

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-Channel = Literal["tools", "telemetry", "page", "page_before", "final_message", "messages", "database"]
+Channel = Literal[
+    "tools", "tool_results", "telemetry", "page", "page_before", "final_message", "messages", "database", "metadata"
+]
 
 TEXT_CAP = 1 << 20
 
@@ -24,6 +26,13 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     missing_fields: tuple[str, ...] = ()
     started_at: float | None = None
     ended_at: float | None = None
+    unfinished: bool = False
+    """It is known not to have come to an end: it was never run, or it waits for an answer."""
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody can tell how it came out."""
+        return self.success is None and self.error is None and not self.unfinished
 
     def __str__(self) -> str:
         how = "error" if self.error else {True: "success", False: "failure", None: "no result"}[self.success]
@@ -90,6 +99,10 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def unseen(self, channel: Channel) -> str | None:
         """Why this channel was not observed, or None if it was."""
         return self.unobserved.get(channel)
+
+    def doubt(self, channel: Channel) -> str | None:
+        """Why this channel does not tell what is absent, or None if it does."""
+        return self.unseen(channel) or self.cut(channel)
 
     def cut(self, channel: Channel) -> str | None:
         """Why this text is not whole, or None if it is."""

@@ -97,7 +97,8 @@ def _head(run: RunView) -> Iterator[str]:
 
 def _row(name: str, status: CaseStatus, record: CaseRecord, known: Facts) -> str:
     verdict = record.verdict
-    start = f"| {markdown_cell(name)} | {status} | {_score(verdict.soft.value)} |"
+    score = _score(None if status is CaseStatus.ERROR else verdict.soft.value)
+    start = f"| {markdown_cell(name)} | {status} | {score} |"
     if not (known.failed or known.unknown or verdict.hard_fail_triggered):
         return f"{start} | | | | |"
     cells = (

@@ -38,6 +38,8 @@ CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 LABEL_PATTERN = rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*$"
 TEXT_PATTERN = r"\S"
 
+LARGEST_WEIGHT = 1e6
+
 Label = Annotated[str, Declared(pattern=LABEL_PATTERN)]
 Text = Annotated[str, Declared(pattern=TEXT_PATTERN)]
 Versions = Literal["0.1", "0.2", "0.3"]
@@ -59,7 +61,7 @@ class SoftScore(TypedDict):
     ]
     weights: NotRequired[
         Annotated[
-            dict[Group, Annotated[float, Declared(ge=0)]],
+            dict[Group, Annotated[float, Declared(ge=0, le=LARGEST_WEIGHT)]],
             Declared(description="How much each group counts. At least one must be over zero."),
         ]
     ]

@@ -102,6 +102,7 @@ def _call(call: ToolCall, result: Any, *, ended: bool, broke: bool) -> ToolCall:
         missing_fields=tuple(f for f in lacking if isinstance(f, str)) if isinstance(lacking, list) else (),
         started_at=call.started_at,
         ended_at=call.ended_at,
+        unfinished=not ended and not broke,
     )
 
 

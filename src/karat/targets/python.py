@@ -11,23 +11,25 @@ import asyncio
 import os
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.model.suite import Case
-from karat.model.trace import Message, Trace
+from karat.model.trace import Channel, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import Conversation
 from karat.targets.limits import checked
+from karat.targets.names import did_you_mean
 from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
 from karat.targets.threads import DaemonThreads
 
 OFFERED = ("case", "conversation", "context")
 TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
+NO_TOOLS_IN_TRACE = "the agent's Trace has no tool calls; if none were made, return a dict with `tool_calls: []`"
 
 
 class PythonTarget:
@@ -113,6 +115,11 @@ def _whole(trace: Trace, case: Case) -> Trace:
     if trace.case_id not in ("", case.id):
         raise ValueError(f"it is for case {trace.case_id!r}, not {case.id!r}")
     trace = checked(structs.replace(trace, case_id=case.id, input=trace.input or case.prompt))
+    known = get_args(Channel)
+    for channel in sorted((trace.unobserved.keys() | trace.cuts.keys()) - set(known)):
+        raise ValueError(f"there is no channel {channel!r}. {did_you_mean(channel, known)}".rstrip())
+    if not trace.tool_calls and not trace.telemetry and not trace.unseen("tools"):
+        trace = structs.replace(trace, unobserved={**trace.unobserved, "tools": NO_TOOLS_IN_TRACE})
     if trace.error is not None:
         raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
     return trace

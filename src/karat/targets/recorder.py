@@ -71,9 +71,11 @@ def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...]) -> tuple[ToolC
 
     Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
     """
-    if not telemetry:
-        return tuple(calls)
-    derived = tool_calls(telemetry)
+    return tuple(completed(calls, tool_calls(telemetry))) if telemetry else tuple(calls)
+
+
+def completed(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls that one source tells of, completed by another, and then those that only the other tells of."""
     waiting: dict[str, list[int]] = {}
     for index, twin in enumerate(derived):
         waiting.setdefault(twin.name, []).append(index)
@@ -82,7 +84,7 @@ def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...]) -> tuple[ToolC
         match = _twin(call, derived, waiting.get(call.name, []))
         complete.append(call if match is None else _completed(call, derived[match]))
     left = sorted(index for indices in waiting.values() for index in indices)
-    return (*complete, *(derived[index] for index in left))
+    return [*complete, *(derived[index] for index in left)]
 
 
 def _twin(call: ToolCall, derived: Sequence[ToolCall], waiting: list[int]) -> int | None:
@@ -105,6 +107,7 @@ def _completed(call: ToolCall, twin: ToolCall) -> ToolCall:
         result=twin.result,
         error=twin.error,
         success=twin.success,
+        unfinished=call.unfinished and twin.unfinished,
         missing_fields=call.missing_fields or twin.missing_fields,
         started_at=twin.started_at if call.started_at is None else call.started_at,
         ended_at=twin.ended_at if call.ended_at is None else call.ended_at,

@@ -1,17 +1,19 @@
 """`replay:traces.jsonl`: recorded traces instead of an agent.
 
 A line is a trace in the short form, with `case_id` and, for the second and later runs of a case, `repeat` (1, 2, ...).
-Or it holds a whole trace under `trace`, as the lines of a journal do: a journal can be replayed as it is, and of
-several attempts at a case the last one counts. Every line is checked before any case is run. What is kept of the file
-is where each case stands in it, so a large file costs little memory.
+Or it is a whole trace, which says in `unobserved` what was not seen; or holds one under `trace`, as the lines of a
+journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
+checked before any case is run. What is kept of the file is where each case stands in it, so a large file costs little
+memory.
 """
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from itertools import islice
+from typing import get_args
 
 import msgspec
 from msgspec import Raw, Struct, UnsetType
@@ -19,7 +21,7 @@ from msgspec import Raw, Struct, UnsetType
 from karat.errors import ConfigError, Problem, SuiteError
 from karat.model.attachments import moved, way
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import Channel, Message, Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
 from karat.targets.clean import loads
 from karat.targets.config import TargetConfig, no_options
@@ -27,10 +29,11 @@ from karat.targets.names import did_you_mean
 from karat.targets.short_form import Short, read, to_trace
 
 PROBLEMS_CAP = 20
-WHOLE_ONLY = frozenset({"unobserved", "cuts", "started_at", "timings", "attachments"})
-"""Keys that the short form does not have: a line with one of them is a whole trace."""
+WHOLE_ONLY = frozenset({"unobserved", "cuts"})
+"""A line with one of these keys is a whole trace: what it leaves out was observed to be empty."""
 
 _trace = msgspec.json.Decoder(Trace)
+_PARTS: dict[str, type[Struct]] = {"tool_calls": ToolCall, "messages": Message, "error": TraceError, "tokens": Tokens}
 
 
 class _Line(Struct):
@@ -86,15 +89,14 @@ class ReplayTarget:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         recorded = self._read(case, context.repeat)
+        along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if recorded.short is not None:
             _same_prompt(recorded.short.input, case)
-            return to_trace(recorded.short, case, has_page=True)
-        trace = recorded.whole
-        if trace is None:
+            return moved(to_trace(recorded.short, case, has_page=True), along)
+        if recorded.whole is None:
             raise TargetError("not-recorded", f"{self._path} changed while it was replayed")
+        trace = moved(recorded.whole, along)
         _same_prompt(trace.input, case)
-        if context.attachments is not None:
-            trace = moved(trace, way(str(self._path), str(context.attachments)))
         if trace.error is not None:
             raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
         return trace
@@ -151,7 +153,10 @@ def parse(data: bytes) -> Recorded | None:
     if line.kind in ("header", "footer"):
         return None
     if isinstance(line.trace, Raw):
-        return _whole(bytes(line.trace), line.repeat)
+        trace = bytes(line.trace)
+        if line.kind is None:  # not from a journal, so perhaps written by hand
+            _known(loads(trace))
+        return _whole(trace, line.repeat)
     value = loads(data)
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object; a recording holds one object per line")
@@ -175,9 +180,23 @@ def _whole(data: bytes, repeat: int) -> Recorded:
     return Recorded(trace.case_id, repeat, whole=trace)
 
 
-def _known(value: dict[str, object]) -> None:
-    for key in value.keys() - set(Trace.__struct_fields__):
-        raise ValueError(f"unknown key {key!r}. {did_you_mean(key, Trace.__struct_fields__)}".rstrip())
+def _known(value: object) -> None:
+    """Refuse what no trace has: a whole trace says by leaving something out that it was observed to be empty."""
+    if not isinstance(value, dict):
+        return
+    _only(value, Trace.__struct_fields__, "")
+    for name, form in _PARTS.items():
+        part = value.get(name)
+        for entry in part if isinstance(part, list) else [part]:
+            _only(entry, form.__struct_fields__, f" in `{name}`")
+    for name in ("unobserved", "cuts"):
+        _only(value.get(name), get_args(Channel), f" in `{name}`")
+
+
+def _only(value: object, known: Sequence[str], where: str) -> None:
+    if isinstance(value, dict):
+        for key in value.keys() - set(known):
+            raise ValueError(f"unknown key {key!r}{where}. {did_you_mean(key, known)}".rstrip())
 
 
 def _key(case_id: str, repeat: int) -> str | tuple[str, int]:

@@ -1,14 +1,15 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, tokens, database, metadata`. `final_message` is needed unless `error` is there. `telemetry` holds objects
-or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls are
-derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null,
-was not observed; an empty list was observed to be empty. A page of null says that the agent has no page.
+duration_ms, tokens, database, metadata, started_at, timings, attachments`. `final_message` is needed unless `error` is
+there. `telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With
+telemetry alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A
+key that is left out, or null, was not observed; an empty list was observed to be empty. A page of null says that the
+agent has no page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at`. Without `success`, the result says it (`result.success`, a boolean); else an error means failure; else it is
-left open, and no check takes it for a success.
+ended_at, unfinished`. Without `success`, the result says it (`result.success`, a boolean); else an error means failure;
+else it is left open, and no check takes it for a success or for the lack of one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from karat.model.trace import Message, Tokens, ToolCall, Trace
 from karat.targets.base import TargetError
 from karat.targets.clean import jsonable, table, text
 from karat.targets.names import did_you_mean
-from karat.targets.recorder import Recorder, joined
+from karat.targets.recorder import Recorder, completed, joined
 from karat.telemetry.events import moment
 
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
@@ -66,6 +67,7 @@ class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
     id: str | int | None = None
     started_at: float | str | None = None
     ended_at: float | str | None = None
+    unfinished: bool = False
 
 
 class Short(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -83,6 +85,9 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     tokens: ShortTokens | None = None
     database: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
+    started_at: float | str | None = None
+    timings: dict[str, float] | None = None
+    attachments: dict[str, str] | None = None
 
 
 Form = TypeVar("Form", bound=Struct)
@@ -143,7 +148,10 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         page_before=short.page_before,
         database=table(short.database or {}),
         unobserved=unobserved,
+        started_at=moment(short.started_at),
         duration_ms=short.duration_ms,
+        timings=short.timings or {},
+        attachments=short.attachments or {},
         tokens=None if short.tokens is None else Tokens(short.tokens.input, short.tokens.output),
         metadata=table(short.metadata or {}),
     )
@@ -153,11 +161,14 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
 
 
 def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:
+    seen = recorder.tool_calls if recorder else None
     if short.tools_called is not None:
-        return [ToolCall(name) for name in short.tools_called]
-    if short.tool_calls is not None:
-        return [tool_call(call) for call in short.tool_calls]
-    return recorder.tool_calls if recorder else None
+        told = [ToolCall(name) for name in short.tools_called]
+    elif short.tool_calls is not None:
+        told = [tool_call(call) for call in short.tool_calls]
+    else:
+        return seen
+    return completed(told, seen or ())
 
 
 def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | None:
@@ -188,6 +199,7 @@ def tool_call(call: ShortCall) -> ToolCall:
         missing_fields=tuple(given),
         started_at=moment(call.started_at),
         ended_at=moment(call.ended_at),
+        unfinished=call.unfinished or not call.started,
     )
 
 
