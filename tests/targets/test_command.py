@@ -96,6 +96,19 @@ async def test_what_a_list_leaves_out_is_not_lost(listed: list[dict[str, Any]], 
     assert (list(trace.tool_calls), trace.unobserved.keys()) == (calls, {"telemetry"})
 
 
+async def test_a_slip_in_the_type_of_a_line_is_told() -> None:
+    code = 'write({"type": "tool_cal", "name": "a"})\nwrite({"final_message": "x", "tool_calls": []})'
+    async with opened("command", python(code)) as target:
+        with pytest.raises(TargetError, match="unknown type 'tool_cal'. Did you mean 'tool_call'?"):
+            await ask(target, "p")
+
+
+async def test_a_line_of_another_type_is_a_log() -> None:
+    code = 'write({"type": "tool_result", "name": "a"})\nwrite({"final_message": "x", "tool_calls": []})'
+    async with opened("command", python(code)) as target:
+        assert (await ask(target, "p")).tool_calls == ()
+
+
 async def test_setup_turns() -> None:
     code = (
         READ

@@ -31,6 +31,7 @@ import os
 import shlex
 import shutil
 import signal
+from difflib import get_close_matches
 from functools import partial
 from time import perf_counter, time
 from typing import Any
@@ -49,6 +50,9 @@ from karat.targets.short_form import Short, ShortCall, ShortMessage, convert, ev
 from karat.targets.threads import DaemonThreads
 
 LOG_CAP = 300
+KINDS = ("tool_call", "message", "telemetry")
+ALIKE = 0.85
+"""A type so like one of ours is a slip; any other line is a log."""
 
 
 class _Telemetry(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -171,6 +175,8 @@ class _Answers:
                     self._recorder.event(line)
         elif "final_message" in value or ("error" in value and value.keys() <= set(Short.__struct_encode_fields__)):
             self._answer(read(value))
+        elif isinstance(kind, str) and (near := get_close_matches(kind, KINDS, n=1, cutoff=ALIKE)):
+            raise ValueError(f"unknown type {kind!r}. Did you mean {near[0]!r}?")
         else:
             return False
         return True
