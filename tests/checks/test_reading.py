@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from karat.checks.catalog import CATALOG
+from karat.checks.traces import says
+from karat.model.suite import Case
+from karat.model.verdict import Status
 
 
 def asked(expected: dict[str, Any]) -> list[tuple[str, str]]:
@@ -51,6 +54,23 @@ def test_fields_become_checks(expected: dict[str, Any], paths: list[str]) -> Non
     (outcome, *others) = asked(expected)
     assert outcome == ("outcome", "outcome")
     assert [path for _, path in others] == paths
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        pytest.param(1e22, "10,000,000,000,000,000,000,000 atoms", id="large"),
+        pytest.param(1e-05, "a share of 0.00001", id="small"),
+        pytest.param(-2.5e-7, "-0.00000025", id="negative"),
+        pytest.param(12.0, "12 commits", id="whole"),
+        pytest.param(0.1, "0.1", id="as-written"),
+    ],
+)
+def test_a_float_is_looked_for_in_digits(value: float, answer: str) -> None:
+    (_, number) = CATALOG.read({"must_ground_numbers": [value]})
+    (check,) = CATALOG.compile(Case(id="float", prompt="?", checks=(number.spec,)))
+    assert check.judge(says(answer)).status is Status.PASSED
+    assert check.judge(says("1e+22, 1e-05 or 13")).status is Status.FAILED
 
 
 @pytest.mark.parametrize(

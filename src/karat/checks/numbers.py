@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 from annotated_types import MinLen
@@ -62,7 +63,7 @@ class MustGroundNumber(Check):
         for index, entry in enumerate(expected.get("must_ground_numbers", ())):
             args = dict(entry) if isinstance(entry, Mapping) else {"value": entry}
             if "value" in args:
-                args["value"] = str(args["value"])
+                args["value"] = _digits(args["value"])
             yield Reading(args, ("must_ground_numbers", index))
 
     @property
@@ -94,3 +95,8 @@ class MustGroundNumber(Check):
             return self.present(trace, safe_regex.search(self.regex, text))
         grounded = numbers.ground(text, self.value, self.context_any, self.within == "line")
         return self.present(trace, grounded.number if grounded else None)
+
+
+def _digits(value: str | int | float) -> str:
+    """The value as an answer writes it: 1e22 is a one and 22 zeros."""
+    return format(Decimal(repr(value)), "f") if isinstance(value, float) else str(value)
