@@ -48,6 +48,14 @@ def cut(text: str, span: tuple[int, int] | None) -> str | None:
         pytest.param("1\u200b2", id="invisible-character-within"),
         pytest.param("1 200 and 12", id="later-one"),
         pytest.param("12\xa05", id="no-break-space-that-groups-nothing"),
+        pytest.param("12 5000", id="space-that-groups-nothing"),
+        pytest.param("12  500", id="columns"),
+        pytest.param("12\n500", id="lines"),
+        pytest.param("12 m", id="metres-or-minutes"),
+        pytest.param("12 Boxes", id="word-that-starts-like-a-magnitude"),
+        pytest.param("12 millionaires", id="word-that-starts-like-a-large-number"),
+        pytest.param("12 · 5", id="dot-between-two-numbers"),
+        pytest.param("2026-05-01 500; 12", id="no-group-behind-a-date"),
     ],
 )
 def test_holds_12(text: str) -> None:
@@ -67,6 +75,12 @@ def test_holds_12(text: str) -> None:
         pytest.param("12,500", id="group-of-thousands"),
         pytest.param("12\u202f500", id="group-with-thin-space"),
         pytest.param("12'500", id="group-with-apostrophe"),
+        pytest.param("12 000", id="group-with-space"),
+        pytest.param("12 000 000 rows", id="groups-with-spaces"),
+        pytest.param("12 100-point items", id="two-numbers-or-one"),
+        pytest.param("12\u066b5", id="arabic-decimal"),
+        pytest.param("12\u066c500", id="arabic-group"),
+        pytest.param("12·5", id="raised-dot"),
         pytest.param("1,12", id="comma-that-groups-nothing"),
         pytest.param("-12", id="minus"),
         pytest.param("−12", id="typographic-minus"),
@@ -102,6 +116,15 @@ def test_holds_12(text: str) -> None:
         pytest.param("$12M", id="millions"),
         pytest.param("12bn", id="billions"),
         pytest.param("12 million", id="millions-in-words"),
+        pytest.param("12-million", id="millions-with-a-hyphen"),
+        pytest.param("12\nmillion", id="millions-in-the-next-line"),
+        pytest.param("12 lakh", id="lakh"),
+        pytest.param("12 crore", id="crore"),
+        pytest.param("12 dozen", id="dozen"),
+        pytest.param("12 bn", id="billions-apart"),
+        pytest.param("€12\xa0M", id="millions-apart"),
+        pytest.param("12 k", id="thousands-apart"),
+        pytest.param("12 pm", id="hour-pm-apart"),
         pytest.param("12th", id="rank"),
         pytest.param("012", id="leading-zero"),
         pytest.param("12²", id="square"),
@@ -124,7 +147,17 @@ def test_does_not_hold_12(text: str) -> None:
         pytest.param("1,200 sessions", "1200", "1,200", id="spec-thousands-separator"),
         pytest.param("1200 sessions", "1,200", "1200", id="separator-in-the-value"),
         pytest.param("1\u202f200\u202f000,", "1200000", "1\u202f200\u202f000", id="thin-spaces"),
-        pytest.param("1 200", "1200", None, id="plain-space-groups-nothing"),
+        pytest.param("1 200", "1200", "1 200", id="plain-space"),
+        pytest.param("1 200", "200", None, id="group-is-no-number"),
+        pytest.param("12 000.50", "12000.5", "12 000.50", id="plain-space-and-fraction"),
+        pytest.param("12 000,50", "12000", None, id="plain-space-and-comma-fraction"),
+        pytest.param("-12 000", "-12000", "-12 000", id="plain-space-and-minus"),
+        pytest.param("12000", "12 000", "12000", id="plain-space-in-the-value"),
+        pytest.param("in 2012 500 more", "500", "500", id="number-after-a-year"),
+        pytest.param("Q3 120 deals", "120", "120", id="number-after-a-name-with-a-digit"),
+        pytest.param("١٢٫٥", "12.5", "١٢٫٥", id="arabic-decimal"),
+        pytest.param("١٢٬٥٠٠", "12500", "١٢٬٥٠٠", id="arabic-thousands"),
+        pytest.param("12 k users", "12k", "12", id="magnitude-apart"),
         pytest.param("in 2012\xa0500 more", "2012", "2012", id="year-before-a-no-break-space"),
         pytest.param("1'200", "1200", "1'200", id="apostrophe"),
         pytest.param("$1,200.50", "1200.5", "1,200.50", id="separator-and-fraction"),
@@ -215,6 +248,14 @@ def test_a_number_between_spaces_is_found(before: str, number: int, after: str) 
     text = f"x{before} {number} ,{after}"
     assert cut(text, find_number(text, str(number))) == str(number)
     assert cut(text, find_number(text, f"{number:,}")) == str(number)
+
+
+@given(st.integers(0, 10**12), st.sampled_from(",' \xa0\u2009\u202f\u066c"))
+def test_a_grouped_number_is_the_whole_number_alone(number: int, separator: str) -> None:
+    grouped = f"{number:,}".replace(",", separator)
+    assert cut(grouped, find_number(grouped, str(number))) == grouped
+    if number > 999:
+        assert find_number(grouped, grouped.split(separator)[0]) is None
 
 
 @given(prose, st.integers(0, 10**12), st.integers(0, 9), st.booleans(), prose)

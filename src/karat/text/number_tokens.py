@@ -8,46 +8,32 @@ from unicodedata import category, digit
 
 from karat.text.phrases import is_word_char
 
-_GROUP_SPACES: Final = "\xa0\u2007\u2009\u202f"
+_GROUP_SPACES: Final = " \xa0\u2007\u2009\u202f"
+_JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"
+_ARABIC_SEPARATORS: Final = {0x066B: ".", 0x066C: ","}
 _SPACED = rf"\d{{1,3}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?"
 # Starts with one digit and no alternative, which the engine looks for six times as fast.
-_RUN = re.compile(rf"\d\d*(?:(?<!\d\d\d\d)([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?|(?:[.,:/'\-]\d+)*)")
+_RUN = re.compile(
+    rf"\d(?:(?<!\w\d)\d{{0,2}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:[{_JOINTS}]\d+)*|\d*(?:[{_JOINTS}]\d+)*)"
+)
 _SINGLE = re.compile(rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
 _GROUPING = re.compile(rf"[,'{_GROUP_SPACES}]")
 _LIST_MARKER = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
 _LETTERS = re.compile(r"\w+")
 _EXPONENT = re.compile(r"[eE][+-]\d")
-_LARGE_WORD = re.compile(r"[^\S\n]?(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+_LARGE_WORD = re.compile(
+    r"(?:\s{0,3}|-)(?:dozen|hundred|thousand|lakh|crore|million|billion|trillion|milliard)s?\b", re.IGNORECASE
+)
 _JOINED_BEFORE = re.compile(r"[\w-]*-$")
 _JOINED_AFTER = re.compile(r"[^\W\d_]*-[\w-]{0,64}")
 _LONGEST_JOINED: Final = 64
 # Looking no further back for the start of a line keeps a mebibyte without one cheap.
 _DEEPEST_INDENT: Final = 80
-_OTHER_NUMBERS: Final = frozenset(
-    (
-        "k",
-        "K",
-        "M",
-        "B",
-        "T",
-        "bn",
-        "Bn",
-        "BN",
-        "mn",
-        "mln",
-        "mio",
-        "Mio",
-        "st",
-        "nd",
-        "rd",
-        "th",
-        "am",
-        "pm",
-        "AM",
-        "PM",
-    )
-)
+_MAGNITUDES: Final = ("k", "K", "M", "B", "T", "bn", "Bn", "BN", "tn", "mn", "mln", "mio", "Mio", "Mrd")
+_TIMES: Final = ("am", "pm", "AM", "PM")
+_OTHER_NUMBERS: Final = frozenset((*_MAGNITUDES, *_TIMES, "st", "nd", "rd", "th"))
 """Letters after a number that make it another one (12k), a rank (12th) or a time (12pm)."""
+_OTHER_NUMBER_APART = re.compile(rf"[^\S\n]{{1,3}}(?:{'|'.join((*_MAGNITUDES, *_TIMES))})(?!\w)")
 
 
 class Number(NamedTuple):
@@ -97,6 +83,7 @@ def canonical(digits: str) -> str | None:
     """One number without its grouping and the zeros that end a fraction; None if it is not one number."""
     if digits.isascii() and digits.isdigit():
         return digits
+    digits = digits.translate(_ARABIC_SEPARATORS)
     if not _SINGLE.fullmatch(digits):
         return None
     digits = _GROUPING.sub("", digits)
@@ -166,7 +153,9 @@ def _stands_for_itself(text: str, end: int) -> bool | None:
     joined = _JOINED_AFTER.match(text, end)
     if joined and _has_digit(joined[0]):
         return None
-    return not (letters and letters[0] in _OTHER_NUMBERS) and not _LARGE_WORD.match(text, end)
+    if letters and letters[0] in _OTHER_NUMBERS:
+        return False
+    return not (_LARGE_WORD.match(text, end) or _OTHER_NUMBER_APART.match(text, end))
 
 
 def _joins(char: str) -> bool:

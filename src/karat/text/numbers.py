@@ -1,13 +1,13 @@
 """Whether a number stands in a text as a whole number, and where.
 
-Numbers are compared by value: `1,200`, `1'200` and digits grouped by a no-break or thin space are 1200, `12.0` is 12,
+Numbers are compared by value: `1,200`, `1'200` and digits grouped by one space of any width are 1200, `12.0` is 12,
 `.5` is 0.5. Digits of every script count by their value. `$12`, `12%`, `12ms`, `(12)`, `#12` and a sentence's last
 `12.` hold 12. Where a reading is open, the one is taken under which a check can fail:
 
 - A minus makes another number: `-12` and `-$12` are not 12. In a range or after a word it is a hyphen: `10-12`, `Q-12`.
-- Parts of a longer token are no numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12pm`), versions (`v12`,
+- Parts of a longer token are no numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12 pm`), versions (`v12`,
   `1.12.3`, `12.x`), addresses, paths (`/12`), fractions (`3/12`), scores (`12-3`), ids (`a12`, `12f4`, `0x12`, `12e3`).
-- Magnitudes and ranks are other numbers: `12k`, `12M`, `12bn`, `12 million`, `12th`; so is `012`, which is a code.
+- Magnitudes and ranks are other numbers: `12k`, `12 M`, `12bn`, `12 million`, `12th`; so is `012`, which is a code.
 - The `2.` or `2)` that numbers an item of a list states no amount.
 
 A value with words or signs around one number ("12%", "$12", "12 commits", "12k") asks for that number with them. Any
