@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.ages import ages_by, stated_ages
+from karat.text.ages import ages_by, doubtful_ages, stated_ages
 
 SEED_REGEX = r"(?i)[0-9]{1,4}\s*(?:m|min|minute|minutes)"
 HOUR, DAY = 60.0, 1440.0
@@ -40,6 +40,26 @@ HOUR, DAY = 60.0, 1440.0
         pytest.param("“x”\r\n12 min", 12, "12 min", id="offsets-as-written"),
         pytest.param("9" * 400 + "m", 1e12, "9" * 400 + "m", id="absurd"),
         pytest.param("12m vs the bound", 12, "12m", id="no-plural-noun"),
+        pytest.param("refreshed 400m across all", 400, "400m", id="no-plural-noun-either"),
+        pytest.param("GitHub 3d stale.", 3 * DAY, "3d", id="3d-stale"),
+        pytest.param("GitHub is 3d behind", 3 * DAY, "3d", id="3d-behind"),
+        pytest.param("GitHub came 2d late", 2 * DAY, "2d", id="2d-late"),
+        pytest.param("synced 2d before that", 2 * DAY, "2d", id="2d-before"),
+        pytest.param("over 3d without new data", 3 * DAY, "3d", id="3d-without"),
+        pytest.param("GitHub 3d and Slack", 3 * DAY, "3d", id="3d-and"),
+        pytest.param("a 3d-old copy", 3 * DAY, "3d", id="3d-old"),
+        pytest.param("GitHub 3dago", 3 * DAY, "3d", id="ago-without-space"),
+        pytest.param("GitHub 3D ago", 3 * DAY, "3D", id="capital-d-ago"),
+        pytest.param("GitHub 400M ago", 400, "400M", id="capital-m-ago"),
+        pytest.param("GitHub 400M\nago", 400, "400M", id="ago-in-the-next-line"),
+        pytest.param("GitHub 400\nminutes ago", 400, "400\nminutes", id="unit-in-the-next-line"),
+        pytest.param("GitHub 4h15 ago", 255, "4h15", id="minutes-behind-the-hour"),
+        pytest.param("GitHub 72h00", 3 * DAY, "72h00", id="more-hours-than-a-day-has"),
+        pytest.param("GitHub 2d 4h15", 2 * DAY + 255, "2d 4h15", id="days-and-a-time"),
+        pytest.param("GitHub 20,5h ago", 1230, "20,5h", id="comma-fraction-ago"),
+        pytest.param("GitHub ４００m", 400, "４００m", id="full-width-digits"),
+        pytest.param("GitHub ４００ｍ", 400, "４００ｍ", id="full-width-unit"),
+        pytest.param("GitHub ٤٠٠ min", 400, "٤٠٠ min", id="arabic-digits"),
     ],
 )
 def test_age(text: str, minutes: float, written: str) -> None:
@@ -77,6 +97,54 @@ def test_age(text: str, minutes: float, written: str) -> None:
 )
 def test_no_age(text: str) -> None:
     assert stated_ages(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        pytest.param("GitHub 400m sources", 400, id="plural-that-may-be-counted"),
+        pytest.param("72h windows", 3 * DAY, id="plural-after-hours"),
+        pytest.param("GitHub 4h15", 255, id="span-or-time-of-day"),
+        pytest.param("1,5 hours", 90, id="comma-fraction"),
+        pytest.param("12\nminutes of the meeting", 12, id="next-line"),
+        pytest.param("the hall is 400m long", 400, id="metres"),
+        pytest.param("a 3d GitHub feed", 3 * DAY, id="days-or-dimensions"),
+        pytest.param("drawn in 3d", 3 * DAY, id="in-dimensions"),
+        pytest.param("refreshed 400M", 400, id="capital-m-after-a-word-of-age"),
+        pytest.param("400M behind plan", 400, id="capital-m-behind"),
+        pytest.param("stale: 3D", 3 * DAY, id="capital-d-after-a-word-of-age"),
+    ],
+)
+def test_doubtful_age(text: str, minutes: float) -> None:
+    assert stated_ages(text) == []
+    (age,) = doubtful_ages(text)
+    assert age.minutes == pytest.approx(minutes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5m users",
+        "400m people",
+        "12 M revenue",
+        "revenue of 400M",
+        "$400m",
+        "a 3D view",
+        "2d chart",
+        "a 3d-printed part",
+        "The page is 3D now",
+        "the 90s",
+        "open until 14h30",
+        "synced at 14h30",
+        "12 mentions",
+        "Commits: 400\nMinutes of the meeting",
+        "400 mago",
+        "12m ago",
+        "2 hours",
+    ],
+)
+def test_nothing_doubtful(text: str) -> None:
+    assert doubtful_ages(text) == []
 
 
 def test_ages_apart_stay_apart() -> None:
@@ -122,8 +190,18 @@ def test_sums_round_trip(days: int, hours: int, minutes: int) -> None:
     assert age.minutes == days * DAY + hours * HOUR + minutes
 
 
+@given(
+    st.integers(0, 9999),
+    st.sampled_from(["m", "M", "h", "d", "D", "w", "min"]),
+    st.sampled_from(["ago", "old", "stale"]),
+)
+def test_what_is_said_to_be_old_is_an_age(number: int, unit: str, word: str) -> None:
+    (age,) = stated_ages(f"GitHub {number}{unit} {word}")
+    assert age.minutes >= number
+
+
 @given(st.text(max_size=40) | st.text("0123456789.,:/- mhdswyMD\nando", max_size=40))
 def test_any_text_can_be_read(text: str) -> None:
-    for age in stated_ages(text):
+    for age in (*stated_ages(text), *doubtful_ages(text)):
         assert age.minutes >= 0
         assert any(char.isdigit() for char in text[slice(*age.span)])

@@ -1,14 +1,19 @@
 """Ages that a text states: "12m", "2 hours ago", "1h 30m".
 
-Only ages in digits are read. A unit needs a word end: "12 mentions", "12 mb" and "12 m/s" are no ages. One-letter units
-also mean other things, so "12M" and "$12m" (millions), "12m users" (a plural noun follows), "3d chart" (dimensions) and
-"the 90s" are no ages. Months and years count 30 and 365 days: an old age must not go unseen beside a fresh one.
+Only ages in digits are read, those of every script. A unit needs a word end: "12 mentions", "12 mb" and "12 m/s" are no
+ages. Months and years count 30 and 365 days: an old age must not go unseen beside a fresh one.
+
+One-letter units also mean other things, so "12M" and "$12m" (millions), "12m users", "3d chart" (dimensions) and "the
+90s" are no ages, unless the next word says so: "3D stale". Where that is open ("12m sources", "4h15", "12m long"), the
+age is doubtful: it may count against an answer, never for it.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
+from unicodedata import digit
 
 from karat.text.normalise import lines, original_span_of_lines
 from karat.text.offsets import Span
@@ -30,14 +35,52 @@ _UNITS: Final = (
 _MINUTES: Final = {name: minutes for minutes, names in _UNITS for name in names.split("|")}
 _NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+_COMMA_FRACTION = r"[0-9]+,[0-9]{1,2}(?![0-9])"
+# A unit in the next line is written out; digits behind an h are minutes.
 _PART = re.compile(
-    rf"(?<![0-9])(?<![0-9][,:/])(?P<number>{_NUMBER})(?:[^\S\n]*|-)(?P<unit>(?ai:{_NAMES}))(?![^\W\d]|/[^\W\d])"
+    rf"(?<![0-9])(?<![0-9][,:/])(?:(?P<number>{_NUMBER})|(?P<comma>{_COMMA_FRACTION}))"
+    rf"(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
+    r"(?P<rest>(?<=[hH])[0-5][0-9](?!\w|[.,:][0-9]))?(?:(?=(?i:ago)(?!\w))|(?![^\W\d]|/[^\W\d]))"
 )
 _BETWEEN = re.compile(r"[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?", re.IGNORECASE)
-_MAYBE_AGE = re.compile(r"[0-9](?:[^\S\n]*|-)[smhdwySMHDWY]")
+_MAYBE_AGE = re.compile(r"[0-9](?:\s*|-)[smhdwySMHDWY]")
 _FIRST_NUMBER = re.compile(_NUMBER)
-_NEXT_WORD = re.compile(r"[^\S\n]+([^\W\d_]+)")
-_NOT_NOUNS: Final = frozenset(("ago", "as", "has", "is", "its", "minus", "plus", "this", "thus", "vs", "was"))
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+_WIDE_LETTERS: Final = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+_NEXT_WORD = re.compile(r"(?:[^\S\n]+|-)([^\W\d_]+)")
+_IS_OLD = re.compile(r"(?:[^\S\n]{1,2}|\n(?=[a-z])|[^\S\n]?[(*-])?[(*]*(?i:ago|old|outdated|overdue|stale)\b")
+_IS_LATE = re.compile(
+    r"[\s-][(*]*(?:back|before|behind|delayed|earlier|lag\w*|late|out of date|past|since|without)\b", re.IGNORECASE
+)
+_AGED = re.compile(
+    r"\b(?:aged?|behind|fetched|lag\w*|old|since|stale|sync\w*|refresh\w*|updated)\b(?:[^\S\n]*[:=(-])?[^\S\n]+(?:\w+[^\S\n]+)?\Z",
+    re.IGNORECASE,
+)
+_AT = re.compile(r"\b(?:at|by|from|until|à)[^\S\n]+\Z", re.IGNORECASE)
+_LOOK_BACK: Final = 40
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NOT_NOUNS = _words(
+    "across afterwards ago always as besides does has hers his is its less minus ours perhaps plus regardless sometimes"
+    " theirs this thus towards unless us vs was yes yours"
+)
+_LINKS = _NOT_NOUNS | _words("and are at but by for from in now of on or so the to until were while with")
+_COUNTED = _words(
+    "accounts arr budget calls children clients customers devices documents dollars downloads euros events files"
+    " funding hits impressions installs items lines members men messages orders parameters people players pounds"
+    " queries records requests revenue rows sales sessions subscribers tokens transactions units users views"
+    " visitors visits women"
+)
+_MEASURED = _words("above away below dash deep high long race run sprint tall walk wide")
+_SHAPES = _words(
+    "animation array chart design engine film game graph graphics image map matrix mesh model modeling modelling object"
+    " plot print printed printer printing render rendering scan scanner scene shape space vector view visualisation"
+    " visualization world"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +93,33 @@ class Age:
 
 def stated_ages(text: str) -> list[Age]:
     """Every age in the text, in order; parts from the larger to the smaller unit are one age ("1h 30m")."""
-    seen = lines(text)
+    return list(_read(text)[0])
+
+
+def doubtful_ages(text: str) -> list[Age]:
+    """What may be an age or something else, in order."""
+    return list(_read(text)[1])
+
+
+@lru_cache(maxsize=8)
+def _read(text: str) -> tuple[list[Age], list[Age]]:
+    """The ages that are stated, and the doubtful ones."""
+    ages: tuple[list[Age], list[Age]] = ([], [])
+    seen = _with_ascii_digits(lines(text))
     if not _MAYBE_AGE.search(seen):
-        return []
-    return [
-        Age(sum(map(_minutes, parts)), original_span_of_lines(text, parts[0].start(), parts[-1].end()))
-        for parts in _sums(seen)
-        if _stands_alone(seen, parts) and not _means_something_else(seen, parts)
-    ]
+        return ages
+    for parts in _sums(seen):
+        sure = _is_sure(seen, parts) if _stands_alone(seen, parts) else None
+        if sure is not None:
+            span = original_span_of_lines(text, parts[0].start(), parts[-1].end())
+            ages[not sure].append(Age(sum(map(_minutes, parts)), span))
+    return ages
+
+
+def _with_ascii_digits(seen: str) -> str:
+    if seen.isascii():
+        return seen
+    return _FOREIGN_DIGIT.sub(lambda found: str(digit(found[0])), seen.translate(_WIDE_LETTERS))
 
 
 def ages_by(pattern: str, text: str) -> list[Age]:
@@ -86,7 +148,8 @@ def _unit(part: re.Match[str]) -> float:
 
 
 def _minutes(part: re.Match[str]) -> float:
-    return min(_value(part["number"]) * _unit(part), _OLDEST)
+    value = _value(part["number"]) if part["number"] else float(part["comma"].replace(",", "."))
+    return min(value * _unit(part) + int(part["rest"] or 0), _OLDEST)
 
 
 def _value(number: str) -> float:
@@ -96,21 +159,53 @@ def _value(number: str) -> float:
 def _stands_alone(seen: str, parts: list[re.Match[str]]) -> bool:
     start, end = parts[0].start(), parts[-1].end()
     before, after = seen[max(start - 1, 0) : start], seen[end : end + 1]
-    return not (before == "." or is_word_char(before or " ") or is_word_char(after or " "))
-
-
-def _means_something_else(seen: str, parts: list[re.Match[str]]) -> bool:
-    """Whether a one-letter unit at the end is no unit of time."""
-    start, end = parts[0].start(), parts[-1].end()
-    number, unit = parts[-1]["number"], parts[-1]["unit"]
-    if len(unit) > 1:
+    if before == "." or is_word_char(before or " "):
         return False
-    word = _NEXT_WORD.match(seen, end)
+    return not is_word_char(after or " ") or (parts[-1]["gap"] == "" and _IS_OLD.match(seen, end) is not None)
+
+
+def _is_sure(seen: str, parts: list[re.Match[str]]) -> bool | None:
+    """Whether the parts say a time, or may say one; None if they do not."""
+    start, end, last = parts[0].start(), parts[-1].end(), parts[-1]
+    short = len(last["unit"]) == 1
+    if short and (seen[start - 1 : start] in ("$", "€", "£", "¥") or _is_decade(seen, last)):
+        return None
+    if _IS_OLD.match(seen, end):
+        return True
+    if last["rest"]:
+        # Up to 23h59 it may be a time of day.
+        return None if _precedes(_AT, seen, start) else sum(map(_minutes, parts)) >= _DAY
+    if any(part["comma"] or "\n" in part["gap"] for part in parts):
+        return False
+    return _is_sure_letter(seen, last, start) if short else True
+
+
+def _is_sure_letter(seen: str, part: re.Match[str], start: int) -> bool | None:
+    """Whether a one-letter unit is one of time."""
+    unit, late = part["unit"], _IS_LATE.match(seen, part.end())
+    word = _NEXT_WORD.match(seen, part.end())
     follower = word[1].lower() if word else ""
+    dimensions = unit in "dD" and part["number"] in ("2", "3")
+    if unit == "M" or (unit == "D" and dimensions):
+        open_ = late or (_precedes(_AGED, seen, start) and follower not in _COUNTED | _SHAPES)
+        return False if open_ else None
+    if late:
+        return True
+    if dimensions and follower and follower not in _LINKS:
+        return None if follower in _SHAPES else False
+    if dimensions and seen[max(start - 4, 0) : start].lower() in (" in ", "in "):
+        return False
+    if unit == "m" and follower in _COUNTED:
+        return None
+    return not (unit == "m" and follower in _MEASURED) and (not follower.endswith("s") or follower in _LINKS)
+
+
+def _is_decade(seen: str, part: re.Match[str]) -> bool:
+    start = part.start()
     return (
-        unit == "M"
-        or seen[start - 1 : start] in ("$", "€", "£", "¥")
-        or (unit in "dD" and number in ("2", "3") and (unit == "D" or follower not in ("", *_NOT_NOUNS, "old")))
-        or (unit == "s" and number.endswith("0") and seen[max(start - 4, 0) : start].lower() == "the ")
-        or (follower.endswith("s") and follower not in _NOT_NOUNS)
+        part["unit"] == "s" and (part["number"] or "")[-1:] == "0" and seen[max(start - 4, 0) : start].lower() == "the "
     )
+
+
+def _precedes(pattern: re.Pattern[str], seen: str, start: int) -> bool:
+    return pattern.search(seen, max(0, start - _LOOK_BACK), start) is not None
