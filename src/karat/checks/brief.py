@@ -150,6 +150,9 @@ class EvidenceFreshness(Check):
     examples: ClassVar = (
         Example({"minutes": 180}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.PASSED),
         Example({"minutes": 60}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub (3d stale)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub (400m sources)"), Status.UNKNOWN),
+        Example({"minutes": 60}, says("GitHub (12m sources)"), Status.FAILED),
         Example({"minutes": 60}, says("Slack: 12 mentions"), Status.FAILED),
         Example({"minutes": 60, "regex": r"age=\d+"}, says("age=61"), Status.FAILED),
     )
@@ -181,6 +184,11 @@ class EvidenceFreshness(Check):
             return self.unknown(why)
         if oldest is None:
             return self.failed("no age")
+        doubtful = () if self.regex else ages.doubtful_ages(text)
+        doubt = max(doubtful, key=lambda age: age.minutes, default=None)
+        if doubt is not None and doubt.minutes > self.minutes:
+            written = excerpt(text[slice(*doubt.span)])
+            return self.unknown(f"{written!r} may be an age of {doubt.minutes:g} minutes: have the unit written out")
         return self.passed(excerpt(text[slice(*oldest.span)]), At("final_message", *oldest.span))
 
 
