@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.errors import ConfigError
-from karat.model.trace import TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
 from karat.targets.limits import cap_trace
-from karat.targets.redact import REMOVED, WHY, Redactor, redact_text
+from karat.targets.redact import Redactor, redact_text
 from karat.telemetry.events import parse
 
 SECRET = 'pä"ss\\wo/rd & 100%'
@@ -82,7 +82,7 @@ def test_values_in_every_spelling(spelled: str, channel: str) -> None:
     assert redactor.finds(encoded(trace))
     cleaned = redactor.trace(trace)
     assert getattr(cleaned, channel).replace('"', "") == f"it is {REMOVED}!"
-    assert cleaned.cuts == ({} if channel == "input" else {channel: Cut(WHY)})
+    assert cleaned.cuts == ({} if channel == "input" else {channel: Cut(SECRETS_REMOVED)})
     assert not redactor.finds(encoded(cleaned).replace(b'"cuts":', b""))
 
 
@@ -118,7 +118,7 @@ def test_a_secret_at_the_cut_does_not_leave_its_beginning() -> None:
     assert redactor.finds(encoded(long))
     cleaned = redactor.trace(long)
     assert cleaned.final_message.endswith(f"x{REMOVED}")
-    assert cleaned.cuts["final_message"].why == f"{long.cuts['final_message'].why}; {WHY}"
+    assert cleaned.cuts["final_message"].why == f"{long.cuts['final_message'].why}; {SECRETS_REMOVED}"
     assert cleaned.cuts["final_message"].sha256 == ""
 
 

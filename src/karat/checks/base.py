@@ -12,6 +12,8 @@ from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 
 EXCERPT = 160
+EDGE = 64
+"""A match this near to where a text was cut may go on behind it: `12.|5`, `12 mil|lion`."""
 
 Phrase = Annotated[str, MinLen(1)]
 Phrases = Annotated[list[Phrase], MinLen(1)]
@@ -74,6 +76,9 @@ class Check:
         """Passed where the text stands in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
+            doubt = trace.unsure("final_message", start, end, EDGE)
+            if doubt:
+                return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.failed(absent or said(trace))
@@ -82,6 +87,9 @@ class Check:
         """Failed where the text stands in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
+            doubt = trace.unsure("final_message", start, end)
+            if doubt:
+                return self.unknown(doubt)
             return self.failed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.passed()

@@ -11,12 +11,12 @@ import click
 from karat.api import load_suite
 from karat.cli.running import run_one
 from karat.errors import UsageError
+from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.runs.journal import Journal
 from karat.sessions import Earlier
 from karat.suites.select import select
 from karat.targets.config import load as load_config
-from karat.targets.redact import REMOVED
 
 
 def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> int:

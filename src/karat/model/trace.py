@@ -11,6 +11,9 @@ Channel = Literal[
 ]
 
 TEXT_CAP = 1 << 20
+REMOVED = "[removed]"
+"""What stands in the place of a secret."""
+SECRETS_REMOVED = "secrets were removed"
 
 
 class ToolCall(Struct, frozen=True, omit_defaults=True):
@@ -108,6 +111,21 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
         """Why this text is not whole, or None if it is."""
         cut = self.cuts.get(channel)
         return cut.why if cut else None
+
+    def unsure(self, channel: Channel, start: int, end: int, room: int = 0) -> str | None:
+        """Why a match in this text may be none in the whole one: a secret stood in it, or the text ends there.
+
+        With `room` it must keep that far from the end of what was kept, and may not touch the place of a secret.
+        """
+        cut = self.cuts.get(channel)
+        if cut is None:
+            return None
+        text = getattr(self, channel)
+        if cut.why != SECRETS_REMOVED and end + room >= len(text):
+            return cut.why
+        reach = len(REMOVED) if room else len(REMOVED) - 1
+        marked = SECRETS_REMOVED in cut.why and text.find(REMOVED, max(start - reach, 0), end + reach) >= 0
+        return cut.why if marked else None
 
 
 class ExecutionContext(Struct, frozen=True):

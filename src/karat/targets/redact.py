@@ -17,11 +17,9 @@ import msgspec
 from msgspec import structs
 
 from karat.errors import ConfigError
-from karat.model.trace import Cut, Message, ToolCall, Trace, TraceError
+from karat.model.trace import REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace, TraceError
 from karat.targets.clean import loads
 
-REMOVED = "[removed]"
-WHY = "secrets were removed"
 SHORTEST = 4
 
 # Repeats are bounded wherever a hostile text could make the search begin again at each of its characters.
@@ -136,7 +134,9 @@ class Redactor:
             if value != getattr(trace, name):
                 for channel in _channels(name, trace.tool_calls, parts["tool_calls"]):
                     before = cuts.get(channel)
-                    cuts[channel] = Cut(f"{before.why}; {WHY}" if before else WHY, before.size if before else 0)
+                    cuts[channel] = Cut(
+                        f"{before.why}; {SECRETS_REMOVED}" if before else SECRETS_REMOVED, before.size if before else 0
+                    )
         return structs.replace(
             trace,
             **parts,
