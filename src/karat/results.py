@@ -5,6 +5,7 @@ Nothing here starts an agent, so that judging again loads neither the engine nor
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from karat.reports.catalog import write_all
 from karat.runs.journal import Journal
 from karat.runs.rescore import rescored, rescored_by
 from karat.targets.clean import text
+from karat.targets.redact import Redactor
 
 BATCH = 1 << 18
 
@@ -68,20 +70,30 @@ def reported(names: Names) -> RunResult:
 def rescore(
     recorded: Journal, suite: Suite | None, results_dir: Path, dropped: Callable[[str], None] = lambda case_id: None
 ) -> RunResult:
-    """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports."""
+    """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
+
+    A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
+    """
     if suite is None:
         return rewrite(rescored(recorded), recorded, {}, results_dir)
-    options = recorded.header.options
+    options, redactor = recorded.header.options, _configured()
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     changes = {
-        "suite": text(suite.file),
+        "suite": redactor.text(text(suite.file)),
         "suite_format": suite.format,
         "suite_version": suite.version,
         "suite_sha256": suite.sha256,
         "total": len(suite.cases) * recorded.header.repeat,
     }
     cases = {case.id: case for case in suite.cases}
-    return rewrite(rescored_by(recorded, cases, dropped), recorded, changes, results_dir)
+    judged = rescored_by(recorded, cases, dropped, redactor)
+    return rewrite(judged, recorded, changes, results_dir, redactor=redactor)
+
+
+def _configured() -> Redactor:
+    from karat.targets.config import load as load_config  # loads what targets need, and few have to judge by a suite
+
+    return Redactor.from_names(load_config(Path.cwd()).secrets, os.environ)
 
 
 def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
@@ -105,6 +117,7 @@ def rewrite(
     changes: Mapping[str, Any],
     results_dir: Path | None,
     now: Callable[[], datetime] = utc_now,
+    redactor: Redactor | None = None,
 ) -> RunResult:
     """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time.
 
@@ -120,7 +133,7 @@ def rewrite(
         with JournalWriter(str(names.journal)) as journal:
             journal.write(encode(header))
             along = way(source.path, str(names.journal))
-            for lines in _batches(_moved(records, along), tally):
+            for lines in _batches(_moved(records, along), tally, redactor):
                 journal.write(lines)
             old = Summary() if "suite" in changes else source.summary
             summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
@@ -137,13 +150,16 @@ def _moved(records: Iterable[CaseRecord], along: str) -> Iterable[CaseRecord]:
     return (structs.replace(record, trace=moved(record.trace, along)) for record in records)
 
 
-def _batches(records: Iterable[CaseRecord], tally: Tally) -> Iterator[bytes]:
+def _batches(records: Iterable[CaseRecord], tally: Tally, redactor: Redactor | None) -> Iterator[bytes]:
     """The lines of records that were counted, many in one piece: what fails here is made again, not resumed."""
     lines: list[bytes] = []
     size = 0
     for record in records:
         tally.add_record(record)
-        lines.append(encode(record))
+        line = encode(record)
+        if redactor is not None and redactor.finds(line):
+            line = encode(redactor.record(record))
+        lines.append(line)
         size += len(lines[-1])
         if size > BATCH:
             yield b"\n".join(lines)

@@ -214,18 +214,18 @@ class Session:
         return reserve(self._results_dir, Path(self._suite.file).stem, self._now())
 
     def _header(self, total: int, earlier: Earlier | None) -> Header:
-        options, now = self._options, self._now()
+        options, now, redactor = self._options, self._now(), Redactor(self._options.secrets)
         return Header(
             run_id=self._run_id,
-            suite=text(self._suite.file),
+            suite=redactor.text(text(self._suite.file)),
             suite_format=self._suite.format,
             suite_version=self._suite.version,
             suite_sha256=self._suite.sha256,
-            target=text(options.target_name or str(self._identity.get("use", ""))),
+            target=redactor.text(text(options.target_name or str(self._identity.get("use", "")))),
             options={
-                "target": Redactor(options.secrets).json(self._identity),
+                "target": redactor.json(self._identity),
                 "selection": options.selection,
-                "overrides": Redactor(options.secrets).json(options.overrides),
+                "overrides": redactor.json(options.overrides),
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
             },

@@ -2,15 +2,21 @@ from __future__ import annotations
 
 import json
 from time import process_time
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
+from karat.checks.base import lost
 from karat.errors import ConfigError
-from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.run import CaseRecord
+from karat.model.suite import Case, CheckSpec
+from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.verdict import At, CaseStatus, CheckResult, Group, Status, Verdict
 from karat.targets.limits import cap_trace
 from karat.targets.redact import Redactor, redact_text
 from karat.telemetry.events import parse
@@ -120,6 +126,37 @@ def test_a_secret_at_the_cut_does_not_leave_its_beginning() -> None:
     assert cleaned.final_message.endswith(f"x{REMOVED}")
     assert cleaned.cuts["final_message"].why == f"{long.cuts['final_message'].why}; {SECRETS_REMOVED}"
     assert cleaned.cuts["final_message"].sha256 == ""
+
+
+def record(text: str, found: str, span: tuple[int, int] | None, **more: Any) -> CaseRecord:
+    check = CheckResult("c", Group.QA, Status.FAILED, "no secret", found, At("final_message", *span) if span else None)
+    trace = Trace(case_id="a", final_message=text, **more)
+    case = Case(id="a", prompt="p", checks=())
+    return CaseRecord(index=0, case=case, trace=trace, verdict=Verdict(CaseStatus.FAIL, (check,)))
+
+
+def test_a_case_is_cleaned_and_says_so() -> None:
+    specs = (
+        CheckSpec("must_say_any", msgspec.Raw(b'{"phrases": ["hello"]}'), "must_say_any"),
+        CheckSpec("database", msgspec.Raw(b'{"sql": "hush-1234", "rows": [1]}'), "database.hush-1234"),
+    )
+    case = Case(
+        id="a",
+        prompt="hush-1234",
+        setup_prompts=("hush-1234",),
+        preconditions=("hush-1234",),
+        checks=specs,
+        metadata={"k": ["hush-1234"]},
+    )
+    whole = structs.replace(record("hello", "", None), case=case)
+    redactor = Redactor(["hush-1234"])
+    cleaned = redactor.record(whole)
+    assert b"hush" not in msgspec.json.encode(cleaned)
+    assert cleaned.trace.cuts == {OF_CASE: Cut(SECRETS_REMOVED)}
+    assert cleaned.case.checks[0] is specs[0]
+    assert [lost(spec, cleaned.trace) for spec in cleaned.case.checks] == [False, True]
+    assert redactor.record(cleaned) == cleaned
+    assert redactor.record(record("hello", "", None)).trace.cuts == {}
 
 
 def test_an_empty_value_hides_nothing() -> None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import MinLen
 
 from karat.model.check import Example, Field, Flaw
-from karat.model.trace import Trace
+from karat.model.suite import CheckSpec
+from karat.model.trace import OF_CASE, REMOVED, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 
 EXCERPT = 160
@@ -98,6 +99,11 @@ class Check:
 def unreadable(trace: Trace) -> str | None:
     """Why the final message cannot be relied on to be whole."""
     return trace.unseen("final_message") or trace.cut("final_message")
+
+
+def lost(spec: CheckSpec, trace: Trace) -> bool:
+    """Whether the expectation of a recorded check lost a secret, so that nobody can judge by it again."""
+    return OF_CASE in trace.cuts and REMOVED.encode() in bytes(spec.args)
 
 
 def said(trace: Trace) -> str:

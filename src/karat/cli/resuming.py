@@ -37,6 +37,10 @@ def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> i
     if hidden:
         fix = " ".join(f"-o {name}=..." for name in hidden)
         raise UsageError("options of the target are secret and not in the journal.", where=path, fix=f"Give {fix}.")
+    target = given["target"] or header.target
+    if REMOVED in target:
+        fix = "Give it with --target, as for the run."
+        raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
     remembered = {
         "overrides": overrides,
         "timeout": given["timeout"] or recorded.get("timeout"),
@@ -46,4 +50,4 @@ def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> i
         "results_dir": given["results_dir"] or Path(path).parent,
     }
     earlier = Earlier(journal, redo, lambda line: click.echo(f"karat: {line}", err=True))
-    return run_one(suite, given["target"] or header.target, load_config(Path.cwd()), {**given, **remembered}, earlier)
+    return run_one(suite, target, load_config(Path.cwd()), {**given, **remembered}, earlier)

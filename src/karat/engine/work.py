@@ -84,7 +84,7 @@ def concluded(
     )
     line = _encode(record)
     if redactor.finds(line):
-        line = _encode(without_secrets(record, redactor))
+        line = _encode(redactor.record(record))
     return Done(
         verdict.status,
         verdict.soft.value,
@@ -93,16 +93,6 @@ def concluded(
         error.kind if error else "",
         error.retry_after if error else None,
     )
-
-
-def without_secrets(record: CaseRecord, redactor: Redactor) -> CaseRecord:
-    """The record with secrets taken out of the trace and of the evidence."""
-    checks = tuple(
-        structs.replace(check, found=redactor.text(check.found), expected=redactor.text(check.expected))
-        for check in record.verdict.checks
-    )
-    verdict = structs.replace(record.verdict, checks=checks, reason=redactor.text(record.verdict.reason))
-    return structs.replace(record, trace=redactor.trace(record.trace), verdict=verdict)
 
 
 async def observe(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
 Channel = Literal[
-    "tools", "tool_results", "telemetry", "page", "page_before", "final_message", "messages", "database", "metadata"
+    "tools",
+    "tool_results",
+    "telemetry",
+    "page",
+    "page_before",
+    "final_message",
+    "messages",
+    "database",
+    "metadata",
+    "case",
 ]
 
 TEXT_CAP = 1 << 20
 REMOVED = "[removed]"
 """What stands in the place of a secret."""
 SECRETS_REMOVED = "secrets were removed"
+OF_CASE: Final = "case"
+"""The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
 
 
 class ToolCall(Struct, frozen=True, omit_defaults=True):

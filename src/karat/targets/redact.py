@@ -1,8 +1,8 @@
-"""Known secrets out of a trace, before anything is written.
+"""Known secrets out of a record, before anything is written.
 
 Removed are the configured values, also in their URL- and JSON-escaped forms, the values of authorization and cookie
 headers, bearer tokens, and the user info of URLs. A channel that lost something is marked as cut, so that nobody
-takes the absence of a removed text for a pass.
+takes the absence of a removed text for a pass; so is a case, whose expectations are then no longer those of its suite.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import msgspec
 from msgspec import structs
 
 from karat.errors import ConfigError
-from karat.model.trace import REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.run import CaseRecord
+from karat.model.suite import Case, CheckSpec
+from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.verdict import CheckResult
 from karat.targets.clean import loads
 
 SHORTEST = 4
@@ -44,7 +47,7 @@ _HEADER_NAMES = frozenset({"authorization", "proxy-authorization", "cookie", "se
 
 
 class Redactor:
-    """Takes secrets out of texts and traces. Finding nothing, which is the rule, costs a few byte searches."""
+    """Takes secrets out of texts, traces and records. Finding nothing, which is the rule, costs a few byte searches."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         forms = {form for value in values if value for form in _forms(value)}
@@ -68,7 +71,7 @@ class Redactor:
         return cls(value for value in found if value)
 
     def finds(self, encoded: bytes) -> bool:
-        """Whether a trace, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
+        """Whether a record, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
         if any(needle in encoded for needle in self._needles) or (self._needles and b'"cuts":' in encoded):
             return True
         low = encoded.lower()
@@ -113,6 +116,26 @@ class Redactor:
         cleaned = self.json(value)
         return line if cleaned == value else msgspec.json.encode(cleaned).decode()
 
+    def record(self, record: CaseRecord) -> CaseRecord:
+        """The record without its secrets: in the case, the trace and the evidence."""
+        case, trace = self.case(record.case), self.trace(record.trace)
+        if case != record.case:
+            trace = structs.replace(trace, cuts={**trace.cuts, OF_CASE: Cut(SECRETS_REMOVED)})
+        checks = tuple([self._result(check) for check in record.verdict.checks])
+        verdict = structs.replace(record.verdict, checks=checks, reason=self.text(record.verdict.reason))
+        return structs.replace(record, case=case, trace=trace, verdict=verdict)
+
+    def case(self, case: Case) -> Case:
+        """The case without its secrets. Its id and category are names, and stay."""
+        return structs.replace(
+            case,
+            prompt=self.text(case.prompt),
+            setup_prompts=tuple(map(self.text, case.setup_prompts)),
+            preconditions=tuple(map(self.text, case.preconditions)),
+            checks=tuple(map(self._spec, case.checks)),
+            metadata=self.json(case.metadata),
+        )
+
     def trace(self, trace: Trace) -> Trace:
         """The trace without its secrets, and with the channels that lost some marked as cut."""
         parts: dict[str, Any] = {
@@ -134,9 +157,7 @@ class Redactor:
             if value != getattr(trace, name):
                 for channel in _channels(name, trace.tool_calls, parts["tool_calls"]):
                     before = cuts.get(channel)
-                    cuts[channel] = Cut(
-                        f"{before.why}; {SECRETS_REMOVED}" if before else SECRETS_REMOVED, before.size if before else 0
-                    )
+                    cuts[channel] = Cut(_also(before.why), before.size) if before else Cut(SECRETS_REMOVED)
         return structs.replace(
             trace,
             **parts,
@@ -161,6 +182,17 @@ class Redactor:
             error=None if call.error is None else self.text(call.error),
         )
 
+    def _spec(self, spec: CheckSpec) -> CheckSpec:
+        if not self.finds(msgspec.json.encode(spec)):
+            return spec
+        args = msgspec.json.decode(spec.args)
+        cleaned = self.json(args)
+        kept = spec.args if cleaned == args else msgspec.Raw(msgspec.json.encode(cleaned))
+        return CheckSpec(spec.name, kept, self.text(spec.path))
+
+    def _result(self, check: CheckResult) -> CheckResult:
+        return structs.replace(check, found=self.text(check.found), expected=self.text(check.expected))
+
     def _entry(self, key: str, value: Any) -> Any:
         """The value of a header that stands in a JSON object is a secret as a whole."""
         return REMOVED if value and key.lower() in _HEADER_NAMES else self.json(value)
@@ -177,6 +209,10 @@ def _channels(part: str, before: tuple[ToolCall, ...], after: tuple[ToolCall, ..
 def redact_text(value: str) -> str:
     """The text without headers, tokens and user info: what needs no configuration to be known for a secret."""
     return _PLAIN.text(value)
+
+
+def _also(why: str) -> str:
+    return why if SECRETS_REMOVED in why else f"{why}; {SECRETS_REMOVED}"
 
 
 def _keep(match: re.Match[str]) -> str:
