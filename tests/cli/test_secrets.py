@@ -11,7 +11,7 @@ import pytest
 from cli.support import Ran, case, eval_set, journal_of, program, results, traces, write
 
 Karat = Callable[..., Ran]
-SECRET = "sk-supersecret-42"
+SECRET = "sk-super'secret\\42"
 USER_INFO = "https://bob:hunter2@host/"
 OTHER = "judge by the suite, with --suite"
 
@@ -52,13 +52,15 @@ def checks(folder: str = "karat-results") -> dict[str, Any]:
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_it_is_written_nowhere(karat: Karat, workers: str) -> None:
     agent = program()
-    suite = write("suite.json", eval_set(told("A", must_say_any=[SECRET], must_match_regex=["^hello"])))
+    suite = write("suite.json", eval_set(told("A", must_say_any=[SECRET], must_match_regex=["'secret.{3}"])))
     ran = karat("run", suite, "-t", f'{agent} --key "{SECRET}"', "--workers", workers)
     assert ran.statuses == {"A": "PASS"}
-    assert hidden(written())
+    assert hidden(written(), "secret\\\\42")
     assert hidden(ran.out.encode() + ran.err.encode())
     head = json.loads(journal_of().read_text().splitlines()[0])
     assert head["target"] == f'{agent} --key "[removed]"'
+    assert checks()["must_match_regex"]["found"] == "[removed]"
+    assert checks()["must_match_regex"]["at"] == {"channel": "final_message"}
 
 
 def test_user_info_needs_no_configuration(karat: Karat) -> None:
@@ -70,7 +72,7 @@ def test_user_info_needs_no_configuration(karat: Karat) -> None:
 
 @pytest.mark.usefixtures("secret")
 def test_a_suite_whose_path_is_secret(karat: Karat) -> None:
-    suite = write(f"{SECRET}/suite.json", eval_set())
+    suite = write("sk-super'secret\\42/suite.json", eval_set())
     karat("run", suite, "-t", "python:agent.py:greet", "--results-dir", "out")
     assert hidden(written("out"))
     ran = karat("resume", str(journal_of("out")))

@@ -128,11 +128,81 @@ def test_a_secret_at_the_cut_does_not_leave_its_beginning() -> None:
     assert cleaned.cuts["final_message"].sha256 == ""
 
 
+def in_list(channel: str, first: str, last: str) -> Trace:
+    """A trace of whose channel the last text was cut off."""
+    parts: dict[str, Any] = {
+        "messages": {"messages": (Message("user", first), Message("bot", last))},
+        "telemetry": {"telemetry": (first, last)},
+        "tool_results": {"tool_calls": (ToolCall("t", result=first), ToolCall("t", result=last), ToolCall("u"))},
+    }
+    return Trace(case_id="a", cuts={channel: Cut("only the first bytes were kept", 9, "hash")}, **parts[channel])
+
+
+@pytest.mark.parametrize("channel", ["messages", "telemetry", "tool_results"])
+@pytest.mark.parametrize(
+    ("secrets", "torn", "cleaned"),
+    [(["hunter2-hunter2"], "hunter2-hu", "[removed]"), ([], "ftp://bob:hu", "ftp://[removed]")],
+    ids=["value", "url"],
+)
+def test_nor_does_one_at_the_end_of_a_list(channel: str, secrets: list[str], torn: str, cleaned: str) -> None:
+    redactor = Redactor(secrets)
+    trace = in_list(channel, f"x {torn}", f"x {torn}")
+    assert redactor.finds(encoded(trace))
+    cut = {channel: Cut(f"only the first bytes were kept; {SECRETS_REMOVED}", 9)}
+    assert redactor.trace(trace) == structs.replace(in_list(channel, f"x {torn}", f"x {cleaned}"), cuts=cut)
+
+
 def record(text: str, found: str, span: tuple[int, int] | None, **more: Any) -> CaseRecord:
     check = CheckResult("c", Group.QA, Status.FAILED, "no secret", found, At("final_message", *span) if span else None)
     trace = Trace(case_id="a", final_message=text, **more)
     case = Case(id="a", prompt="p", checks=())
     return CaseRecord(index=0, case=case, trace=trace, verdict=Verdict(CaseStatus.FAIL, (check,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "piece", "found", "shown"),
+    [
+        pytest.param("the key is hush-1234.", "hush-1234", "[removed]", "[removed]", id="the-secret"),
+        pytest.param("hush-1234 and refund", "refund", "refund", "refund", id="behind-it"),
+        pytest.param("refund and hush-1234", "refund", "refund", "refund", id="before-it"),
+        pytest.param(
+            "a refund hush-1234 b", "refund hush-1234", "refund [removed]", "refund [removed]", id="around-it"
+        ),
+        pytest.param("the key is hush-1234.", "key is hush", "[removed]", None, id="its-beginning"),
+        pytest.param("the key is hush-1234.", "1234.", "[removed]", None, id="its-end"),
+        pytest.param("Authorization: token a", "Authorization", "Authorization", "Authorization", id="beside-it"),
+        pytest.param("Authorization: token a; b", "token a; b", "[removed]; b", "[removed]; b", id="out-of-a-header"),
+        pytest.param("hush-1234hush-1234 a refund", "refund", "[removed]", None, id="behind-two-in-one"),
+        pytest.param("https://a:hush-1234@b refund", "refund", "refund", "refund", id="one-in-the-other"),
+        pytest.param("\0 hush-1234 refund", "refund", "[removed]", None, id="not-to-be-told"),
+    ],
+)
+def test_evidence_stands_where_it_says(text: str, piece: str, found: str, shown: str | None) -> None:
+    start = text.index(piece)
+    cleaned = Redactor(["hush-1234"]).record(record(text, piece, (start, start + len(piece))))
+    (check,) = cleaned.verdict.checks
+    assert check.found == found
+    assert check.at is not None
+    span = check.at.start, check.at.end
+    assert (cleaned.trace.final_message[slice(*span)] if span != (None, None) else None) == shown
+
+
+PEM = "-----BEGIN KEY-----\nMIIEow\nIBAAKC\n-----END KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("secret", "found", "shown"),
+    [
+        pytest.param("hush-1234", "the key is hush-1…", "the key is [removed]…", id="cut-off"),
+        pytest.param("hush-1234", "see https://bob:hunt…", "see https://[removed]…", id="cut-off-url"),
+        pytest.param(PEM, f"it is {' '.join(PEM.split())} now", "it is [removed] now", id="on-one-line"),
+        pytest.param(SECRET, repr(f"is {SECRET}"), "'is [removed]'", id="quoted"),
+        pytest.param(SECRET, repr(f"it's {SECRET}"), "'it\\'s [removed]'", id="quoted-with-both"),
+    ],
+)
+def test_evidence_as_checks_show_it(secret: str, found: str, shown: str) -> None:
+    (check,) = Redactor([secret]).record(record("hello", found, None)).verdict.checks
+    assert check.found == shown
 
 
 def test_a_case_is_cleaned_and_says_so() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -20,10 +22,15 @@ from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace, TraceError
-from karat.model.verdict import CheckResult
+from karat.model.verdict import At, CheckResult
 from karat.targets.clean import loads
 
 SHORTEST = 4
+BLOT = "\0"
+"""What a secret is covered with to see where the rest of a text goes once it is out."""
+CUT_OFF = "…"
+"""How the evidence of a check ends where it is only the beginning of a text."""
+EVIDENCE = 160
 
 # Repeats are bounded wherever a hostile text could make the search begin again at each of its characters.
 _QUOTED = r"""(?P<open> \\{0,8} (?P<quote>["']) ) (?: (?! \\{0,8} (?P=quote) ) . )*"""
@@ -43,6 +50,8 @@ _PATTERNS = (
     re.compile(r"(?i)\b(?P<keep>bearer\s{1,8})(?=\S{0,64}\d|\S{20})[a-z0-9._~+/=-]{6,}"),
     re.compile(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\]+(?=@)"""),
 )
+_TORN_URL = re.compile(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\@]+\Z""")
+_BLOTS = re.compile(f"{BLOT}+")
 _HEADER_NAMES = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
@@ -72,7 +81,9 @@ class Redactor:
 
     def finds(self, encoded: bytes) -> bool:
         """Whether a record, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
-        if any(needle in encoded for needle in self._needles) or (self._needles and b'"cuts":' in encoded):
+        if any(needle in encoded for needle in self._needles):
+            return True
+        if b'"cuts":' in encoded and (self._needles or b"://" in encoded):
             return True
         low = encoded.lower()
         if b"authorization" in low or b"cookie" in low or b"bearer" in low:
@@ -93,7 +104,7 @@ class Redactor:
             for length in range(min(len(form) - 1, len(value)), SHORTEST - 1, -1):
                 if value.endswith(form[:length]):
                     return value[:-length] + REMOVED
-        return value
+        return _TORN_URL.sub(_keep, value)
 
     def json(self, value: Any) -> Any:
         """A JSON value without its secrets."""
@@ -121,7 +132,12 @@ class Redactor:
         case, trace = self.case(record.case), self.trace(record.trace)
         if case != record.case:
             trace = structs.replace(trace, cuts={**trace.cuts, OF_CASE: Cut(SECRETS_REMOVED)})
-        checks = tuple([self._result(check) for check in record.verdict.checks])
+        places = {
+            name: _Places(self._masked(old), new)
+            for name in ("final_message", "page", "page_before")
+            if (old := getattr(record.trace, name)) != (new := getattr(trace, name))
+        }
+        checks = tuple([self._result(check, places) for check in record.verdict.checks])
         verdict = structs.replace(record.verdict, checks=checks, reason=self.text(record.verdict.reason))
         return structs.replace(record, case=case, trace=trace, verdict=verdict)
 
@@ -138,21 +154,17 @@ class Redactor:
 
     def trace(self, trace: Trace) -> Trace:
         """The trace without its secrets, and with the channels that lost some marked as cut."""
+        cuts = dict(trace.cuts)
+        ends = _ends(trace)
         parts: dict[str, Any] = {
-            "final_message": self.text(trace.final_message),
-            "messages": tuple(
-                Message(m.role, self.text(m.content), m.name and self.text(m.name)) for m in trace.messages
-            ),
-            "tool_calls": tuple(map(self._call, trace.tool_calls)),
-            "telemetry": tuple(map(self.line, trace.telemetry)),
-            "page": trace.page and self.text(trace.page),
-            "page_before": trace.page_before and self.text(trace.page_before),
+            "final_message": self._text(trace.final_message, "final_message" in ends),
+            "messages": self._messages(trace.messages, "messages" in ends),
+            "tool_calls": self._calls(trace.tool_calls, "tool_results" in ends),
+            "telemetry": self._lines(trace.telemetry, "telemetry" in ends),
+            "page": trace.page and self._text(trace.page, "page" in ends),
+            "page_before": trace.page_before and self._text(trace.page_before, "page_before" in ends),
             "database": self.json(trace.database),
         }
-        for name in ("final_message", "page", "page_before"):
-            if name in trace.cuts and parts[name]:
-                parts[name] = self.torn(parts[name])
-        cuts = dict(trace.cuts)
         for name, value in parts.items():
             if value != getattr(trace, name):
                 for channel in _channels(name, trace.tool_calls, parts["tool_calls"]):
@@ -172,14 +184,37 @@ class Redactor:
     def error(self, error: TraceError | None) -> TraceError | None:
         return error and TraceError(error.kind, self.text(error.message), self.text(error.detail))
 
-    def _call(self, call: ToolCall) -> ToolCall:
+    def _text(self, value: str, torn: bool) -> str:
+        return self.torn(self.text(value)) if torn else self.text(value)
+
+    def _messages(self, messages: tuple[Message, ...], torn: bool) -> tuple[Message, ...]:
+        last = len(messages) - 1
+        return tuple(
+            [
+                Message(m.role, self._text(m.content, torn and index == last), m.name and self.text(m.name))
+                for index, m in enumerate(messages)
+            ]
+        )
+
+    def _lines(self, lines: tuple[str, ...], torn: bool) -> tuple[str, ...]:
+        cleaned = tuple(map(self.line, lines))
+        return (*cleaned[:-1], self.torn(cleaned[-1])) if torn and cleaned else cleaned
+
+    def _calls(self, calls: tuple[ToolCall, ...], torn: bool) -> tuple[ToolCall, ...]:
+        """The last result that is there is the one that was cut; of the calls behind it, the errors were."""
+        last = max((index for index, call in enumerate(calls) if call.result is not None), default=0)
+        return tuple([self._call(call, torn and index >= last) for index, call in enumerate(calls)])
+
+    def _call(self, call: ToolCall, torn: bool) -> ToolCall:
+        result = self._text(call.result, torn) if isinstance(call.result, str) else self.json(call.result)
         return structs.replace(
             call,
             name=self.text(call.name),
             id=call.id and self.text(call.id),
             arguments=self.json(call.arguments),
-            result=self.json(call.result),
-            error=None if call.error is None else self.text(call.error),
+            result=result,
+            error=None if call.error is None else self._text(call.error, torn),
+            missing_fields=tuple(map(self.text, call.missing_fields)),
         )
 
     def _spec(self, spec: CheckSpec) -> CheckSpec:
@@ -190,12 +225,64 @@ class Redactor:
         kept = spec.args if cleaned == args else msgspec.Raw(msgspec.json.encode(cleaned))
         return CheckSpec(spec.name, kept, self.text(spec.path))
 
-    def _result(self, check: CheckResult) -> CheckResult:
-        return structs.replace(check, found=self.text(check.found), expected=self.text(check.expected))
+    def _result(self, check: CheckResult, places: Mapping[str, _Places]) -> CheckResult:
+        """A result whose evidence shows no secret, nor a part of one, and stands where it says."""
+        found, at = self._shown(check.found), check.at
+        if at is not None and at.start is not None and at.end is not None and at.channel in places:
+            place = places[at.channel]
+            span = place.span(at.start, at.end)
+            at = At(at.channel, *span) if span else At(at.channel)
+            found = place.shown(span, found) if span else REMOVED
+        return structs.replace(check, found=found, expected=self._shown(check.expected), at=at)
+
+    def _masked(self, value: str) -> str:
+        """The text with each secret blotted out, all else in its place."""
+        if self._values is not None:
+            value = self._values.sub(lambda m: BLOT * len(m[0]), value)
+        for pattern in _PATTERNS:
+            value = pattern.sub(_blotted, value)
+        return value
+
+    def _shown(self, text: str) -> str:
+        """Evidence, which may be cut off within a secret."""
+        if not text.endswith(CUT_OFF):
+            return self.text(text)
+        return self._text(text.removesuffix(CUT_OFF), torn=True) + CUT_OFF
 
     def _entry(self, key: str, value: Any) -> Any:
         """The value of a header that stands in a JSON object is a secret as a whole."""
         return REMOVED if value and key.lower() in _HEADER_NAMES else self.json(value)
+
+
+class _Places:
+    """Where the pieces of a text stand once its secrets are out."""
+
+    def __init__(self, masked: str, new: str) -> None:
+        blots = [blot.span() for blot in _BLOTS.finditer(masked)]
+        self._starts, self._ends = [first for first, _ in blots], [last for _, last in blots]
+        self._shifts = [0, *accumulate(len(REMOVED) - (last - first) for first, last in blots)]
+        self._cleaned = _BLOTS.sub(REMOVED, masked)
+        self._new = new
+
+    def span(self, start: int, end: int) -> tuple[int, int] | None:
+        """The place of a piece; None if it begins or ends within a secret."""
+        first, last = self._moved(start), self._moved(end)
+        if first is None or last is None or not self._new.startswith(self._cleaned[:last]):
+            return None
+        return first, last
+
+    def shown(self, span: tuple[int, int], found: str) -> str:
+        """What was found there. Of a header without its name nobody sees that it is one, but its place is known."""
+        piece = self._new[slice(*span)]
+        if REMOVED not in piece or found.removesuffix(CUT_OFF) in (line := " ".join(piece.split())):
+            return found
+        return line[:EVIDENCE]
+
+    def _moved(self, offset: int) -> int | None:
+        before = bisect_left(self._starts, offset)
+        if before and self._ends[before - 1] > offset:
+            return None
+        return offset + self._shifts[before]
 
 
 def _channels(part: str, before: tuple[ToolCall, ...], after: tuple[ToolCall, ...]) -> tuple[str, ...]:
@@ -211,6 +298,11 @@ def redact_text(value: str) -> str:
     return _PLAIN.text(value)
 
 
+def _ends(trace: Trace) -> set[str]:
+    """The channels of which only the beginning was kept."""
+    return {name for name, cut in trace.cuts.items() if cut.why != SECRETS_REMOVED}
+
+
 def _also(why: str) -> str:
     return why if SECRETS_REMOVED in why else f"{why}; {SECRETS_REMOVED}"
 
@@ -219,11 +311,18 @@ def _keep(match: re.Match[str]) -> str:
     return f"{match['keep']}{match.groupdict().get('open') or ''}{REMOVED}"
 
 
+def _blotted(match: re.Match[str]) -> str:
+    kept = f"{match['keep']}{match.groupdict().get('open') or ''}"
+    return kept + BLOT * (len(match[0]) - len(kept))
+
+
 def _forms(value: str) -> set[str]:
-    """A value as it is, and as URLs and JSON texts spell it."""
+    """A value as it is, as URLs and JSON texts spell it, and as the evidence of checks does: quoted, on one line."""
     spelled = {value, quote(value, safe=""), quote(value), quote_plus(value)}
     spelled |= {re.sub("%[0-9A-F]{2}", lambda m: m[0].lower(), form) for form in spelled}
-    return spelled | {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    spelled |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    spelled |= {repr(value)[1:-1], repr(f"\"'{value}")[4:-1]}
+    return spelled | {line for form in spelled if len(line := " ".join(form.split())) >= SHORTEST}
 
 
 _PLAIN = Redactor()
