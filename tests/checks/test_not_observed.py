@@ -114,6 +114,24 @@ def test_components_without_a_name(page: str, before: str, sentence: str, expect
     assert status(trace("Hi", page=page, page_before=before), "ui", ui=[sentence]) is expected
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("Levers\n- roll back\n- pa", "required_levers", {"required_levers": 2}),
+        (
+            "Today's mission: fix checkout, because the metric",
+            "claim_evidence_alignment",
+            {"claim_evidence_alignment": True},
+        ),
+        ("See example.org?", "outcome", {"outcome": "needs_input"}),
+        ("12", "must_ground_numbers", {"must_ground_numbers": [12]}),
+    ],
+)
+def test_a_match_where_the_message_was_cut(text: str, name: str, expected: dict[str, Any]) -> None:
+    assert status(trace(text), name, **expected) is Status.PASSED
+    assert status(trace(text, cuts={"final_message": Cut("a part")}), name, **expected) is Status.UNKNOWN
+
+
 def test_a_page_before_that_is_not_whole() -> None:
     seen = trace("Hi", page='- heading "Alerts"', page_before="- main", cuts={"page_before": Cut("a part")})
     assert status(seen, "ui", ui=["The panel title becomes Alerts"]) is Status.UNKNOWN

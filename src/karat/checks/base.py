@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import MinLen
@@ -77,7 +77,7 @@ class Check:
         """Passed where the text stands in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
-            doubt = trace.unsure("final_message", start, end, EDGE)
+            doubt = unsure(trace, [span])
             if doubt:
                 return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
@@ -99,6 +99,12 @@ class Check:
 def unreadable(trace: Trace) -> str | None:
     """Why the final message cannot be relied on to be whole."""
     return trace.unseen("final_message") or trace.cut("final_message")
+
+
+def unsure(trace: Trace, spans: Iterable[tuple[int, int]]) -> str | None:
+    """Why one of these matches in the final message may be none in the whole of it."""
+    doubts = (trace.unsure("final_message", start, end, EDGE) for start, end in spans)
+    return next((doubt for doubt in doubts if doubt), None)
 
 
 def lost(spec: CheckSpec, trace: Trace) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge
 
-from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable
+from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
 from karat.checks.page import offers
 from karat.checks.says import regex_flaws, unfailable
 from karat.checks.traces import says, shows
@@ -59,9 +59,10 @@ class RequiredLevers(Check):
 
     def judge(self, trace: Trace) -> CheckResult:
         spans = safe_regex.spans(self.regex, trace.final_message, self.count)
-        if len(spans) >= self.count:
+        why = unsure(trace, spans)
+        if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", At("final_message", spans[0][0], spans[-1][1]))
-        why = unreadable(trace)
+        why = why or unreadable(trace)
         return self.unknown(why) if why else self.failed(f"{len(spans)}")
 
 
@@ -119,10 +120,11 @@ class ClaimEvidenceAlignment(Check):
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
         spans = {part: safe_regex.search(pattern, trace.final_message) for part, pattern in markers.items()}
         missing = [part for part, span in spans.items() if span is None]
-        if not missing:
-            starts = [span for span in spans.values() if span is not None]
-            return self.passed(at=At("final_message", min(s for s, _ in starts), max(e for _, e in starts)))
-        why = unreadable(trace)
+        found = [span for span in spans.values() if span is not None]
+        why = unsure(trace, found)
+        if not missing and not why:
+            return self.passed(at=At("final_message", min(s for s, _ in found), max(e for _, e in found)))
+        why = why or unreadable(trace)
         return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
 
 

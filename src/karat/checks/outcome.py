@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import regex
 
-from karat.checks.base import Check, Reading, quoted, said, unreadable
+from karat.checks.base import Check, Reading, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
 from karat.checks.tools import called
 from karat.checks.traces import UNSEEN_TOOLS, calls, says, shows
@@ -120,7 +120,8 @@ def _asked(trace: Trace) -> Found:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
     question = QUESTION.search(trace.final_message)
     if question:
-        return Found(True, "a question", At("final_message", question.start(), question.end()))
+        doubt = unsure(trace, [question.span()])
+        return Found(None, doubt) if doubt else Found(True, "a question", At("final_message", *question.span()))
     picker = added_pickers(trace)
     if picker:
         return Found(True, picker, At("page"))
