@@ -50,7 +50,17 @@ class AppProcess:
 
     async def start(self, health: str, seconds: float) -> None:
         """Start it and wait until `health` answers. Raises ConfigError if that does not come about."""
+        await self.end()  # what an earlier one left behind
         for left in reversed(range(TRIES)):
+            if await asyncio.to_thread(answers, self.filled(health)):
+                if not left or "{port}" not in health:
+                    raise ConfigError(
+                        f"something else answers at {self.filled(health)} already.",
+                        fix="End it, or start the app on {port}.",
+                        slug="app-not-started",
+                    )
+                self.port = _free_port()
+                continue
             await self._spawn()
             if await self._healthy(health, seconds):
                 return

@@ -80,6 +80,18 @@ async def test_a_port_that_was_taken_in_the_meantime(monkeypatch: pytest.MonkeyP
             assert app.port != taken.getsockname()[1]
 
 
+async def test_an_app_that_is_running_already_is_not_taken_for_it() -> None:
+    async with made(f"{{python}} {APP} {{port}}") as stale:
+        await stale.start(URL, 30)
+        async with made("sleep 60") as app:
+            with pytest.raises(
+                ConfigError, match=r"something else answers at http://127.0.0.1:\d+/chat already"
+            ) as caught:
+                await app.start(stale.filled(URL), 5)
+            assert "\n" not in str(caught.value)
+            assert not app.alive
+
+
 async def test_children_are_ended_too(tmp_path: Path) -> None:
     note = tmp_path / "child"
     async with made(f"sh -c 'sleep 600 & echo $! > {note}; exec {{python}} {APP} {{port}}'") as app:
