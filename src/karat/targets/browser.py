@@ -109,12 +109,18 @@ class BrowserTarget:
             context.attachments = None
         evidence = Evidence(case, context, window, self._secrets)
         await evidence.start()
-        chat = ChatPage(await window.new_page(), self._options, self._stage.base, session)
+        chat, starts = ChatPage(await window.new_page(), self._options, self._stage.base, session), self._stage.starts
+
+        async def turn(prompt: str) -> Trace:
+            trace = await self._turn(case, context.recorder, chat, session, prompt)
+            why = await self._stage.left(starts)
+            if why:  # what the page shows may be half an answer
+                raise TargetError("gone", why, partial=trace)
+            return trace
+
         try:
             await chat.reach(case.preconditions)
-            return await converse(
-                case, context, lambda p: self._turn(case, context.recorder, chat, session, p), self._config.turn_timeout
-            )
+            return await converse(case, context, turn, self._config.turn_timeout)
         finally:
             await evidence.keep(chat)
 

@@ -29,6 +29,7 @@ class Stage:
     def __init__(self, config: TargetConfig, options: Options) -> None:
         self.base = ""
         self.log: Path | None = None
+        self.starts = 0
         self._config = config
         self._options = options
         self._closing = AsyncExitStack()
@@ -79,6 +80,12 @@ class Stage:
         writer.close()
         return ""
 
+    async def left(self, starts: int) -> str:
+        """Why the app that was started here as the so-maniest is not there any more, or the empty string."""
+        if self.starts != starts:
+            return "the app ended, and was started again for another case"
+        return await self.gone() if self._app is not None else ""
+
     async def _open_app(self) -> None:
         options, config = self._options, self._config
         given = options.app_url or (config.spec if "://" in config.spec else "")
@@ -100,6 +107,7 @@ class Stage:
         base = self._config.spec if "://" in self._config.spec else "http://127.0.0.1:{port}"
         await app.start(base.rstrip("/") + self._options.health, self._options.start_timeout)
         self.base = app.filled(base)
+        self.starts += 1
 
     async def _restart(self, app: AppProcess) -> None:
         """An app that cannot be started again is not tried for every case that is left."""

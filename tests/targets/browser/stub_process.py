@@ -1,4 +1,4 @@
-"""The stub as a process of its own: `python stub_process.py PORT`. Asked to die, it does so at once."""
+"""The stub as a process of its own: `python stub_process.py PORT`. Asked to die, it does so, also after an answer."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class Mortal(Stub):
     def answer(self, prompt: str, conversation: str) -> dict[str, Any]:
         if prompt.startswith("die"):
             os.kill(os.getpid(), signal.SIGKILL)
+        if prompt.startswith("last"):
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
         return super().answer(prompt, conversation)
 
 

@@ -213,6 +213,19 @@ async def test_an_app_that_dies_in_mid_turn_is_gone_and_started_again() -> None:
         await target.close()
 
 
+async def test_an_app_that_dies_with_an_answer_on_its_page_is_gone() -> None:
+    target = own_app(complete={"quiet_ms": 300})
+    try:
+        await target.open()
+        with pytest.raises(TargetError, match="the app ended by signal 9") as caught:
+            await ask(target, "last words")
+        assert caught.value.kind == "gone"
+        assert caught.value.partial is not None
+        assert caught.value.partial.final_message == "OK"
+    finally:
+        await target.close()
+
+
 async def test_an_app_that_cannot_be_started_again_is_not_tried_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
