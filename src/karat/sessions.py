@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat import __version__
 from karat.engine.events import Listener
@@ -32,7 +32,7 @@ from karat.reports.artifacts import Names, reserve, results_dir_for
 from karat.results import RunResult, reported, utc_now, worded
 from karat.runs.carry_over import CarryOver, Planned
 from karat.runs.journal import Journal
-from karat.targets.base import Limits, Target
+from karat.targets.base import Limits, Target, secrets_of
 from karat.targets.catalog import build
 from karat.targets.clean import text
 from karat.targets.config import Config, TargetConfig
@@ -113,6 +113,7 @@ class Session:
 
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
+        self._options = structs.replace(self._options, secrets=(*self._options.secrets, *self._known))
         plan = self._plan()
         executor = self._executor(len(plan))
         async with opened(executor, self._interrupted):
@@ -159,6 +160,10 @@ class Session:
     @property
     def _identity(self) -> dict[str, Any]:
         return self._target.identity if isinstance(self._target, TargetConfig) else self._target.options
+
+    @property
+    def _known(self) -> tuple[str, ...]:
+        return secrets_of(build(self._target) if isinstance(self._target, TargetConfig) else self._target)
 
     @property
     def limits(self) -> Limits:

@@ -165,6 +165,13 @@ def test_identity() -> None:
     assert "hunter2" not in str(secret.identity)
     other = TargetConfig(kind="python", spec="m:f", env={"KEY": "hunter3"}, timeout=9, options={"a": 1})
     assert secret.identity != other.identity
+    for table in ("headers", "cookies", "start_env"):
+        one, two = (
+            TargetConfig(kind="browser", spec="x", options={table: {"Key": key}}).identity
+            for key in ("hunter2", "hunter3")
+        )
+        assert "hunter2" not in str(one)
+        assert one != two
     assert msgspec.structs.replace(other, env=secret.env).identity == secret.identity, "a timeout changes no answer"
 
 

@@ -26,8 +26,9 @@ from karat.sessions import Earlier, RunOptions, RunResult, Session, secret_value
 from karat.suites.hints import did_you_mean
 from karat.suites.select import select
 from karat.targets.clean import text
-from karat.targets.config import Config, parse_rate, resolve
+from karat.targets.config import HIDDEN, Config, parse_rate, resolve
 from karat.targets.config import load as load_config
+from karat.targets.redact import REMOVED
 
 SHOW_CURSOR = b"\x1b[?25h\n"
 NO_TARGET = "Give --target python:module:function, or set `target` in karat.toml."
@@ -154,6 +155,6 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         results_dir=given["results_dir"] or nearby(config.results_dir),
         selection=selection,
         target_name=target_name,
-        overrides=given["overrides"],
+        overrides={key: REMOVED if key in HIDDEN else value for key, value in given["overrides"].items()},
         secrets=secret_values(config, os.environ),
     )

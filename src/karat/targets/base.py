@@ -107,6 +107,11 @@ class Target(Protocol):
     async def close(self) -> None: ...
 
 
+def secrets_of(target: Target) -> tuple[str, ...]:
+    """What a target knows that no artifact may show: its `secrets`, where it has any."""
+    return tuple(getattr(target, "secrets", ()))
+
+
 async def converse(
     case: Case, context: RunContext, turn: Callable[[str], Awaitable[Answer]], turn_timeout: float | None
 ) -> Answer:

@@ -20,7 +20,7 @@ from karat.model.trace import Message, Trace
 from karat.targets.base import Limits, RunContext, TargetError, converse
 from karat.targets.browser_evidence import Evidence
 from karat.targets.browser_log import TurnLog
-from karat.targets.browser_options import Options, checked, environment_values, filled
+from karat.targets.browser_options import Options, checked, environment_values, filled, secret_values
 from karat.targets.browser_page import ChatPage
 from karat.targets.browser_stage import Stage
 from karat.targets.config import TargetConfig, read_options
@@ -45,8 +45,8 @@ class BrowserTarget:
         self._config = config
         self._options = checked(read_options(config, Options), config.spec)
         self._stage = Stage(config, self._options)
-        self._secrets: list[str] = []
         self.options = config.identity
+        self.secrets = secret_values(self._options, config.spec)
         self.limits = self._limits()
 
     def _limits(self) -> Limits:
@@ -58,7 +58,7 @@ class BrowserTarget:
         return limits
 
     async def open(self) -> None:
-        self._secrets = environment_values(self._options, self._config.spec)
+        environment_values(self._options, self._config.spec)
         await self._stage.open()
 
     async def close(self) -> None:
@@ -107,7 +107,7 @@ class BrowserTarget:
     async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
         if not self._options.screenshots:
             context.attachments = None
-        evidence = Evidence(case, context, window, self._secrets)
+        evidence = Evidence(case, context, window, self.secrets, [*self._options.headers])
         await evidence.start()
         chat, starts = ChatPage(await window.new_page(), self._options, self._stage.base, session), self._stage.starts
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Iterator
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from msgspec import Meta, Struct, field
 
@@ -14,6 +16,8 @@ from karat.errors import ConfigError
 Positive = Annotated[int, Meta(gt=0)]
 
 SESSION = "{session}"
+LITERAL = 8
+"""How long a value must be that nobody called a secret, to be taken for one."""
 
 
 class Place(Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,6 +121,12 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for steps in (self.steps, *self.preconditions.values()):
             yield from (text for step in steps for text in (step.value, step.open))
 
+    @property
+    def literals(self) -> list[str]:
+        """Headers and cookies that stand in the configuration itself, where they are long enough to be secrets."""
+        values = (*self.headers.values(), *self.cookies.values())
+        return [value for value in values if len(value) >= LITERAL and SESSION not in value and "${" not in value]
+
     def tells_session(self, address: str) -> bool:
         """Whether the app hears which conversation it is in."""
         return bool(self.session_query) or any(SESSION in text for text in (address, *self.texts))
@@ -138,6 +148,10 @@ def checked(options: Options, address: str) -> Options:
 
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_KEPT = ("!$%&()*+,-./:;=?@[\\]^_`{|}~", "!$%&'()*+,-./:;=?@[\\]^_`{|}~", "!$%&'()*+,-./:;=@[\\]|~")
+"""What Chromium leaves as it is in the query of a web address, in that of another, and in a path."""
+SHORTEST = 4
+"""A shorter value cannot be told from plain text."""
 
 
 def filled(text: str, session: str) -> str:
@@ -154,5 +168,18 @@ def filled(text: str, session: str) -> str:
 
 def environment_values(options: Options, address: str) -> list[str]:
     """What comes from the environment, which no artifact may show. Raises ConfigError for what is not set."""
-    names = {name for text in (address, *options.texts) for name in _VARIABLE.findall(text)}
-    return [filled(f"${{{name}}}", "") for name in sorted(names)]
+    return [filled(f"${{{name}}}", "") for name in _names(options, address)]
+
+
+def secret_values(options: Options, address: str) -> tuple[str, ...]:
+    """What comes from the environment and is set, and literal headers and cookies, as pages and browsers spell them."""
+    values = [value for name in _names(options, address) if len(value := os.environ.get(name, "")) >= SHORTEST]
+    return tuple(sorted({form for value in (*values, *options.literals) for form in _spelled(value)}))
+
+
+def _names(options: Options, address: str) -> list[str]:
+    return sorted({name for text in (address, *options.texts) for name in _VARIABLE.findall(text)})
+
+
+def _spelled(value: str) -> set[str]:
+    return {value, html.escape(value), html.escape(value, quote=False), *(quote(value, safe=kept) for kept in _KEPT)}

@@ -20,6 +20,8 @@ Text = Annotated[str, Meta(min_length=1)]
 
 Options = TypeVar("Options", bound=Struct)
 
+HIDDEN = frozenset({"headers", "cookies", "start_env"})
+"""Options whose values are told apart in a journal but never shown."""
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
@@ -56,12 +58,12 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "use": self.use,
             "name": self.name,
             "python_path": list(self.python_path),
-            "env": {name: f"sha256:{_digest(value)}" for name, value in sorted(self.env.items())},
+            "env": _digests(dict(sorted(self.env.items()))),
             "setup": self.setup,
             "teardown": self.teardown,
             "database": self.database,
             "ui_vocabulary": self.ui_vocabulary,
-            "options": self.options,
+            "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
 
@@ -246,6 +248,14 @@ def _where(file: Path, table: str, key: str) -> str:
         elif key and current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
             return f"{file}:{number}"
     return str(file)
+
+
+def _digests(values: Any) -> Any:
+    return (
+        {name: f"sha256:{_digest(str(value))}" for name, value in values.items()}
+        if isinstance(values, dict)
+        else values
+    )
 
 
 def _digest(value: str) -> str:

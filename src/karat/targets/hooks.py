@@ -11,7 +11,7 @@ from msgspec import structs
 
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.targets.base import RunContext, Target, TargetError
+from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
 from karat.targets.clean import jsonable
 from karat.targets.config import TargetConfig
@@ -35,6 +35,7 @@ class Hooked:
     def __init__(self, target: Target, config: TargetConfig) -> None:
         self.limits = target.limits
         self.options = target.options
+        self.secrets = secrets_of(target)
         self._config = config
         self._target = target
         self._threads = DaemonThreads("karat-hook")

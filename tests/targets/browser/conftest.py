@@ -55,10 +55,14 @@ def logging_stub(tmp_path: Path) -> Iterator[Stub]:
         yield running
 
 
-def target_for(url: str, path: str = "/chat", root: Path | None = None, **options: Any) -> BrowserTarget:
+def config_for(url: str, path: str = "/chat", root: Path | None = None, **options: Any) -> TargetConfig:
     """A target for the stub; it waits no longer than a test may."""
     given = {"space_url": path, "wait_ms": 20_000, "chat_box": BOX, "send": SEND, "complete": QUICK, **options}
-    return BrowserTarget(TargetConfig(kind="browser", spec=url, root=root or Path(), options=given))
+    return TargetConfig(kind="browser", spec=url, root=root or Path(), options=given)
+
+
+def target_for(url: str, path: str = "/chat", root: Path | None = None, **options: Any) -> BrowserTarget:
+    return BrowserTarget(config_for(url, path, root, **options))
 
 
 @asynccontextmanager

@@ -103,6 +103,8 @@ class Stub:
             told |= {"pieces": ["one ", "two ", "three"], "gap": 600}
         elif word == "recall":
             told["pieces"] = [str(len(self.talks[conversation]))]
+        elif word == "key":
+            told["pieces"] = [self.headers[-1].get("X-Key", "")]
         elif word == "huge":
             told["pieces"] = ["x" * HUGE]
         elif word == "hostile":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import karat
 from karat.targets.base import RunContext, TargetError
+from karat.targets.browser_evidence import scrub
 
-from .conftest import ask, opened
+from .conftest import ask, config_for, opened
 from .stub import COOKIE, Stub
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -67,7 +70,7 @@ async def test_nothing_is_kept_where_nothing_is_wanted(stub: Stub, tmp_path: Pat
 async def test_no_trace_holds_a_secret(stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAT_USER", "mira")
     monkeypatch.setenv("CHAT_WORD", "s3cret-pass")
-    monkeypatch.setenv("TOKEN", 'to"ken/4711')
+    monkeypatch.setenv("TOKEN", 'to"ken/zyxwv')
     context = RunContext(attachments=tmp_path)
     steps = [
         {"fill": {"selector": "[name=user]"}, "value": "${CHAT_USER}"},
@@ -77,10 +80,58 @@ async def test_no_trace_holds_a_secret(stub: Stub, tmp_path: Path, monkeypatch: 
     headers = {"Authorization": "Bearer ${TOKEN}", "X-Key": "${TOKEN}"}
     async with opened(stub.url, "/login", steps=steps, headers=headers, complete={"gone": "Thinking..."}) as target:
         assert (await ask(target, "say hi", context)).final_message == "hi"
-    assert any(seen.get("Authorization") == 'Bearer to"ken/4711' for seen in stub.headers)
+    assert any(seen.get("Authorization") == 'Bearer to"ken/zyxwv' for seen in stub.headers)
     files = contents(next(tmp_path.glob("*.zip")))
     everything = b"".join(files.values())
     assert b"/say" in everything, "requests are in the trace"
     assert any(COOKIE in seen.get("Cookie", "") for seen in stub.headers)
-    for secret in (b"s3cret-pass", b"4711", b"0815"):
+    for secret in (b"s3cret-pass", b"zyxwv", b"ticket-0815"):
         assert secret not in everything
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"headers": {"X-Key": "${MAGIC}"}}, id="from-the-environment"),
+        pytest.param({"headers": {"X-Key": "open <zyxwv> & shut"}}, id="literal"),
+        pytest.param({"steps": [{"open": "/chat?word=${MAGIC}"}], "chat_box": {"selector": "#no"}}, id="in-an-address"),
+    ],
+)
+async def test_no_report_holds_a_secret(
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("MAGIC", "open <zyxwv> & shut")
+    suite = {"version": "0.3", "cases": [{"id": "one", "prompt": "key", "expected": {"must_say_any": ["sesame"]}}]}
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps(suite))
+    config = config_for(stub.url, wait_ms=2000, **options)
+    result = await karat.arun(file, config, results_dir=tmp_path / "out")
+    (record,) = result.records
+    assert record.verdict.status in ("FAIL", "ERROR")
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.suffix for path in written} == {".jsonl", ".json", ".md", ".png", ".zip"}
+    for path in written:
+        parts = contents(path) if path.suffix == ".zip" else {path.name: path.read_bytes()}
+        for name, data in parts.items():
+            assert b"zyxwv" not in data, (name, data[data.find(b"zyxwv") - 80 :][:160])
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        'a/"b" <é>&c',
+        "a%2F%22b%22%20%3C%C3%A9%3E%26c",
+        "a/%22b%22+%3c%c3%a9%3e&c",
+        "a/&quot;b&quot; &lt;é&gt;&amp;c",
+        "a&#x2F;&#34;b&#34; &#60;&#xe9;&#62;&amp;c",
+        'a/\\"b\\" <\\u00e9>&c',
+        'a/\\\\\\"b\\\\\\" <\\\\u00E9>&c',
+        "a%252F%2522b%2522%2520%253C%25C3%25A9%253E%2526c",
+    ],
+)
+async def test_a_secret_is_known_however_it_is_spelled(tmp_path: Path, spelled: str) -> None:
+    file = tmp_path / "trace.zip"
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("page.html", f"before {spelled} after")
+    scrub(file, ['a/"b" <é>&c'])
+    assert contents(file) == {"page.html": b"before [removed] after"}
