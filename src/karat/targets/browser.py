@@ -129,7 +129,9 @@ class BrowserTarget:
         log = TurnLog(self._stage.log, self._options.telemetry, session) if self._stage.log is not None else None
         started_at, began = time.time(), time.perf_counter()
         try:
-            answer = await chat.ask(prompt, log.ended if log is not None and self._options.complete.event else None)
+            answer = await chat.ask(
+                prompt, log.ended if log is not None and self._options.telemetry.end_event else None
+            )
             page = await chat.snapshot()
             lines = await log.finish() if log is not None else ()
         except BaseException as error:  # also a cancellation: what was seen until then is kept

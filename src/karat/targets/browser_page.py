@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,11 +22,13 @@ PATIENCE = 5.0
 POLL = 0.05
 SLOWEST_POLL = 0.25
 UNSEEN_MS = 1500
-"""Where no sign of work was ever seen, an answer that has not changed for so long is taken for complete."""
+"""Where nothing shows work, an answer that has not changed for so long is taken for complete."""
 SETTLE_MS = 300
 """How long the page may lag behind the line that ends the turn."""
+PAUSE_MS = 800
+"""Without such a line: how long the signs of work may be off between two steps of one turn."""
 LAST_WORDS = 3.0
-"""How long an app that is no longer at work may owe its answer to the page."""
+"""How long an app that is no longer at work may owe its answer to the page, or a sign of work to its answer."""
 
 LONGEST_COMPLAINT = 300
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
@@ -79,7 +82,7 @@ class ChatPage:
     async def ask(self, prompt: str, ended: Callable[[], bool] | None) -> str:
         """Send a prompt and wait for the answer; the assistant's own words of this turn.
 
-        `ended` knows whether the telemetry shows the end of the turn; None: nobody waits for that.
+        `ended` knows whether the telemetry shows the end of the turn; None: nobody does.
         """
         from playwright.async_api import TimeoutError as TooLongError
 
@@ -88,12 +91,10 @@ class ChatPage:
                 await self._remember()
                 self._asked.append(Echo(prompt))
                 await self._send(prompt)
-                await self._until_complete(prompt, ended)
+                return await self._complete(prompt, ended)
         except (TimeoutError, TooLongError) as error:
-            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms") from error
-        said = await self.answer(prompt)
-        await self._stop_if_broken()
-        return said
+            why = f": {self._watch.trouble}" if self._watch.trouble else ""
+            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms{why}") from error
 
     async def _send(self, prompt: str) -> None:
         box = self._box()
@@ -153,7 +154,8 @@ class ChatPage:
         self._complained = await self._complaint()
         await self._watch.begin()
 
-    async def _until_complete(self, prompt: str, ended: Callable[[], bool] | None) -> None:
+    async def _complete(self, prompt: str, ended: Callable[[], bool] | None) -> str:
+        """The answer, once it is complete."""
         loop = asyncio.get_running_loop()
         began = changed = over_since = loop.time()
         last = None
@@ -162,13 +164,36 @@ class ChatPage:
             now = loop.time()
             if seen is None or seen.size != last:
                 last, changed = seen and seen.size, now
-            if seen is None or not seen.work.over or (ended is not None and not ended()):
+            if seen is None or not seen.work.over or (self._options.complete.event and ended and not ended()):
                 over_since = now
-            elif (now - changed) * 1000 >= self._quiet_ms(seen.work):
-                proved = seen.work.seen or ended is not None
-                if await self.answer(prompt) or (proved and now - over_since >= LAST_WORDS):
-                    return
+            elif seen.work.unseen and not seen.work.fresh:
+                if now - changed >= LAST_WORDS and await self.answer(prompt):
+                    raise TargetError("agent", self._watch.unseen(seen.work))
+            elif self._rested(seen.work, now - changed, now - over_since, ended):
+                said = await self.answer(prompt)
+                proved = self._watch or self._options.complete.event
+                if (said or (proved and now - over_since >= LAST_WORDS)) and await self._stands(seen):
+                    return said
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 20))
+
+    def _rested(self, work: Work, unchanged: float, over: float, ended: Callable[[], bool] | None) -> bool:
+        """Whether the answer has not changed, and the signs have been off, for as long as is asked."""
+        complete = self._options.complete
+        if complete.quiet_ms is not None and unchanged * 1000 < complete.quiet_ms:
+            return False
+        if self._watch and not work.unseen:
+            pause = SETTLE_MS if ended is not None and ended() else PAUSE_MS
+            return min(work.calm, over if complete.event else math.inf) * 1000 >= pause
+        if complete.quiet_ms is not None:
+            return True
+        return unchanged * 1000 >= (SETTLE_MS if complete.event and not self._watch else UNSEEN_MS)
+
+    async def _stands(self, before: Glance) -> bool:
+        """Whether nothing happened on the page while the answer was read."""
+        now = await self._glance()
+        if now is None or not now.work.over or now.work.calm < before.work.calm:
+            return False
+        return bool(self._watch) or now.size == before.size
 
     async def _glance(self) -> Glance | None:
         """The page at this moment; None while a new one is being loaded. Raises TargetError if the turn broke."""
@@ -190,14 +215,6 @@ class ChatPage:
         complaint = await self._complaint()
         if complaint and complaint != self._complained:
             raise TargetError("agent", f"the app says: {' '.join(complaint.split())[:LONGEST_COMPLAINT]}")
-
-    def _quiet_ms(self, work: Work) -> int:
-        complete = self._options.complete
-        if complete.quiet_ms is not None:
-            return complete.quiet_ms
-        if self._watch:
-            return 0 if work.seen else UNSEEN_MS
-        return SETTLE_MS if complete.event else UNSEEN_MS
 
     async def _complaint(self) -> str:
         if self._options.failure is None:

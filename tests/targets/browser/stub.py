@@ -86,6 +86,8 @@ class Stub:
     heard: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     talks: dict[str, list[str]] = field(default_factory=dict)
+    script: str = ""
+    """What the chat page does besides."""
     let_go: threading.Event = field(default_factory=threading.Event)
     url: str = ""
 
@@ -140,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         self.stub.headers.append(dict(self.headers))
         if parts.path == "/chat":
-            self._send(CHAT)
+            self._send(CHAT + f"<script>{self.stub.script}</script>")
         elif parts.path == "/guarded":
             allowed = self.headers["X-Key"] == "open sesame" or "pass=sesame" in (self.headers["Cookie"] or "")
             self._send(CHAT if allowed else "<p>Go away.</p>", 200 if allowed else 403)

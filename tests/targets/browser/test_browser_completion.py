@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.async_api import Playwright
 from karat.targets import chromium
 from karat.targets.base import TargetError
 from karat.targets.browser_options import Complete
-from karat.targets.browser_watch import Watch, Work
+from karat.targets.browser_watch import Watch
 
 from .conftest import ask, opened
 from .stub import Stub
@@ -47,9 +48,57 @@ async def test_a_telemetry_event_ends_the_turn(logging_stub: Stub) -> None:
     assert [str(call) for call in trace.tool_calls] == ["look (success)"]
 
 
-async def test_a_page_that_never_shows_its_work_is_known_by_its_rest(stub: Stub) -> None:
-    async with opened(stub.url, "/chat?how=quiet", complete={"busy": "#out"}, answer=BOT) as target:
-        assert (await ask(target, "stream it please")).final_message == "one two three"
+@pytest.mark.parametrize(
+    ("complete", "message"),
+    [
+        pytest.param({"busy": "#put"}, 'busy = "#put" was never seen (nothing on the page is #put)', id="busy-typo"),
+        pytest.param({"busy": "#out"}, 'busy = "#out" was never seen: mend `complete`', id="never-busy"),
+        pytest.param({"gone": "Thinking..."}, 'gone = "Thinking..." was never seen', id="gone"),
+        pytest.param({"spinner": "#spin", "quiet_ms": 100}, 'spinner = "#spin" was never seen', id="spinner"),
+    ],
+)
+async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub, complete: dict[str, Any], message: str) -> None:
+    async with opened(stub.url, "/chat?how=quiet", complete=complete, answer=BOT) as target:
+        with pytest.raises(TargetError, match=re.escape(f"the answer came, but the sign of work {message}")) as caught:
+            await ask(target, "say hi")
+    assert caught.value.kind == "agent"
+
+
+@pytest.mark.parametrize(
+    ("before", "work", "complete"),
+    [
+        pytest.param("", "busy(1); await sleep(50); busy(0); await sleep(500); busy(1)", {"busy": "#out"}, id="pauses"),
+        pytest.param("busy(1); setTimeout(busy, 700, 0)", "await sleep(900); busy(1)", {"busy": "#out"}, id="loading"),
+        pytest.param("", "busy(1); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="flash"),
+        pytest.param("", "thinking()", {"gone": "Thinking..."}, id="shadow-root"),
+    ],
+)
+async def test_work_that_is_hard_to_see(stub: Stub, before: str, work: str, complete: dict[str, Any]) -> None:
+    stub.script = f"""
+    const busy = (on) => at("out").setAttribute("aria-busy", on ? "true" : "false");
+    const thinking = () => {{
+      const host = at("out").appendChild(document.createElement("div"));
+      host.attachShadow({{ mode: "open" }}).innerHTML = "<p>Thinking…</p>";
+      setTimeout(() => host.remove(), 400);
+    }};
+    {before};
+    at("go").onclick = async () => {{
+      const said = bubble("bot", "All is well");
+      {work};
+      await sleep(300);
+      said.textContent += " but I deleted it";
+      busy(0);
+    }};"""
+    async with opened(stub.url, complete=complete, answer=BOT) as target:
+        assert (await ask(target, "say hi")).final_message == "All is well but I deleted it"
+
+
+async def test_a_sign_that_never_goes_keeps_the_prompt_back(stub: Stub) -> None:
+    stub.script = "at('out').setAttribute('aria-busy', 'true')"
+    async with opened(stub.url, complete={"busy": "#out"}, wait_ms=1000) as target:
+        with pytest.raises(TargetError, match='the prompt was not sent, because the sign of work busy = "#out" shows'):
+            await ask(target, "say hi")
+    assert stub.heard == []
 
 
 async def test_no_answer_is_a_time_out_unless_the_work_is_seen_to_be_over(stub: Stub) -> None:
@@ -68,14 +117,23 @@ async def test_work_that_is_over_at_once_is_seen(stub: Stub, driver: Playwright)
     await page.goto(f"{stub.url}/chat?how=busy")
     watch = Watch(page, Complete(busy="#out", gone="Thinking..."))
     await watch.begin()
-    assert await watch.state() == Work(seen=False, over=True)
+
+    async def state() -> tuple[set[str], bool]:
+        work = await watch.state()
+        return {*work.unseen}, work.over
+
+    assert await state() == ({"busy", "gone"}, True)
     await page.evaluate("() => { for (const on of ['true', 'false']) at('out').setAttribute('aria-busy', on) }")
+    assert await state() == ({"gone"}, True)
     await page.evaluate("() => { bubble('wait', 'Bot: thinking…').id = 'wait' }")
-    assert await watch.state() == Work(seen=True, over=False), "both signs were seen, one still shows"
+    assert await state() == (set(), False), "both signs were seen, one still shows"
     await page.evaluate("() => at('wait').remove()")
-    assert await watch.state() == Work(seen=True, over=True)
+    assert await state() == (set(), True)
     await page.evaluate("() => bubble('bot', 'I was thinking... of you')")
-    assert await watch.state() == Work(seen=True, over=True), "an answer that speaks of thinking is not at work"
+    assert await state() == (set(), True), "an answer that speaks of thinking is not at work"
+    await watch.begin()
+    await page.evaluate("() => bubble('wait', 'Thinking...').remove()")
+    assert await state() == ({"busy"}, True), "a text that was never painted was there all the same"
     await page.goto(f"{stub.url}/chat?how=busy")
-    assert await watch.state() == Work(seen=True, over=True), "a new page is a sign of work, too"
+    assert (await watch.state()).fresh, "a new page is a sign of work, too"
     await browser.close()
