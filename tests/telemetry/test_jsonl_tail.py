@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.telemetry import jsonl_tail
+from karat.telemetry import arrivals, jsonl_tail
 from karat.telemetry.jsonl_tail import CaptureBrokenError, LogSegment
 
 END = '{"event": "end"}'
@@ -111,6 +112,53 @@ async def test_rotation(log: Path, kept_open: bool) -> None:
         else:
             append(log, f"{END}\n")
     assert await read(segment) == ['{"a": 1}', '{"b": 2}', '{"c": 3}', END]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells how often a file was replaced")
+@pytest.mark.parametrize("exists", [True, False], ids=["log-is-there", "log-is-made"])
+async def test_a_file_that_nobody_could_read_in_time_is_a_broken_capture(tmp_path: Path, exists: bool) -> None:
+    log = tmp_path / "telemetry.jsonl"
+    if exists:
+        log.touch()
+    segment = LogSegment(log, mine, ends)
+    append(log, '{"a": 1}\n')
+    log.rename(log.with_suffix(".1"))
+    if exists:
+        append(log, '{"b": 2}\n')
+        log.replace(log.with_suffix(".1"))
+    append(log, f"{END}\n")
+    with pytest.raises(CaptureBrokenError, match="was replaced faster than it could be read"):
+        await read(segment)
+
+
+async def test_where_nobody_counts_a_replaced_log_is_a_broken_capture(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "_watching", lambda folder: None)
+    made = LogSegment(tmp_path / "new.jsonl", mine, ends)
+    append(tmp_path / "new.jsonl", f"{END}\n")
+    assert await read(made) == [END]
+    segment = LogSegment(log, mine, ends)
+    log.rename(log.with_suffix(".1"))
+    append(log, f"{END}\n")
+    with pytest.raises(CaptureBrokenError, match="nobody can say how often"):
+        await read(segment)
+
+
+async def test_a_log_that_never_rests_is_a_broken_capture(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl_tail, "SETTLE", 0.05)
+    monkeypatch.setattr(jsonl_tail, "RESTLESS", 4)
+
+    async def ticking() -> None:
+        while True:
+            append(log, '{"tick": 1}\n')
+            await asyncio.sleep(0.01)
+
+    segment = LogSegment(log, mine)
+    ticks = asyncio.create_task(ticking())
+    with pytest.raises(CaptureBrokenError, match="does not come to rest"):
+        await read(segment, 0.1)
+    ticks.cancel()
 
 
 async def test_a_log_that_is_made_in_the_turn(tmp_path: Path) -> None:

@@ -40,7 +40,13 @@ class AppProcess:
         self._printed = Path(self._folder.name) / "output.txt"
         self._process: asyncio.subprocess.Process | None = None
         self.port = _free_port()
-        self.log = log or Path(self._folder.name) / "telemetry.jsonl"
+        self.log = log or self._fresh_log()
+
+    def _fresh_log(self) -> Path:
+        """Never empty, so that a log that is truncated is known by it."""
+        log = Path(self._folder.name) / "telemetry.jsonl"
+        log.write_text('{"source": "karat", "event": "begin"}\n')
+        return log
 
     def filled(self, text: str) -> str:
         known = {"{port}": str(self.port), "{log}": str(self.log), "{python}": sys.executable}

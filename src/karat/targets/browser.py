@@ -126,7 +126,7 @@ class BrowserTarget:
 
     async def _turn(self, case: Case, recorder: Recorder, chat: ChatPage, session: str, prompt: str) -> Trace:
         recorder.page_before = await chat.snapshot()
-        log = TurnLog(self._stage.log, self._options.telemetry, session) if self._stage.log is not None else None
+        log = self._log(session)
         started_at, began = time.time(), time.perf_counter()
         try:
             answer = await chat.ask(
@@ -155,6 +155,10 @@ class BrowserTarget:
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
+
+    def _log(self, session: str) -> TurnLog | None:
+        file, options = self._stage.log, self._options
+        return None if file is None else TurnLog(file, options.telemetry, session, options.session_query)
 
     def _unobserved(self) -> dict[str, str]:
         why = NO_LOG if self._options.telemetry else NO_TELEMETRY

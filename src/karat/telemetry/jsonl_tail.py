@@ -1,7 +1,8 @@
 """The part of a log that was written during a turn, found by byte offset, through rotation and late writes.
 
 A segment is opened before the prompt is sent and holds the file open: a file that is rotated away is still read, and
-the new one from its start. A file that shrank or was rewritten has lost lines, and nobody can say which.
+the new one from its start. A file that shrank or was rewritten has lost lines, and so has a log that was replaced more
+often than files were opened here; nobody can say which lines.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from karat.telemetry.arrivals import Arrivals
+
 POLL = 0.02
-SETTLE = 0.3
+SETTLE = 1.5
 """Without a line that ends a turn, it has ended when nothing more was written for so long."""
+RESTLESS = 10
+"""After so many times that time, a log that goes on is taken for one that never comes to rest."""
 LARGEST = 64 << 20
 CHUNK = 1 << 20
 MARK = 128
@@ -39,17 +44,26 @@ class LogSegment:
         self._ends = ends
         self._taken = 0
         self._files: list[_File] = []
-        self._open(from_start=False)
+        self._followed = 0
+        self._arrivals = Arrivals(path)
+        try:
+            self._begin()
+        except CaptureBrokenError:
+            self.close()
+            raise
 
     def read(self) -> None:
         """Take in what is there by now. Raises CaptureBrokenError if lines were lost."""
+        came = self._arrivals.count()
         try:
             self._read_files()
             if self._moved():
-                self._open(from_start=True)
+                self._followed += self._open(from_start=True)
                 self._read_files()
         except OSError as error:
             raise CaptureBrokenError(f"{self._path} cannot be read: {error.strerror}") from error
+        if came is not None and came - self._before > self._followed:
+            raise CaptureBrokenError(f"{self._path} was replaced faster than it could be read")
 
     async def finish(self, seconds: float) -> list[str]:
         """The lines of the turn, once it has ended.
@@ -58,6 +72,7 @@ class LogSegment:
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
+        restless = loop.time() + max(seconds, SETTLE * RESTLESS)
         heard, since = -1, loop.time()
         while True:
             self.read()
@@ -65,14 +80,38 @@ class LogSegment:
             if len(self.lines) != heard:
                 heard, since = len(self.lines), now
             if self.ended or (self._ends is None and heard and now - since >= SETTLE):
-                return self.lines
+                return await self._proved()
+            if now >= restless and self._ends is None:
+                raise CaptureBrokenError(f"{self._path} does not come to rest, and no line ends the turn: name one")
             if now >= deadline and (self._ends is not None or not heard):
                 raise CaptureBrokenError(self._why(seconds))
             await asyncio.sleep(POLL)
 
     def close(self) -> None:
+        self._arrivals.close()
         while self._files:
             self._files.pop().close()
+
+    def _begin(self) -> None:
+        """Open the log as it is, and count from there."""
+        while True:
+            self._exists = self._open(from_start=False)
+            self._before = self._arrivals.count() or 0
+            if not self._moved():
+                return
+            while self._files:
+                self._files.pop().close()
+
+    async def _proved(self) -> list[str]:
+        """The lines, if every file that stood at the path was read."""
+        if self._followed:
+            await asyncio.sleep(POLL)
+            self.read()
+            came = self._arrivals.count()
+            made = came is None and self._followed == 1 and not self._exists
+            if not made and came != self._before + self._followed:
+                raise CaptureBrokenError(f"{self._path} was replaced during the turn, and nobody can say how often")
+        return self.lines
 
     def _read_files(self) -> None:
         for file in self._files:
@@ -87,13 +126,14 @@ class LogSegment:
             self.lines.append(line)
             self.ended = self.ended or (self._ends is not None and self._ends(line))
 
-    def _open(self, *, from_start: bool) -> None:
+    def _open(self, *, from_start: bool) -> bool:
         fd = _opened(self._path)
         if fd is None:
-            return
+            return False
         self._files.append(_File(fd, 0 if from_start else os.fstat(fd).st_size, self._path))
         if len(self._files) > MOST_FILES:
             raise CaptureBrokenError(f"{self._path} was replaced more than {MOST_FILES} times during the turn")
+        return True
 
     def _moved(self) -> bool:
         """Whether the path now names another file than the one that was opened last."""

@@ -83,6 +83,10 @@ class Stub:
     log: Path | None = None
     told_by: str = "conversation"
     late: float = 0.0
+    first: str = ""
+    """A line before those of a turn."""
+    delays: list[float] = field(default_factory=list)
+    """How long the lines of each turn's tool come after its first line."""
     heard: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     talks: dict[str, list[str]] = field(default_factory=dict)
@@ -130,7 +134,12 @@ class Stub:
             {"source": "tool.look", "event": "result", "data": {"success": True}, self.told_by: conversation},
             {"source": "turn", "event": "end", self.told_by: conversation, "word": word},
         ]
-        with self.log.open("a") as file:
+        with self.log.open("a", buffering=1) as file:
+            if self.first:
+                file.write(f"{self.first}\n")
+            if self.delays:
+                file.write('{"source": "turn", "event": "begin"}\n')
+                time.sleep(self.delays.pop(0))
             for line in lines:
                 file.write(json.dumps(line) + "\n")
 

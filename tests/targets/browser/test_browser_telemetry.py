@@ -45,8 +45,8 @@ async def test_side_by_side_by_correlation(logging_stub: Stub) -> None:
 
 
 async def test_a_line_of_another_conversation_does_not_end_the_turn(logging_stub: Stub) -> None:
-    options = telemetry(logging_stub.log, correlation_field="elsewhere")
-    async with opened(logging_stub.url, **options, session_query="conversation") as target:
+    options = telemetry(logging_stub.log, correlation_field="conversation")
+    async with opened(logging_stub.url, "/chat?conversation=other", **options, session_query="talk") as target:
         with pytest.raises(TargetError, match="nothing of this turn was written to") as caught:
             await ask(target, "say hi")
     assert caught.value.kind == "telemetry"
@@ -87,6 +87,43 @@ async def test_a_broken_capture_is_an_error_with_what_was_seen(
     if state != "folder":
         assert context.recorder.final_message == "hi"
     assert len(context.recorder.telemetry or ()) == (3 if state == "endless" else 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "message"),
+    [
+        pytest.param("conversation", {"source": "tool.drop", "event": "start"}, "tool.drop has no 'conv", id="nobodys"),
+        pytest.param(
+            "conversation", {"source": "tool.drop", "data": {"conversation": "{mine}"}}, "has no 'conv", id="nested"
+        ),
+        pytest.param("conversation", '{"source": "tool.drop"}{"a": 1}', "a line of it cannot be read", id="two-in-one"),
+        pytest.param("conversation", "torn: {mine}", "a line of it cannot be read: torn: mine", id="names-this-one"),
+        pytest.param("", {"source": "turn", "event": "end", "conversation": "x"}, "a turn of conv", id="another-ended"),
+        pytest.param("conversation", {"source": "tool.drop", "conversation": "x"}, "", id="another-ones"),
+        pytest.param("conversation", "plain words", "", id="no-tool"),
+    ],
+)
+async def test_a_line_that_may_be_this_conversations_is_not_dropped(
+    logging_stub: Stub, field: str, line: Any, message: str
+) -> None:
+    text = line if isinstance(line, str) else json.dumps(line)
+    logging_stub.first = text.replace("{mine}", "mine")
+    options = telemetry(logging_stub.log, correlation_field=field, wait_ms=5000)
+    async with opened(logging_stub.url, **options, session_query="conversation", session="mine") as target:
+        if message:
+            with pytest.raises(TargetError, match=message) as caught:
+                await ask(target, "say hi")
+            assert caught.value.kind == "telemetry"
+        else:
+            assert [str(call) for call in (await ask(target, "say hi")).tool_calls] == ["look (success)"]
+
+
+async def test_late_lines_of_a_setup_prompt_are_not_of_the_prompt(logging_stub: Stub) -> None:
+    logging_stub.delays = [0.7]
+    options = telemetry(logging_stub.log, end_event="", end_source="", wait_ms=5000)
+    async with opened(logging_stub.url, **options) as target:
+        trace = await ask(target, "say hi", setup_prompts=("say a",))
+    assert [str(call) for call in trace.tool_calls] == ["look (success)"]
 
 
 async def test_a_log_that_shrinks_in_mid_turn_is_broken(logging_stub: Stub) -> None:
