@@ -20,7 +20,7 @@ from karat.model.trace import Message, Trace
 from karat.targets.base import Limits, RunContext, TargetError, converse
 from karat.targets.browser_evidence import Evidence
 from karat.targets.browser_log import TurnLog
-from karat.targets.browser_options import Options, checked, environment_values, filled, secret_values
+from karat.targets.browser_options import SESSION, Options, checked, environment_values, filled, secret_values
 from karat.targets.browser_page import ChatPage
 from karat.targets.browser_stage import Stage
 from karat.targets.config import TargetConfig, read_options
@@ -87,7 +87,7 @@ class BrowserTarget:
         """A context of its own: nothing of another case is in it."""
         from playwright.async_api import Error
 
-        options = self._options
+        options, base = self._options, self._stage.base.replace(SESSION, session)
         width, height = options.viewport
         window = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -97,7 +97,7 @@ class BrowserTarget:
         try:
             window.set_default_timeout(options.wait_ms)
             for name, value in options.cookies.items():
-                await window.add_cookies([{"name": name, "value": filled(value, session), "url": self._stage.base}])
+                await window.add_cookies([{"name": name, "value": filled(value, session), "url": base}])
             yield window
         finally:
             with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
@@ -109,7 +109,8 @@ class BrowserTarget:
             context.attachments = None
         evidence = Evidence(case, context, window, self.secrets, [*self._options.headers])
         await evidence.start()
-        chat, starts = ChatPage(await window.new_page(), self._options, self._stage.base, session), self._stage.starts
+        base, starts = self._stage.base.replace(SESSION, session), self._stage.starts
+        chat = ChatPage(await window.new_page(), self._options, base, session)
 
         async def turn(prompt: str) -> Trace:
             trace = await self._turn(case, context.recorder, chat, session, prompt)

@@ -34,6 +34,15 @@ LONGEST_COMPLAINT = 300
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
 
 TEXTS = "(elements) => elements.map((element) => element.innerText)"
+CLEARED = """(elements) => {
+  window.karatCleared = [];
+  for (const element of elements) {
+    let text = element.innerText.trim();
+    new MutationObserver(() => {
+      if (text && element.isConnected && !element.innerText.trim()) { window.karatCleared.push(text); text = ""; }
+    }).observe(element, { subtree: true, childList: true, characterData: true, attributes: true });
+  }
+}"""
 SIZE = """(elements) => elements.reduce((sum, element) => {
   const text = element.innerText;
   for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
@@ -61,7 +70,7 @@ class ChatPage:
         self._before = ""
         self._untouched = ""
         self._asked: list[Echo] = []
-        self._complained = ""
+        self._complained: Counter[str] = Counter()
         self.patience = PATIENCE
 
     async def reach(self, preconditions: Sequence[str]) -> None:
@@ -70,7 +79,7 @@ class ChatPage:
         missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
         if missing is not None:
             raise TargetError("setup", f"nobody said how to bring about {missing!r}: add it to `preconditions`")
-        await self._go(Step(open=self._options.space_url or self._base), "the app")
+        await self._go(Step(), "the app", self._url(self._options.space_url))
         for number, step in enumerate(self._options.steps, 1):
             await self._go(step, f"step {number}")
         for sentence in preconditions:
@@ -126,12 +135,12 @@ class ChatPage:
     async def screenshot(self, path: str) -> None:
         await self._page.screenshot(path=path, full_page=True)
 
-    async def _go(self, step: Step, what: str) -> None:
+    async def _go(self, step: Step, what: str, url: str = "") -> None:
         from playwright.async_api import TimeoutError as TooLongError
 
         try:
-            if step.open:
-                await self._page.goto(self._url(step.open))
+            if url or step.open:
+                await self._page.goto(url or self._url(step.open))
             if step.click:
                 await self._at(step.click).click()
             if step.fill:
@@ -141,7 +150,7 @@ class ChatPage:
             if step.wait_for:
                 await self._at(step.wait_for).wait_for(state="visible")
         except TooLongError as error:
-            place = step.click or step.fill or step.wait_for or step.open
+            place = step.click or step.fill or step.wait_for or step.open or url
             raise TargetError(
                 "agent", f"{what}: {place} could not be reached within {self._options.wait_ms} ms at {self._page.url}"
             ) from error
@@ -151,7 +160,9 @@ class ChatPage:
         if self._options.answer is not None:
             self._said = await self._texts(self._options.answer)
         self._before = await self._shown()
-        self._complained = await self._complaint()
+        self._complained = await self._complaints()
+        if self._complained and self._options.failure is not None:
+            await self._all(self._options.failure).evaluate_all(CLEARED)
         await self._watch.begin()
 
     async def _complete(self, prompt: str, ended: Callable[[], bool] | None) -> str:
@@ -212,14 +223,20 @@ class ChatPage:
         return Glance(work, size)
 
     async def _stop_if_broken(self) -> None:
-        complaint = await self._complaint()
-        if complaint and complaint != self._complained:
-            raise TargetError("agent", f"the app says: {' '.join(complaint.split())[:LONGEST_COMPLAINT]}")
+        """Raise TargetError if the app complains anew, be it in the words of an earlier complaint that was cleared."""
+        now = await self._complaints()
+        if self._complained:
+            self._complained -= Counter(await self._page.evaluate("() => (window.karatCleared || []).splice(0)"))
+        new = now - self._complained
+        if new:
+            said = " ".join(" ".join(new).split())
+            raise TargetError("agent", f"the app says: {said[:LONGEST_COMPLAINT]}")
+        self._complained &= now
 
-    async def _complaint(self) -> str:
+    async def _complaints(self) -> Counter[str]:
         if self._options.failure is None:
-            return ""
-        return "\n".join(await self._texts(self._options.failure)).strip()
+            return Counter()
+        return Counter(text for text in map(str.strip, await self._texts(self._options.failure)) if text)
 
     async def _texts(self, place: Place) -> list[str]:
         texts: list[str] = await self._all(place).evaluate_all(TEXTS)
@@ -243,11 +260,11 @@ class ChatPage:
         return self._page.get_by_text(place.text)
 
     def _url(self, target: str) -> str:
-        url = urljoin(self._base, filled(target, self._session))
-        if not self._options.session_query:
-            return url
-        joint = "&" if urlsplit(url).query else "?"
-        return f"{url}{joint}{urlencode({self._options.session_query: self._session})}"
+        url = urlsplit(urljoin(self._base, filled(target, self._session)) if target else self._base)
+        if self._options.session_query:
+            told = urlencode({self._options.session_query: self._session})
+            url = url._replace(query=f"{url.query}&{told}" if url.query else told)
+        return url.geturl()
 
 
 def _new_texts(before: list[str], after: list[str]) -> list[str]:

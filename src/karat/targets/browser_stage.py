@@ -12,7 +12,7 @@ from karat.errors import ConfigError, KaratError
 from karat.targets import chromium
 from karat.targets.app_process import AppProcess
 from karat.targets.base import TargetError
-from karat.targets.browser_options import Options
+from karat.targets.browser_options import SESSION, Options, filled
 from karat.targets.config import TargetConfig
 
 if TYPE_CHECKING:
@@ -101,10 +101,11 @@ class Stage:
                 "the browser target does not know the app.", fix="Give `app_url`, or `start` to start it."
             )
         else:
-            self.base, self.log = given, log
+            self.base, self.log = filled(given, SESSION), log
 
     async def _start(self, app: AppProcess) -> None:
         base = self._config.spec if "://" in self._config.spec else "http://127.0.0.1:{port}"
+        base = filled(base, SESSION)
         await app.start(base.rstrip("/") + self._options.health, self._options.start_timeout)
         self.base = app.filled(base)
         self.starts += 1

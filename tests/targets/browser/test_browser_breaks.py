@@ -88,6 +88,33 @@ async def test_a_turn_that_the_app_says_is_broken_is_an_error(stub: Stub) -> Non
         assert (await ask(target, "say next")).final_message == "next"
 
 
+@pytest.mark.parametrize(
+    ("clear", "broken"),
+    [
+        pytest.param("oops.textContent = ''; await sleep(300)", True, id="cleared"),
+        pytest.param("oops.textContent = ''; await null", True, id="cleared-for-a-moment"),
+        pytest.param("await sleep(300)", False, id="left-from-before"),
+    ],
+)
+async def test_the_same_complaint_again_is_a_failure(stub: Stub, clear: str, broken: bool) -> None:
+    stub.script = f"""
+    const oops = at("oops");
+    oops.textContent = "Something broke.";
+    at("go").onclick = async () => {{
+      work(true);
+      bubble("bot", "All is");
+      {clear};
+      oops.textContent = "Something broke.";
+      work(false);
+    }};"""
+    async with opened(stub.url, "/chat?how=busy", **BUSY, failure={"selector": "#oops"}) as target:
+        if broken:
+            with pytest.raises(TargetError, match="the app says: Something broke"):
+                await ask(target, "say hi")
+        else:
+            assert (await ask(target, "say hi")).final_message == "All is"
+
+
 async def test_dialogs_do_not_stop_the_talk(stub: Stub) -> None:
     async with opened(stub.url, **BOT) as target:
         assert (await ask(target, "dialog")).final_message == "OK"

@@ -116,3 +116,21 @@ async def test_preconditions_are_brought_about_and_unknown_ones_are_errors(stub:
         assert caught.value.kind == "setup"
     async with opened(stub.url) as target:
         assert (await ask(target, "say hi", preconditions=("It rains.",))).final_message == "hi"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"space_url": "/guarded"}, id="relative"),
+        pytest.param({"space_url": "/guarded#/talk"}, id="fragment"),
+        pytest.param({"space_url": "", "app_url": "${APP}/guarded?how=quiet"}, id="whole"),
+    ],
+)
+async def test_an_address_from_the_environment(
+    stub: Stub, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APP", stub.url)
+    given = {"app_url": "${APP}", "cookies": {"pass": "sesame"}, "session_query": "conversation", **options}
+    async with opened("app", **{"path": given.pop("space_url"), **given}) as target:
+        assert (await ask(target, "say hi")).final_message == "hi"
+    assert [name[:6] for name in stub.talks] == ["karat-"]
