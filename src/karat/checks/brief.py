@@ -9,10 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
-from karat.checks.page import offers
+from karat.checks.page import UNSURE, offers
 from karat.checks.says import regex_flaws, unfailable
 from karat.checks.traces import says, shows
 from karat.model.check import Example, Field, Flaw
+from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text import ages, phrases, safe_regex
@@ -212,6 +213,8 @@ class MustAllowOverrideAction(Check):
         Example({"action": "Snooze"}, says("You can snooze this."), Status.PASSED),
         Example({"action": "Snooze"}, shows('- button "Snooze"'), Status.PASSED),
         Example({"action": "Snooze"}, shows('- heading "Snooze"'), Status.FAILED),
+        Example({"action": "Snooze"}, shows(f'- link "Snooze it" {THE_PROMPT}'), Status.FAILED),
+        Example({"action": "Snooze"}, shows(f'- link "Snooze it" {LIKE_PROMPT}'), Status.UNKNOWN),
         Example({"action": "Snooze"}, says("Done."), Status.FAILED),
         Example({"action": "Snooze"}, says("Done.", unobserved={"page": "the snapshot failed"}), Status.UNKNOWN),
     )
@@ -233,4 +236,6 @@ class MustAllowOverrideAction(Check):
             return self.passed("a control on the page", At("page"))
         span = phrases.find_word(trace.final_message, self.action)
         why = (trace.unseen("page") or trace.cut("page")) if span is None else None
+        if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
+            why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")

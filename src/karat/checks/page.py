@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import regex
 
+from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
 from karat.text.normalise import fold
 
@@ -22,6 +23,7 @@ FORMS = frozenset({"form", "dialog", "alertdialog"})
 CONTROLS = frozenset({"button", "link", "menuitem", "option", "radio", "checkbox", "switch", "tab", "menuitemradio"})
 COMPONENTS = frozenset({"region", "article", "group", "figure", "complementary"})
 TALK = frozenset({"log", "feed"})
+UNSURE = "the page shows it only where it may repeat the prompt"
 
 
 class Node(NamedTuple):
@@ -34,6 +36,8 @@ class Node(NamedTuple):
     disabled: bool
     start: int
     end: int
+    mark: str = ""
+    """Whether it repeats the prompt, or may."""
 
 
 @lru_cache(maxsize=4)
@@ -46,7 +50,8 @@ def nodes(page: str) -> tuple[Node, ...]:
         if log is not None and depth <= log:
             log = None
         name, text, disabled = fold(_unquote(m[3] or "")), fold(m[5] or ""), "[disabled]" in m[4]
-        found.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end()))
+        mark = next((mark for mark in (THE_PROMPT, LIKE_PROMPT) if mark in m[4]), "")
+        found.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end(), mark))
         if log is None and role in TALK:
             log = depth
     return tuple(found)
@@ -75,8 +80,8 @@ def added_pickers(trace: Trace) -> str:
     return f"{new[0][0]} {new[0][1]!r}" if new else ""
 
 
-def offers(page: str, action: str) -> bool:
-    """Whether a control of this name is on the page and can be used."""
+def offers(page: str, action: str, mark: str = "") -> bool:
+    """Whether a control of this name, and with this mark, is on the page and can be used."""
     wanted = regex.compile(rf"(?<!\w){regex.escape(fold(action))}(?!\w)")
-    usable = (n for n in nodes(page) if n.role in CONTROLS and not n.disabled)
+    usable = (n for n in nodes(page) if n.role in CONTROLS and n.mark == mark and not n.disabled)
     return any(wanted.search(n.name or n.text) for n in usable)

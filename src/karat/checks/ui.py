@@ -13,11 +13,12 @@ from annotated_types import Ge, MinLen
 from msgspec import Struct
 
 from karat.checks.base import Check, Phrase, Reading
-from karat.checks.page import COMPONENTS, Node, components, nodes
+from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
 from karat.checks.says import unfailable
 from karat.checks.traces import says, shows
 from karat.errors import ConfigError
 from karat.model.check import Example, Field, Flaw
+from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -36,6 +37,8 @@ BECOMES = regex.compile(r"(?:.*\s)?title becomes (?P<what>.+?)\.?", regex.I)
 SLOT = regex.compile(r"\{([^\W\d]\w*)\}")
 
 ACTIVITY = '- main:\n  - region "GitHub My Activity":\n    - heading "My Activity" [level=2]\n    - list:\n'
+ECHO = f'- link "Milk" {THE_PROMPT}'
+LIKE = f'- link "Milk" {LIKE_PROMPT}'
 BULLETS = "      - listitem: 1\n      - listitem: 2\n"
 
 
@@ -67,6 +70,10 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         if not self.visible:
             return 0, 0
         return (self.min if self.min is not None else int(self.max is None), self.max)
+
+    @property
+    def named(self) -> bool:
+        return bool(self.name or self.name_contains or self.words)
 
     def fits(self, node: Node) -> bool:
         if self.role == COMPONENT:
@@ -117,6 +124,10 @@ class Ui(Check):
         Example({"sentence": "The panel title becomes My Activity"}, shows(ACTIVITY, before="- main"), Status.PASSED),
         Example({"sentence": "The panel title becomes Alerts"}, shows(ACTIVITY, before="- main"), Status.FAILED),
         Example({"sentence": "The confetti falls."}, shows(ACTIVITY), Status.UNKNOWN),
+        Example({"elements": [{"role": "link", "name": "Milk"}]}, shows(ECHO), Status.FAILED),
+        Example({"elements": [{"role": "link", "name": "Milk", "visible": False}]}, shows(ECHO), Status.UNKNOWN),
+        Example({"elements": [{"role": "link", "name": "Milk"}]}, shows(LIKE), Status.UNKNOWN),
+        Example({"elements": [{"role": "link", "name": "Milk", "visible": False}]}, shows(LIKE), Status.UNKNOWN),
         Example({"sentence": "A GitHub component is visible."}, says("Added."), Status.UNKNOWN),
     )
     sentence: str = ""
@@ -161,8 +172,13 @@ class Ui(Check):
             fitting = [node for node in nodes(trace.page) if element.fits(node)]
             found = _new(element, fitting, trace) if element.new else len(fitting)
             low, high = element.bounds
-            if found < low:
-                return self.failed(f"{found} for {element}{_instead(element, trace.page)}", At("page"))
+            marks = Counter(node.mark for node in fitting if element.named or element.new)
+            own = found - marks[THE_PROMPT]
+            if own < low:
+                return self.failed(f"{own} for {element}{_instead(element, trace.page)}", At("page"))
+            sure = own - marks[LIKE_PROMPT]
+            if sure < low or (high is not None and sure <= high < found):
+                return self.unknown(UNSURE)
             if high is not None and found > high:
                 first = next(iter(fitting), None)
                 at = At("page", first.start, first.end) if first else At("page")
@@ -260,7 +276,7 @@ def _instead(element: Element, page: str) -> str:
 
 def _new(element: Element, fitting: Sequence[Node], trace: Trace) -> int:
     before = trace.page_before or ""
-    if element.role == COMPONENT and not (element.name or element.words or element.name_contains):
+    if element.role == COMPONENT and not element.named:
         return (components(trace.page or "") - components(before)).total()
     old = Counter((n.role, n.name) for n in nodes(before))
     return (Counter((n.role, n.name) for n in fitting) - old).total()

@@ -21,6 +21,7 @@ from karat.engine.retries import Retries
 from karat.errors import Exit, NothingSelectedError, UsageError
 from karat.model.run import Summary
 from karat.model.suite import Suite
+from karat.model.trace import REMOVED
 from karat.reports.terminal import show_cases, show_summary, wants_colour
 from karat.sessions import Earlier, RunOptions, RunResult, Session, secret_values
 from karat.suites.hints import did_you_mean
@@ -28,7 +29,6 @@ from karat.suites.select import select
 from karat.targets.clean import text
 from karat.targets.config import HIDDEN, Config, parse_rate, resolve
 from karat.targets.config import load as load_config
-from karat.targets.redact import REMOVED
 
 SHOW_CURSOR = b"\x1b[?25h\n"
 NO_TARGET = "Give --target python:module:function, or set `target` in karat.toml."

@@ -12,7 +12,9 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from karat.targets.base import TargetError
 from karat.targets.browser_echo import Echo
 from karat.targets.browser_options import Options, Place, Step, filled
+from karat.targets.browser_snapshot import Asked, without_prompts
 from karat.targets.browser_watch import Watch, Work
+from karat.targets.browser_words import LOADING, UNTOLD, Words
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
@@ -30,9 +32,19 @@ PAUSE_MS = 800
 LAST_WORDS = 3.0
 """How long an app that is no longer at work may owe its answer to the page, or a sign of work to its answer."""
 
-LONGEST_COMPLAINT = 300
-LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
+REST_MS = 500
+"""So long the page must not have changed before the first prompt is sent."""
+RESTLESS_MS = 3000
+"""A page that never rests is not waited for any longer."""
 
+LONGEST_COMPLAINT = 300
+
+AT_REST = """([rest, most]) => new Promise((done) => {
+  let timer = setTimeout(done, rest);
+  const observer = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, rest); });
+  observer.observe(document, { subtree: true, childList: true, characterData: true });
+  setTimeout(done, most);
+})"""
 TEXTS = "(elements) => elements.map((element) => element.innerText)"
 CLEARED = """(elements) => {
   window.karatCleared = [];
@@ -66,10 +78,10 @@ class ChatPage:
         self._base = base
         self._session = session
         self._watch = Watch(page, options.complete)
-        self._said: list[str] = []
-        self._before = ""
-        self._untouched = ""
-        self._asked: list[Echo] = []
+        self._words = Words(page, self._all(options.answer) if options.answer is not None else None)
+        self._doubt = ""
+        self._seen = ""
+        self._asked: list[Asked] = []
         self._complained: Counter[str] = Counter()
         self.patience = PATIENCE
 
@@ -86,7 +98,7 @@ class ChatPage:
             for number, step in enumerate(known.get(sentence, ()), 1):
                 await self._go(step, f"step {number} of the precondition {sentence!r}")
         await self._go(Step(wait_for=self._options.chat_box), "the chat box")
-        self._untouched = await self.snapshot()
+        await self._come_to_rest()
 
     async def ask(self, prompt: str, ended: Callable[[], bool] | None) -> str:
         """Send a prompt and wait for the answer; the assistant's own words of this turn.
@@ -98,12 +110,17 @@ class ChatPage:
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
-                self._asked.append(Echo(prompt))
+                self._doubt = ""
+                self._asked.append(Asked(Echo(prompt), self._seen))
                 await self._send(prompt)
-                return await self._complete(prompt, ended)
+                answer = await self._complete(prompt, ended)
         except (TimeoutError, TooLongError) as error:
-            why = f": {self._watch.trouble}" if self._watch.trouble else ""
-            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms{why}") from error
+            why = self._watch.trouble or (UNTOLD.format(why=self._doubt) if self._doubt else "")
+            said = f": {why}" if why else ""
+            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms{said}") from error
+        if self._doubt:
+            raise TargetError("bad-answer", UNTOLD.format(why=self._doubt))
+        return answer
 
     async def _send(self, prompt: str) -> None:
         box = self._box()
@@ -115,22 +132,13 @@ class ChatPage:
 
     async def answer(self, prompt: str) -> str:
         """The assistant's words of this turn so far; nothing of the prompt is among them."""
-        echo = Echo(prompt)
-        shown = await self._shown()
-        if self._options.answer is None:
-            return echo.without(_new_lines(self._before, shown, echo))
-        said = "\n".join(_new_texts(self._said, await self._texts(self._options.answer))).strip()
-        elsewhere = echo.count(shown) - echo.count(self._before) - echo.count(said)
-        return said if elsewhere > 0 else echo.without(said)
+        said, self._doubt = await self._words.since([asked.echo for asked in self._asked])
+        return said
 
     async def snapshot(self) -> str:
         """The page as assistive technology sees it, less the prompts that it repeats."""
-        if self._untouched and not self._asked:
-            return self._untouched
-        seen = await self._page.locator("body").aria_snapshot()
-        for echo in self._asked:
-            seen = echo.masked(seen, self._untouched)
-        return seen
+        self._seen = await self._page.locator("body").aria_snapshot()
+        return without_prompts(self._seen, self._asked)
 
     async def screenshot(self, path: str) -> None:
         await self._page.screenshot(path=path, full_page=True)
@@ -155,11 +163,19 @@ class ChatPage:
                 "agent", f"{what}: {place} could not be reached within {self._options.wait_ms} ms at {self._page.url}"
             ) from error
 
+    async def _come_to_rest(self) -> None:
+        """What the page brings by itself a little after its chat box is not the work of a prompt."""
+        from playwright.async_api import Error
+
+        try:
+            await self._page.evaluate(AT_REST, [REST_MS, RESTLESS_MS])
+        except Error as error:
+            if not any(sign in error.message for sign in LOADING):
+                raise
+
     async def _remember(self) -> None:
         """What is there before the prompt, so that what comes after it can be told from it."""
-        if self._options.answer is not None:
-            self._said = await self._texts(self._options.answer)
-        self._before = await self._shown()
+        await self._words.mark()
         self._complained = await self._complaints()
         if self._complained and self._options.failure is not None:
             await self._all(self._options.failure).evaluate_all(CLEARED)
@@ -242,9 +258,6 @@ class ChatPage:
         texts: list[str] = await self._all(place).evaluate_all(TEXTS)
         return texts
 
-    async def _shown(self) -> str:
-        return await self._page.locator("body").inner_text()
-
     def _box(self) -> Locator:
         return self._at(self._options.chat_box)
 
@@ -265,26 +278,3 @@ class ChatPage:
             told = urlencode({self._options.session_query: self._session})
             url = url._replace(query=f"{url.query}&{told}" if url.query else told)
         return url.geturl()
-
-
-def _new_texts(before: list[str], after: list[str]) -> list[str]:
-    """What was said since: new messages, also where old ones were dropped, or what one message was changed into."""
-    if after[: len(before)] == before:
-        return after[len(before) :]
-    for kept in range(min(len(before), len(after)), 0, -1):
-        if before[-kept:] == after[:kept]:
-            return after[kept:]
-    grown = [now.removeprefix(old) for old, now in zip(before, after, strict=False)]
-    return [*grown, *after[len(before) :]]
-
-
-def _new_lines(before: str, after: str, echo: Echo) -> str:
-    """The lines that were not there before, and wherever it stands the prompt, which may have been suggested before."""
-    old = Counter(line.strip() for line in before.split("\n") if not echo.count(line))
-    new = []
-    for line in (line.strip() for line in after.split("\n")):
-        if old[line]:
-            old[line] -= 1
-        elif line:
-            new.append(line)
-    return "\n".join(new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -94,6 +94,7 @@ class Stub:
     """What the chat page does besides."""
     let_go: threading.Event = field(default_factory=threading.Event)
     url: str = ""
+    page: Callable[[str], str] = str
 
     def answer(self, prompt: str, conversation: str) -> dict[str, Any]:
         """What the page is told to show."""
@@ -162,6 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(LOBBY if known else "<p>Sign in first.</p>")
         elif parts.path == "/old":
             self._send(self._reloading())
+        elif parts.path == "/echo":
+            self._send(self.stub.page(parse_qs(parts.query)["page"][0]))
         else:
             self._send("<p>Nothing here.</p>", 404)
 

@@ -1,4 +1,4 @@
-"""Finding the prompt in what a page shows."""
+"""What a line is to the prompt, and what a snapshot shows of it."""
 
 from __future__ import annotations
 
@@ -6,95 +6,79 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.targets.browser_echo import MASK, Echo
-from karat.targets.browser_page import _new_lines, _new_texts
+from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
+from karat.targets.browser_echo import Echo, Kind
+from karat.targets.browser_snapshot import MASK, Asked, without_prompts
 
 LONG = "Compare GitHub with Slack, and say:\n- which one is fresh?"
 FLAT = "compare github with slack and say which one is fresh"
+QUOTE = f"You want me to {FLAT}? Here is what I found today: both."
+HTML = "Say that <b>GitHub</b> is fine, see [the issue](https://example.com/1) &amp; smile"
+
+ECHO, REST, OPENING, PART, OTHER = Kind.ECHO, Kind.REST, Kind.OPENING, Kind.PART, Kind.OTHER
 
 
 @pytest.mark.parametrize(
-    ("prompt", "shown", "said"),
+    ("prompt", "lines", "kinds"),
     [
-        pytest.param(LONG, f"{LONG}\nBoth are.", "Both are.", id="as-written"),
-        pytest.param(LONG, f"{FLAT.upper()}\nBoth are.", "Both are.", id="other-case-marks-and-lines"),
-        pytest.param(LONG, f"You\n{LONG} 10:32\nBoth are.\nTruly.", "Both are.\nTruly.", id="label-and-time"),
-        pytest.param(LONG, f"You: {FLAT}\nBot: Both are.", "Bot: Both are.", id="label-in-the-line"),
-        pytest.param(LONG, f"{FLAT}\nToday\n{FLAT}\nBoth are fresh.", "Both are fresh.", id="title-and-bubble"),
-        pytest.param(LONG, f"{FLAT}\nBoth are fresh.\n{FLAT}", "Both are fresh.", id="left-in-the-box"),
-        pytest.param(LONG, FLAT, "", id="no-answer-yet"),
-        pytest.param(LONG, "Both are.", "Both are.", id="not-repeated"),
-        pytest.param(LONG, f"So you want to {FLAT}? Well, this is what I found for you today: both.", "?", id="quoted"),
-        pytest.param("OK", "OK\nOK", "OK", id="short-and-the-same-answer"),
-        pytest.param("OK", "You: OK 9:15\nOK", "OK", id="short-with-label-and-time"),
-        pytest.param("OK", "OK…\nOK\nOK, done.", "OK, done.", id="short-with-title"),
-        pytest.param("OK", "OK, done.", "OK, done.", id="short-within-an-answer"),
-        pytest.param("OK", "OK", "", id="short-and-no-answer-yet"),
-        pytest.param("🎉", "🎉\nParty!", "Party!", id="no-words"),
+        pytest.param(LONG, [FLAT.upper(), "Both are."], [ECHO, OTHER], id="other-case-and-marks"),
+        pytest.param(LONG, [*LONG.split("\n"), "Both."], [ECHO, REST, OTHER], id="over-two-lines"),
+        pytest.param(LONG, [f"You: {FLAT[:33]}", f"{FLAT[34:]} 9:15"], [ECHO, REST], id="label-and-time"),
+        pytest.param(LONG, ["Compare Git\u00adHub with Sl…", f"{FLAT[:30]} show more"], [ECHO, ECHO], id="cut"),
+        pytest.param(LONG, ["Compare GitHub with Slack", "Compare"], [OPENING, Kind.BEGINNING], id="cut-unmarked"),
+        pytest.param(
+            LONG,
+            [f"Mira {FLAT}", f"You want me to {FLAT}? Here is what I found today: both."],
+            [Kind.NAMED, Kind.QUOTED],
+            id="with-other-words",
+        ),
+        pytest.param(LONG, ["Slack", "slac"], [PART, OTHER], id="a-word-of-it"),
+        pytest.param(HTML, ["Say that GitHub is fine, see the issue & smile"], [ECHO], id="rendered"),
+        pytest.param("OK", ["OK", "You: OK 9:15", "OK, done.", "Book it"], [ECHO, ECHO, Kind.NAMED, OTHER], id="short"),
+        pytest.param("Mentions", ["Mentions today", "Mentions just now"], [Kind.NAMED, ECHO], id="short-and-a-time"),
+        pytest.param("recall", ["recall", "2"], [ECHO, OTHER], id="a-number-is-no-rest"),
+        pytest.param("🎉", ["🎉", "Party!"], [ECHO, OTHER], id="no-words"),
     ],
 )
-def test_what_is_said_after_the_prompt(prompt: str, shown: str, said: str) -> None:
-    found = Echo(prompt).without(shown)
-    assert found == said or (said == "?" and "what I found" in found and "GitHub" not in found)
+def test_what_a_line_is(prompt: str, lines: list[str], kinds: list[Kind]) -> None:
+    assert Echo(prompt).kinds(lines) == kinds
 
 
 @given(st.text(min_size=1), st.text())
-def test_the_echo_never_raises_and_never_adds(prompt: str, shown: str) -> None:
+def test_the_echo_never_raises(prompt: str, shown: str) -> None:
     echo = Echo(prompt)
-    assert len(echo.without(shown)) <= len(shown)
-    assert echo.count(shown) >= 0
-    assert len(echo.masked(shown, "").split("\n")) == len(shown.split("\n"))
+    assert len(echo.kinds(shown.split("\n"))) == shown.count("\n") + 1
+    assert without_prompts(shown, [Asked(echo, "")]).count("\n") == shown.count("\n")
 
 
 @given(st.lists(st.text("abcdefghij", min_size=2, max_size=9), min_size=8, max_size=30), st.integers(0, 3))
 def test_no_long_prompt_survives(words: list[str], style: int) -> None:
     prompt = " ".join(words)
     shown = (prompt, prompt.replace(" ", "\n"), prompt.upper(), f"You: {prompt} 9:15")[style]
-    assert Echo(prompt).without(f"{shown}\nOK") == "OK"
+    assert set(Echo(prompt).kinds(shown.split("\n"))) <= {ECHO, REST}
 
 
 @pytest.mark.parametrize(
-    ("prompt", "line", "masked"),
+    ("prompt", "line", "shown"),
     [
         pytest.param(LONG, f'- article "You": "{FLAT}"', f'- article "You": "{MASK}"', id="bubble"),
         pytest.param(LONG, f"- text: You {FLAT} Bot OK", f"- text: You {MASK} Bot OK", id="merged-text"),
-        pytest.param(LONG, '- link "Compare GitHub with Slack…":', f'- link "{MASK}":', id="title"),
-        pytest.param(LONG, '- link "Compare GitHub"', '- link "Compare GitHub"', id="too-short-for-a-title"),
+        pytest.param(LONG, f'- cell "{FLAT}"', f'- cell "{FLAT}" {THE_PROMPT}', id="any-role"),
+        pytest.param(LONG, '- link "Compare Git…":', f'- link "Compare Git…" {THE_PROMPT}:', id="title"),
         pytest.param(
-            LONG, '- region "Compare GitHub with Slack"', '- region "Compare GitHub with Slack"', id="component"
+            LONG,
+            '- heading "Compare GitHub with Slack" [level=2]',
+            f'- heading "Compare GitHub with Slack" [level=2] {LIKE_PROMPT}',
+            id="component-or-title",
         ),
-        pytest.param("Snooze", '- button "Snooze"', '- button "Snooze"', id="short-prompt-and-control"),
+        pytest.param("Snooze", '- link "Snooze"', f'- link "Snooze" {THE_PROMPT}', id="short-title"),
+        pytest.param("Snooze", '- button "Snooze"', f'- button "Snooze" {LIKE_PROMPT}', id="short-prompt-and-control"),
         pytest.param("Snooze", '- article "You": Snooze', f'- article "You": {MASK}', id="short-bubble"),
         pytest.param("Snooze", "- text: Snooze it now", "- text: Snooze it now", id="short-within-a-text"),
+        pytest.param("You are late", '- article "You": Sorry', '- article "You": Sorry', id="a-name-of-the-user"),
     ],
 )
-def test_the_snapshot_is_masked(prompt: str, line: str, masked: str) -> None:
-    assert Echo(prompt).masked(line, "") == masked
-    assert Echo(prompt).masked(f"- main:\n{line}", line) == f"- main:\n{line}", "what was there before is no echo"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "new"),
-    [
-        pytest.param(["a"], ["a", "b"], ["b"], id="appended"),
-        pytest.param([], ["b"], ["b"], id="first"),
-        pytest.param(["a", "b"], ["b", "c"], ["c"], id="oldest-dropped"),
-        pytest.param(["a"], ["b"], ["b"], id="changed-in-place"),
-        pytest.param(["hint", "a"], ["hint", "b"], ["", "b"], id="one-of-two-changed"),
-        pytest.param(["me: hi"], ["me: hi\nbot: OK"], ["\nbot: OK"], id="grown"),
-        pytest.param(["OK"], ["OK", "OK"], ["OK"], id="the-same-again"),
-        pytest.param(["a", "b"], [], [], id="cleared"),
-    ],
-)
-def test_new_messages(before: list[str], after: list[str], new: list[str]) -> None:
-    assert _new_texts(before, after) == new
-
-
-def test_new_lines_keep_their_order_and_count() -> None:
-    assert _new_lines("head\nOK\nfoot", "head\nOK\n  hi \n\nOK\nfoot", Echo("Well?")) == "hi\nOK"
-
-
-def test_a_prompt_that_was_suggested_is_an_echo_all_the_same() -> None:
-    before, after = "Try this:\nAdd mentions", "Mentions\n5 today\nAdd mentions\nAdded."
-    echo = Echo("Add mentions")
-    assert echo.without(_new_lines(before, after, echo)) == "Added."
+def test_the_snapshot_shows_what_repeats_the_prompt(prompt: str, line: str, shown: str) -> None:
+    assert without_prompts(line, [Asked(Echo(prompt), "")]) == shown
+    page = f"- main:\n{line}"
+    assert without_prompts(page, [Asked(Echo(prompt), line)]) == page, "what was there before is no echo"

@@ -11,7 +11,7 @@ import pytest
 from karat.api import judge, load_suite
 from karat.model.suite import Case
 from karat.model.verdict import Status
-from karat.targets.base import RunContext
+from karat.targets.base import RunContext, TargetError
 
 from .conftest import ask, opened
 from .stub import Stub
@@ -88,10 +88,13 @@ async def test_setup_prompts_do_not_count_either(stub: Stub, asking: Case) -> No
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_an_assistant_may_say_what_the_prompt_says(stub: Stub, place: dict[str, str] | None) -> None:
-    async with opened(stub.url, answer=place) as target:
-        assert (await ask(target, "OK")).final_message == "OK"
+async def test_a_part_of_the_prompt_may_be_an_answer_but_not_all_of_it(
+    stub: Stub, place: dict[str, str] | None
+) -> None:
+    async with opened(stub.url, answer=place, wait_ms=2500) as target:
         assert (await ask(target, "say OK")).final_message == "OK"
+        with pytest.raises(TargetError, match="could not be told from the prompt: all that appeared repeats it"):
+            await ask(target, "OK")
 
 
 async def test_an_assistant_that_quotes_the_prompt_is_quoted(stub: Stub) -> None:
