@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,11 +14,12 @@ from canvas_app.catalog import SOURCE_NAMES, ComponentKind, Source
 from canvas_app.records import BriefState, Component, Space
 from canvas_app.signals import facts, report
 from canvas_app.signals.report import Signals, SourceReport
+from canvas_app.store.components import Components
 from canvas_app.store.workspace import Workspace
 from canvas_app.synthesis import answer
 from canvas_app.tools import components
 from canvas_app.tools.base import Arguments, ToolResult, done
-from canvas_app.web import render
+from canvas_app.web import cards, render
 from canvas_app.wording import age_text
 
 
@@ -95,6 +97,39 @@ def crash_in_mid_stream() -> None:
     rule_based.answer_pieces = some
 
 
+def cards_without_data() -> None:
+    """Every card shows the same wrong number, no rows and no chart."""
+    for kind in cards.BODIES:
+        cards.BODIES[kind] = lambda view: cards.Body(stats=(cards.Stat("Open", "999"),))
+
+
+def wrong_brief_on_the_canvas() -> None:
+    """The canvas shows another brief than the words and the log tell."""
+    composed = render.compose_brief
+
+    def wrong(workspace: Workspace, space: Space, state: BriefState) -> compose.Brief | None:
+        brief = composed(workspace, space, state)
+        if brief is None:
+            return None
+        weighed = tuple(replace(item, text="0 of everything (99 days ago)") for item in brief.evidence)
+        return replace(brief, levers=("Do nothing",) * len(brief.levers), evidence=weighed)
+
+    render.compose_brief = wrong
+
+
+def deaf_canvas() -> None:
+    """Moves are told and not made, filters are named and not used, and the canvas's buttons do nothing."""
+    Components.move = lambda self, component, to_front: self.touch(component)
+    cards._passes = lambda event, filters: True
+    shown = render.Renderer.canvas
+
+    def deaf(self: render.Renderer, workspace: Workspace, space: Space) -> str:
+        html = shown(self, workspace, space)
+        return re.sub(r'data-tool="generate_brief" data-arguments="\{&|data-tool="remove_component"', "&", html)
+
+    render.Renderer.canvas = deaf
+
+
 BUGS: dict[str, Callable[[], None]] = {
     bug.__name__.replace("_", "-"): bug
     for bug in (
@@ -105,6 +140,9 @@ BUGS: dict[str, Callable[[], None]] = {
         old_evidence,
         forbidden_phrase,
         crash_in_mid_stream,
+        cards_without_data,
+        wrong_brief_on_the_canvas,
+        deaf_canvas,
     )
 }
 

@@ -11,14 +11,14 @@ from karat.model.verdict import CaseStatus, Status
 from .planted import BUGS
 from .support import canvas, everything, run
 
-BRIEFS = {"MB1", "MB2", "MB3", "MB4", "MB5", "MB6", "MB7", "MB11"}
+BRIEFS = {"MB1", "MB2", "MB3", "MB4", "MB5", "MB6", "MB7", "MB11", "MB14"}
 """The cases that look at a whole brief."""
 
 # Per bug: the cases that must go red, and what they must be red for. All others must stay green.
 PLANTED: dict[str, tuple[set[str], CaseStatus, str]] = {
     "claims-success": ({"G1", "G2", "S1", "P1", "V1", "N3", "W2"}, CaseStatus.FAIL, "ui"),
-    "yesterdays-numbers": (BRIEFS, CaseStatus.FAIL, "must_ground_numbers"),
-    "missing-control": (BRIEFS | {"MB8"}, CaseStatus.FAIL, "must_allow_override_actions"),
+    "yesterdays-numbers": (BRIEFS | {"MB12", "MB13"}, CaseStatus.FAIL, "must_ground_numbers"),
+    "missing-control": (BRIEFS | {"MB8", "MB12"}, CaseStatus.FAIL, "must_allow_override_actions"),
     "slack-dropped": (
         BRIEFS | {"SYN1", "SYN3", "SYN5", "SYN6", "SYN7", "SYN9", "SYN11"},
         CaseStatus.FAIL,
@@ -27,7 +27,17 @@ PLANTED: dict[str, tuple[set[str], CaseStatus, str]] = {
     "old-evidence": (BRIEFS, CaseStatus.FAIL, "evidence_freshness_max_age_minutes"),
     "forbidden-phrase": ({"SYN3", "SYN11"}, CaseStatus.FAIL, "must_not_say"),
     "crash-in-mid-stream": (BRIEFS | {"MB8", "MB9"}, CaseStatus.ERROR, ""),
+    "cards-without-data": (
+        {"G1", "G2", "S1", "P1", "V1", "N3", "C1", "W1", "W2", "T1", "O2"},
+        CaseStatus.FAIL,
+        "ui",
+    ),
+    "wrong-brief-on-the-canvas": (BRIEFS, CaseStatus.FAIL, "ui"),
+    "deaf-canvas": ({"V2", "G2", "C3", "MB12", "MB13", "MB14", "MB15"}, CaseStatus.FAIL, "ui"),
 }
+
+UNREACHED = {"missing-control": {"MB13"}}
+"""Cases that cannot begin, because they click what is not there."""
 
 
 def test_every_planted_bug_is_in_the_table() -> None:
@@ -45,7 +55,9 @@ async def test_a_planted_bug_turns_exactly_these_cases_red(bug: str, tmp_path: P
     red, status, check = PLANTED[bug]
     records = await run(everything(), canvas(bug), tmp_path)
     not_green = {name: record.status for name, record in records.items() if record.status is not CaseStatus.PASS}
-    assert not_green == dict.fromkeys(red, status)
+    unreached = UNREACHED.get(bug, set())
+    assert not_green == dict.fromkeys(red, status) | dict.fromkeys(unreached, CaseStatus.ERROR)
+    assert all("Lower priority" in records[name].verdict.reason for name in unreached)
     assert len(records) == len(everything().cases)
     for name in red if check else ():
         failed = {found.name for found in records[name].verdict.checks if found.status is Status.FAILED}

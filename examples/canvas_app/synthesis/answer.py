@@ -192,9 +192,19 @@ def _as_json(signals: Signals, request: Request) -> str:
     )
 
 
+def _filled_in(signals: Signals, request: Request) -> str:
+    """The form that was given with its numbers, and nothing else but what is not known."""
+    reports = {report.source: report for report in signals.reports}
+    present = [(reports[source], joint) for source, joint in request.wishes.joints if source in reports]
+    form = "".join(f"{signal_line(report, request)}{joint}" for report, joint in present)
+    return "\n".join([form, *assumption_lines(signals, request)])
+
+
 def synthesize(signals: Signals, request: Request) -> str:
     if request.wishes.as_json:
         return _as_json(signals, request)
+    if request.wishes.joints and not request.wishes.sections and not request.wishes.scores:
+        return _filled_in(signals, request)
     if request.wishes.one_sentence and not request.wishes.sections:
         return "\n".join([summary(signals, request), *assumption_lines(signals, request)])
     if request.wishes.bullets and not request.wishes.sections:

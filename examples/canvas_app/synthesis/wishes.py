@@ -57,6 +57,12 @@ _BULLETS = re.compile(
 _ONE_SENTENCE = re.compile(r"\b(?:one|a single|1)[- ](?:sentence|line)\b|\bin (?:a|one) (?:sentence|line)\b", re.I)
 _JSON = re.compile(r"\b(?:as|in|valid|return|only)\s+(?:valid\s+)?json\b", re.I)
 _AGES = re.compile(r"\b(?:ages?|freshness|how (?:old|fresh|recent)|timestamps?)\b", re.I)
+_ONLY_THIS = re.compile(
+    r"\b(?:exactly|precisely|only|just) (?:in |with |use |as )?(?:this|the following|that) "
+    r"(?:format|form|line|shape|pattern)\b|\bnothing (?:else|more)\b",
+    re.I,
+)
+_JOINT = re.compile(r"\s*[,;|/·-]?\s*")
 _PLACEHOLDER = r"(?:<[^<>\n]{1,20}>|\[[^\[\]\n]{1,20}\]|\{[^{}\n]{1,20}\}|\bN\b|\bX\b|#|\d+|_+)"
 
 
@@ -65,6 +71,8 @@ class Wishes:
     scores: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     shapes: dict[Source, str] = field(default_factory=dict)
+    joints: tuple[tuple[Source, str], ...] = ()
+    """Where nothing but the shapes is wanted: their order, each with what stands after it."""
     bullets: int | None = None
     one_sentence: bool = False
     as_json: bool = False
@@ -94,12 +102,27 @@ def _sections(text: str) -> tuple[str, ...]:
 
 def _shapes(text: str) -> dict[Source, str]:
     """Line shapes such as `GitHub: <n> commits`: the source and what is to be counted."""
-    shapes: dict[Source, str] = {}
+    return {source: (match[1] or "").strip() for source, match in _shape_matches(text).items()}
+
+
+def _shape_matches(text: str) -> dict[Source, re.Match[str]]:
+    found = {}
     for source, name in SOURCE_NAMES.items():
         match = re.search(rf"\b{name}:\s*{_PLACEHOLDER}(?:[ ]+([a-z][a-z -]{{2,30}}))?", text, re.I)
         if match:
-            shapes[source] = (match[1] or "").strip()
-    return shapes
+            found[source] = match
+    return found
+
+
+def _joints(text: str) -> tuple[tuple[Source, str], ...]:
+    """The shapes in the order of the text with what joins them, where it says that the answer is to be just that."""
+    if not _ONLY_THIS.search(text):
+        return ()
+    ordered = sorted(_shape_matches(text).items(), key=lambda found: found[1].start())
+    ends = [match.start() for _, match in ordered[1:]]
+    between = [text[match.end() : end] for (_, match), end in zip(ordered, ends, strict=False)]
+    joints = [joint if _JOINT.fullmatch(joint) else "\n" for joint in between]
+    return tuple((source, joint) for (source, _), joint in zip(ordered, [*joints, ""], strict=True))
 
 
 def _bullets(text: str) -> int | None:
@@ -115,6 +138,7 @@ def read_wishes(text: str) -> Wishes:
         scores=tuple(dict.fromkeys(_SCORE.findall(text)))[:4],
         sections=_sections(text),
         shapes=_shapes(text),
+        joints=_joints(text),
         bullets=_bullets(text),
         one_sentence=_ONE_SENTENCE.search(text) is not None,
         as_json=_JSON.search(text) is not None,

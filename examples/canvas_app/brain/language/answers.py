@@ -31,9 +31,14 @@ _LEAD = re.compile(
 )
 
 
+def _names(option: Option) -> set[str]:
+    """What a person may call an option: its label, or the value that it stands for."""
+    return {name.casefold().lstrip("#") for name in (option.label, *option.arguments.values())}
+
+
 def _chosen(words: str, options: tuple[Option, ...]) -> Option | None:
     plain = unquoted(words).casefold().lstrip("#")
-    exact = [option for option in options if plain == option.label.casefold().lstrip("#")]
+    exact = [option for option in options if plain in _names(option)]
     if exact:
         return exact[0]
     ordinal = re.fullmatch(r"(?:number |option |no\. ?)?(\w+)(?: one| option)?", plain)
