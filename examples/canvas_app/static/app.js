@@ -41,16 +41,45 @@ function fragment(html) {
   return template.content;
 }
 
-/* The server renders and escapes every part; focus stays where it was if that control is still there. */
+const NEIGHBOURS = { sidebar: "#sidebar .rule button", picker: "#picker input", canvas: "#canvas button" };
+
+/* Where focus goes when its control is gone: to one of its kind, else to where one goes on writing. */
+function focusNear(part) {
+  const near = document.querySelector(NEIGHBOURS[part]) || page.prompt;
+  near.focus({ preventScroll: true });
+}
+
+function answerSoFar() {
+  const form = page.picker.querySelector("form");
+  const chosen = form && form.querySelector("input[name=choice]:checked");
+  const typed = form && form.querySelector("input[name=value]");
+  return { question: form && form.getAttribute("aria-label"), choice: chosen && chosen.value, text: typed && typed.value };
+}
+
+function answerAgain(before) {
+  const form = page.picker.querySelector("form");
+  if (!form || form.getAttribute("aria-label") !== before.question) return;
+  const choice = before.choice && form.querySelector(`input[name=choice][value="${before.choice}"]`);
+  const typed = form.querySelector("input[name=value]");
+  if (choice) choice.checked = true;
+  if (typed && before.text) typed.value = before.text;
+}
+
+/* The server renders and escapes every part; focus and an answer that is half given stay where they were. */
 function showParts(parts) {
-  const focused = document.activeElement && document.activeElement.id;
+  const active = document.activeElement;
+  const focused = active && active.id;
+  const within = active && active.closest("#canvas, #sidebar, #picker");
+  const before = answerSoFar();
   for (const name of ["canvas", "sidebar", "picker"]) {
     document.getElementById(name).replaceChildren(fragment(parts[name]));
   }
   document.title = parts.title;
   history.replaceState(null, "", `/spaces/${parts.space}${page.query}`);
+  answerAgain(before);
   const again = focused && document.getElementById(focused);
   if (again) again.focus();
+  else if (within && !document.contains(active)) focusNear(within.id);
 }
 
 function article(role, text) {
@@ -75,6 +104,7 @@ function showWelcome() {
 
 function begin(said) {
   page.alert.textContent = "";
+  if (page.picker.contains(document.activeElement)) page.prompt.focus({ preventScroll: true });
   page.picker.replaceChildren();
   page.log.setAttribute("aria-busy", "true");
   page.send.disabled = true;

@@ -112,6 +112,7 @@ def test_a_picker_asks_for_what_is_missing_and_works_by_keyboard(page: Page, com
     page.keyboard.press("Enter")
     expect(region(page, "GitHub Pull Requests: atlas-docs")).to_be_visible()
     expect(form).to_have_count(0)
+    expect(page.get_by_role("textbox", name="Message the assistant")).to_be_focused()
     assert complaints == []
 
 
@@ -123,6 +124,26 @@ def test_a_question_survives_a_reload_and_can_be_dropped(page: Page) -> None:
     expect(page.get_by_role("article", name="You")).to_have_text("Create a space")
     form.get_by_role("button", name="Never mind").click()
     expect(form).to_have_count(0)
+
+
+def test_an_answer_that_is_half_given_is_kept(page: Page) -> None:
+    say(page, "Add a Slack component")
+    chosen = page.get_by_role("radio", name="Slack Unanswered Threads")
+    chosen.check(force=True)
+    page.get_by_role("switch", name="Vercel").click()
+    expect(page.get_by_role("switch", name="Vercel")).not_to_be_checked()
+    expect(chosen).to_be_checked()
+
+
+def test_focus_stays_near_a_control_that_goes(page: Page) -> None:
+    say(page, "Always lead with growth")
+    say(page, "At most two levers as a rule")
+    for left in (1, 0):
+        rules = page.get_by_role("button", name="Drop rule")
+        rules.first.focus()
+        page.keyboard.press("Enter")
+        expect(rules).to_have_count(left)
+        expect(rules.first if left else page.get_by_role("textbox", name="Message the assistant")).to_be_focused()
 
 
 def test_the_brief_and_its_four_controls(page: Page, complaints: list[str]) -> None:
@@ -232,11 +253,25 @@ def test_a_stream_that_stops_short_is_said(page: Page, monkeypatch: pytest.Monke
     expect(page.get_by_role("alert")).to_contain_text("The connection was lost before the answer ended.")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (1000, "light"), (390, "dark")])
+CUT_OFF = """() => [...document.querySelectorAll("#canvas *, #sidebar *, .chat *")]
+  .filter((e) => e.checkVisibility() && !e.closest(".unseen, .row-title, .options"))
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
+    || e.getBoundingClientRect().right > e.closest("main, aside, .chat").getBoundingClientRect().right + 1)
+  .map((e) => e.className || e.tagName)"""
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(1440, "light"), (1440, "dark"), (1000, "light"), (768, "light"), (390, "dark"), (360, "light")],
+)
 def test_nothing_runs_out_of_the_page(browser: Browser, app: RunningApp, width: int, scheme: str) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(app.url)
+    say(page, f"Create a space called {'W' * 40}")
+    say(page, "Add GitHub pull requests")
     say(page, "Give me the Morning Brief")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert width < 760 or page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
+    assert page.evaluate(CUT_OFF) == []
     context.close()
