@@ -1,6 +1,7 @@
 """Answers of the rule-based brain that are looked up and need no tool."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from canvas_app.brief.compose import compose_brief
 from canvas_app.brief.overrides import awake
@@ -8,7 +9,8 @@ from canvas_app.catalog import ME, SOURCE_NAMES, TEMPLATES
 from canvas_app.records import Event
 from canvas_app.signals.facts import assumption
 from canvas_app.signals.metrics import Metric
-from canvas_app.signals.report import State, counted_events, read_source
+from canvas_app.signals.numbers import COUNTERS
+from canvas_app.signals.report import SourceReport, State, counted_events, read_source
 from canvas_app.signals.windows import day_before, day_window, week_window
 from canvas_app.store.workspace import Workspace
 from canvas_app.wording import age_text, clipped, listed, minutes_between
@@ -40,13 +42,18 @@ _DETAILS: Mapping[str, tuple[Callable[[Event], bool], Callable[[Event], str]]] =
 }
 
 
-def _details(workspace: Workspace, metric: Metric, window: str) -> list[str]:
+def _passes(event: Event, filters: Mapping[str, str]) -> bool:
+    return all(event.text(name) == value for name, value in filters.items())
+
+
+def _details(workspace: Workspace, metric: Metric, window: str, filters: Mapping[str, str]) -> list[str]:
     """The items behind a number where naming them helps, the newest first."""
     if metric.key not in _DETAILS:
         return []
     wanted, worded = _DETAILS[metric.key]
     space = workspace.spaces.current()
-    events = [event for event in counted_events(workspace, space, metric.source) if wanted(event)]
+    kept = counted_events(workspace, space, metric.source)
+    events = [event for event in kept if wanted(event) and _passes(event, filters)]
     synced_at = workspace.recorded.synced_at(space, metric.source)
     if metric.windowed and synced_at is not None:
         today = day_window(synced_at)
@@ -56,15 +63,29 @@ def _details(workspace: Workspace, metric: Metric, window: str) -> list[str]:
     return [f"- {worded(event)}, {age_text(minutes_between(event.at, now))}" for event in events[:MAX_DETAILS]]
 
 
-def metric_answer(workspace: Workspace, metric: Metric, window: str) -> str:
-    report = read_source(workspace, workspace.spaces.current(), metric.source)
+def _narrowed(workspace: Workspace, report: SourceReport, filters: Mapping[str, str]) -> SourceReport:
+    """The report with the numbers of those events alone that pass the filters."""
+    space = workspace.spaces.current()
+    synced_at = workspace.recorded.synced_at(space, report.source)
+    if not filters or synced_at is None:
+        return report
+    events = tuple(e for e in counted_events(workspace, space, report.source) if _passes(e, filters))
+    return replace(report, numbers=COUNTERS[report.source](events, synced_at))
+
+
+def _by(filters: Mapping[str, str]) -> str:
+    return "".join(f" {'by' if name == 'author' else 'in'} {value}" for name, value in filters.items())
+
+
+def metric_answer(workspace: Workspace, metric: Metric, window: str, filters: Mapping[str, str]) -> str:
+    report = _narrowed(workspace, read_source(workspace, workspace.spaces.current(), metric.source), filters)
     if report.state in (State.OFF, State.EXCLUDED) or report.age_minutes is None:
         return f"ASSUMPTION: {assumption(report)}"
-    when = f" {_WINDOW_WORDS[window]}" if metric.windowed else ""
+    when = _by(filters) + (f" {_WINDOW_WORDS[window]}" if metric.windowed else "")
     if metric.windowed and window == "today":
         when += f", {metric.value(report, 'yesterday'):,} yesterday"
     line = f"{report.name}: {metric.worded(metric.value(report, window))}{when} ({age_text(report.age_minutes)})."
-    lines = [line, *_details(workspace, metric, window)]
+    lines = [line, *_details(workspace, metric, window, filters)]
     if not report.fresh:
         lines.append(f"ASSUMPTION: {assumption(report)}")
     return "\n".join(lines)

@@ -18,8 +18,8 @@ def words_for(workspace: Workspace, step: Step) -> str:
             return text
         case Tell(topic):
             return topic_answer(workspace, topic)
-        case Report(metrics, window):
-            return "\n".join(metric_answer(workspace, metric, window) for metric in metrics)
+        case Report(metrics, window, filters):
+            return "\n".join(metric_answer(workspace, metric, window, filters) for metric in metrics)
         case Synthesis(request, sources):
             return synthesize(measure(workspace, workspace.spaces.current(), sources), request)
         case Forget():

@@ -11,6 +11,7 @@ _FILTER_HOMES = {"repo": Source.GITHUB, "author": Source.GITHUB, "channel": Sour
 def look_around(workspace: Workspace) -> Surroundings:
     space = workspace.spaces.current()
     return Surroundings(
+        here=space.name,
         spaces=tuple(known.name for known in workspace.spaces.all()),
         cards=workspace.components.on(space),
         last_card=workspace.components.last_touched(space),

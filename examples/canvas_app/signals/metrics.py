@@ -99,6 +99,29 @@ def metric_for(source: Source, words: str) -> Metric:
     return next(metric for metric in METRICS if metric.source is source and metric.key == DEFAULTS[source])
 
 
+OTHER_TIME = "I can't do that: I have a recorded week, and count today, yesterday or this week. Ask for one of these."
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_NUMBER = r"(?:\d+|two|three|four|five|six|ten|thirty)"
+_OTHER_TIME = re.compile(
+    r"\b(?:(?:on|since|last|this|until|by|before) )(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    rf"|\b(?:in|since|of|last|during|until) (?:{_MONTHS})\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTHS})\b"
+    r"|\b(?:last|this|past|previous|next|per|a|each|every|the) (?:month|quarter|year|hour|fortnight|weekend|decade)\b"
+    r"|\b(?:tomorrow|next week|tonight|this morning|so far this)\b"
+    rf"|\b(?!7 days|seven days){_NUMBER} (?:hours?|days?|weeks?|months?|years?)\b",
+    re.I,
+)
+
+
+def other_time(text: str) -> bool:
+    """Whether the words ask for a span that numbers are not kept for."""
+    return _OTHER_TIME.search(text) is not None
+
+
+def far_back(text: str) -> bool:
+    """Whether the words ask for a span that began before the recorded week."""
+    return re.search(r"\b(?:last|past|previous) (?:month|quarter|year)s?\b", text, re.I) is not None
+
+
 def window_in(text: str) -> str:
     if re.search(r"\b(?:this|the|last|past|whole|per|a|all) week\b|\bweekly\b|\b7 days\b|\bseven days\b", text, re.I):
         return "week"

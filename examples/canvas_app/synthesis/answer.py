@@ -1,6 +1,7 @@
 """One answer across sources, in the form that the request asks for."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from canvas_app.brief.compose import confidence_of
 from canvas_app.brief.missions import ranked_missions
 from canvas_app.catalog import Source
 from canvas_app.signals.facts import assumption, fact_line
-from canvas_app.signals.metrics import metric_for
+from canvas_app.signals.metrics import metric_for, metrics_in
 from canvas_app.signals.report import Signals, SourceReport, State
 from canvas_app.synthesis.conflicts import conflicts_in
 from canvas_app.synthesis.risk import risk_reasons, risk_score
@@ -56,7 +57,7 @@ def assumption_lines(signals: Signals, request: Request) -> list[str]:
 
 def confidence_line(signals: Signals, request: Request) -> str:
     asked = len(signals.reports) + len(request.strangers)
-    level = confidence_of(len(signals.doubtful) + len(request.strangers))
+    level = confidence_of(len(signals.doubtful) + len(request.strangers)) if signals.fresh else "low"
     return f"{level.capitalize()} confidence: {len(signals.fresh)} of {counted(asked, 'source')} fresh."
 
 
@@ -75,9 +76,14 @@ def go_decision(signals: Signals) -> str:
     score = risk_score(signals)
     if score is None:
         return "I cannot verify that it is safe: no source is fresh."
-    verdict = "Yes" if score < 30 else "Yes, with care" if score < 60 else "Not yet"
     reasons = listed(reason.text for reason in risk_reasons(signals)[:2])
-    return f"{verdict}: the risk is {score} of 100, driven by {reasons}."
+    told = f"the risk is {score} of 100, driven by {reasons}" if reasons else f"the risk is {score} of 100"
+    confidence = confidence_of(len(signals.doubtful))
+    if confidence == "low" and score < 60:
+        seen = f"{len(signals.fresh)} of {counted(len(signals.reports), 'source')}"
+        return f"I cannot verify that it is safe: only {seen} can be relied on. By these {told}."
+    verdict = "Not yet" if score >= 60 else "Yes" if score < 30 and confidence == "high" else "Yes, with care"
+    return f"{verdict}: {told}."
 
 
 def score_line(label: str, signals: Signals) -> str:
@@ -192,11 +198,18 @@ def _as_json(signals: Signals, request: Request) -> str:
     )
 
 
+def _in_their_words(report: SourceReport, request: Request) -> str:
+    """The source's line with the noun as the request spells it, where that names a number."""
+    line, noun = signal_line(report, request), request.wishes.shapes.get(report.source, "")
+    counts = any(metric.source is report.source for metric in metrics_in(noun))
+    return re.sub(r"(: [\d,]+) [^(]*?(?= \(|$)", lambda found: f"{found[1]} {noun}", line) if counts else line
+
+
 def _filled_in(signals: Signals, request: Request) -> str:
     """The form that was given with its numbers, and nothing else but what is not known."""
     reports = {report.source: report for report in signals.reports}
     present = [(reports[source], joint) for source, joint in request.wishes.joints if source in reports]
-    form = "".join(f"{signal_line(report, request)}{joint}" for report, joint in present)
+    form = "".join(f"{_in_their_words(report, request)}{joint}" for report, joint in present)
     return "\n".join([form, *assumption_lines(signals, request)])
 
 

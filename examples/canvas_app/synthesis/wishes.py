@@ -120,7 +120,9 @@ def _joints(text: str) -> tuple[tuple[Source, str], ...]:
         return ()
     ordered = sorted(_shape_matches(text).items(), key=lambda found: found[1].start())
     ends = [match.start() for _, match in ordered[1:]]
-    between = [text[match.end() : end] for (_, match), end in zip(ordered, ends, strict=False)]
+    between = [
+        text[match.start() + len(match[0].rstrip()) : end] for (_, match), end in zip(ordered, ends, strict=False)
+    ]
     joints = [joint if _JOINT.fullmatch(joint) else "\n" for joint in between]
     return tuple((source, joint) for (source, _), joint in zip(ordered, [*joints, ""], strict=True))
 

@@ -168,14 +168,66 @@ def test_green_deployments_against_rising_exceptions(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("space", "question", "verdict"),
+    ("space", "off", "question", "verdict"),
     [
-        ("Home", "Are we ready to launch?", "Yes: the risk is"),
-        ("Launch Week", "Is it safe to deploy?", "Not yet: the risk is"),
+        ("Home", (), "Are we ready to launch?", "Yes: the risk is"),
+        ("Home", (Source.SLACK,), "Are we ready to launch?", "Yes, with care: the risk is"),
+        (
+            "Home",
+            (Source.GITHUB, Source.SLACK, Source.POSTHOG),
+            "Are we ready to launch?",
+            "I cannot verify that it is safe: only 1 of 4 sources can be relied on.",
+        ),
+        ("Home", tuple(Source), "Are we ready to launch?", "I cannot verify that it is safe: no source is fresh."),
+        ("Launch Week", (), "Is it safe to deploy?", "Not yet: the risk is"),
     ],
 )
-def test_go_or_no_go(space: str, question: str, verdict: str) -> None:
-    assert ask(at(space), question).startswith(verdict)
+def test_go_or_no_go(space: str, off: tuple[Source, ...], question: str, verdict: str) -> None:
+    assert ask(at(space, off), question).startswith(verdict)
+
+
+def test_a_source_that_a_rule_leaves_out_gives_no_confidence() -> None:
+    workspace = at("Home")
+    run_tool(workspace, "set_preference_rule", {"kind": "exclude_source", "value": "slack"})
+    assert "Low confidence: 0 of 1 source fresh." in ask(workspace, "Summarize Slack")
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        (
+            "Answer in exactly this format: GitHub: <n> commits, Slack: <n> mentions, PostHog: <n> signups",
+            "GitHub: 12 commits, Slack: 5 mentions, PostHog: 57 signups",
+        ),
+        (
+            "Use exactly this format:\nVercel: <n> deployments\nGitHub: <n> commits",
+            "Vercel: 5 deployments\nGitHub: 12 commits",
+        ),
+        (
+            "Write GitHub: <n> open bugs | Slack: <n> unanswered, nothing else",
+            "GitHub: 3 open bugs | Slack: 2 unanswered",
+        ),
+    ],
+)
+def test_a_form_that_is_to_be_kept_exactly_is_the_whole_answer(message: str, answer: str) -> None:
+    assert ask(at("Home"), message) == answer
+
+
+def test_what_is_not_known_is_told_beside_an_exact_form() -> None:
+    answer = ask(at("Home", (Source.SLACK,)), "In exactly this format: GitHub: <n> commits, Slack: <n> mentions")
+    assert answer.splitlines()[0] == "GitHub: 12 commits, Slack: no data"
+    assert answer.splitlines()[1].startswith("ASSUMPTION 1: Slack is switched off")
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("How many open bugs in atlas-api?", "GitHub: 1 open bug in atlas-api (12 minutes ago).\n- atlas-api#317"),
+        ("How many commits by jonas this week?", "GitHub: 10 commits by jonas this week (12 minutes ago)."),
+    ],
+)
+def test_a_number_is_counted_over_what_is_named(message: str, answer: str) -> None:
+    assert ask(at("Home"), message).startswith(answer)
 
 
 def test_the_risk_is_the_sum_of_its_reasons() -> None:

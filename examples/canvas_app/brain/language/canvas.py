@@ -9,10 +9,11 @@ from canvas_app.brain.language.lexicon import (
     filters_in,
     fitting,
     mentions_in,
+    several_in,
     strangers_in,
     wants_filter,
 )
-from canvas_app.brain.language.steps import Call, Step, Surroundings
+from canvas_app.brain.language.steps import Call, Say, Step, Surroundings
 from canvas_app.brain.language.text import ADD_VERBS, REMOVE_VERBS, starts_with, unquoted, without_courtesy
 from canvas_app.records import Component
 
@@ -30,6 +31,19 @@ _OFF_CANVAS = re.compile(
     r"|\b(?:off|away|out|down|please|(?:can|may|should|must|has to) go(?: away)?)$",
     re.I,
 )
+_EXCEPT = re.compile(
+    r"(?:,|\bbut|\band)*\s*\b(?:not|except(?:ing)?(?: for)?|excluding|without|instead of|rather than|other than|"
+    r"apart from|besides|but(?: keep| leave)?(?! n))\b\s+(?P<rest>[^;.!?\n]+)$",
+    re.I,
+)
+_NARROWED_BY_NOT = re.compile(
+    r"\b(?:not|except|excluding|without)\b\s+(?:by|from|in|for|of|labell?ed|on)\b"
+    r"|\b(?:that|which) (?:are|is)(?: not|n't)\b",
+    re.I,
+)
+ONE_VALUE = "I can't do that: a component can be narrowed to a value, not to all but one."
+WHICH_TO_KEEP = "I can't do that: I do not know which component is to stay. Nothing is changed."
+ONE_AT_A_TIME = "I can't do that: it is not clear which value is for which component. Ask for one at a time."
 _TITLE = r"(?:title|name|label|heading)"
 _SET = r"(?:change|set|update|edit|make)"
 _RENAMES = tuple(
@@ -93,6 +107,8 @@ def read_remove(clause: str, around: Surroundings) -> list[Step]:
     if not starts_with(clause, REMOVE_VERBS) and not _TAKE_OFF.match(plain):
         return []
     rest = _OFF_CANVAS.sub("", re.sub(rf"^(?:{REMOVE_VERBS})\b", "", plain, flags=re.I))
+    if excepted := _EXCEPT.search(rest):
+        return _all_but(rest[: excepted.start()], excepted["rest"], around)
     if _ALL.search(rest) and not mentions_in(rest):
         each: list[Step] = [Call("remove_component", {"component": str(card.id)}) for card in around.cards]
         return each or [Call("remove_component")]
@@ -105,6 +121,21 @@ def read_remove(clause: str, around: Surroundings) -> list[Step]:
         return [Call("remove_component")]
     card = _card_argument(rest, around)
     return [Call("remove_component", {"component": card} if card else {})]
+
+
+def _all_but(wanted: str, kept: str, around: Surroundings) -> list[Step]:
+    """Remove what is named, or every card, less what is to stay."""
+
+    def meant(words: str) -> list[Component]:
+        by_name = [card for card in around.cards if card.name.casefold() in words.casefold()]
+        return by_name or [card for card in around.cards if any(_is(card, m) for m in mentions_in(words))]
+
+    staying = meant(kept)
+    going = meant(wanted) if mentions_in(wanted) else list(around.cards) if _ALL.search(wanted) else []
+    if not staying or not going:
+        return [Say(WHICH_TO_KEEP)]
+    steps: list[Step] = [Call("remove_component", {"component": str(c.id)}) for c in going if c not in staying]
+    return steps or [Say(WHICH_TO_KEEP)]
 
 
 def _update(card: str | None, **changes: str) -> Call:
@@ -138,6 +169,8 @@ def _narrowed(plain: str, around: Surroundings) -> list[Step]:
         [around.last_card] if around.last_card and not mentions else []
     )
     filters = filters_in(plain, around)
+    if several_in(plain, around):
+        return [Say("I can't do that: a component can be narrowed to one value at a time.")]
     fit = {name: value for name, value in filters.items() if there and name in there[0].kind.filters}
     if there and fit:
         return [Call("update_component", {"component": there[0].name, **fit})]
@@ -151,8 +184,8 @@ def _added(mentions: list[Mention], filters: dict[str, str], clause: str, title:
     for mention in mentions:
         arguments = {"integration": mention.source or "", "component": mention.kind or "", "title": title or ""}
         fit = fitting(mention, filters)
-        if not fit and filters and len(mentions) == 1 and mention.kind:
-            fit = filters
+        if len(mentions) == 1 and mention.kind:
+            fit = {**fit, **filters}
         by = filter_field_in(clause)
         if fit or wants_filter(clause):
             arguments |= fit or {"filter_by": by or ""}
@@ -167,6 +200,10 @@ def read_add(clause: str, around: Surroundings, strict: bool = False) -> list[St
     title = _TITLE_TAIL.search(clause)
     body = clause[: title.start()] if title else clause
     plain = without_courtesy(body)
+    unwanted = _EXCEPT.search(plain)
+    if unwanted and starts_with(body, _STRICT_ADD if strict else ADD_VERBS) and _NARROWED_BY_NOT.search(plain):
+        return [Say(ONE_VALUE)]
+    plain = plain[: unwanted.start()] if unwanted else plain
     filters = filters_in(plain, around)
     mentions = mentions_in(plain)
     if not mentions and "channel" in filters:
@@ -190,4 +227,11 @@ def read_add(clause: str, around: Surroundings, strict: bool = False) -> list[St
         return []
     if strict and not (card_word or any(mention.kind for mention in mentions)):
         return []
-    return _added(mentions, filters, plain, unquoted(title[1]) if title else None)
+    named = unquoted(title[1]) if title else None
+    several = {name: values for name, values in several_in(plain, around).items() if name in filters}
+    if not several:
+        return _added(mentions, filters, plain, named)
+    if len(mentions) > 1 or len(several) > 1:
+        return [Say(ONE_AT_A_TIME)]
+    ((name, values),) = several.items()
+    return [step for value in values for step in _added(mentions, {**filters, name: value}, plain, named)]

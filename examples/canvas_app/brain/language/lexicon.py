@@ -77,6 +77,12 @@ _NO_NAMES = re.compile(
 )
 
 
+_AND = re.compile(r"\b(?:and|plus|also)\b|[,&+]", re.I)
+_NOT_AN_AUTHOR = re.compile(
+    r"(?:me|mine|myself|us|day|days|hour|week|month|date|default|name|type|kind|hand|size)", re.I
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A component that a clause speaks of; `kind` is missing where only the integration is named."""
@@ -102,10 +108,10 @@ def mentions_in(text: str) -> list[Mention]:
         pattern = re.compile(rf"(?<![\w#-])(?:{words})(?![\w-])", re.I)
         match = pattern.search(rest)
         if match:
-            found.append((match.start(), Mention(source, kind, dict(implied))))
+            found.append((match.span(), Mention(source, kind, dict(implied))))
             rest = pattern.sub(lambda hit: "\x00" * len(hit[0]), rest)
     named = sources_in(text)
-    mentions = [mention for _, mention in sorted(found, key=lambda pair: pair[0])]
+    mentions = _merged(text, sorted(found, key=lambda pair: pair[0]))
     if not mentions:
         return [Mention(source.value, None) for source in named]
     strange = len(named) == 1 and all(mention.source != named[0].value for mention in mentions)
@@ -113,6 +119,21 @@ def mentions_in(text: str) -> list[Mention]:
         return [Mention(named[0].value, mention.kind, mention.filters) for mention in mentions]
     alone = [source for source in named if all(mention.source != source.value for mention in mentions)]
     return mentions + [Mention(source.value, None) for source in alone]
+
+
+def _merged(text: str, found: list[tuple[tuple[int, int], Mention]]) -> list[Mention]:
+    """The mentions, with two names of one card taken together: `issues labelled bug` is one, `issues and bugs` two."""
+    mentions: list[Mention] = []
+    end = 0
+    for (start, stop), mention in found:
+        last = mentions[-1] if mentions else None
+        same = last is not None and (last.source, last.kind) == (mention.source, mention.kind)
+        if last and same and not (last.filters and mention.filters) and not _AND.search(text[end:start]):
+            mentions[-1] = Mention(last.source, last.kind, {**last.filters, **mention.filters})
+        else:
+            mentions.append(mention)
+        end = stop
+    return mentions
 
 
 def filter_field_in(text: str) -> str | None:
@@ -160,10 +181,30 @@ def _unknown_values(text: str) -> dict[str, str]:
         for match in (before, after):
             if match and not _NO_NAMES.fullmatch(match[1]):
                 found.setdefault(name, match[1])
+    author = re.search(r"\b(?:authored |written |made |opened )?by @?([\w-]{2,40})", text, re.I)
+    fields = "|".join(_FIELD_WORDS.values())
+    if author and not re.fullmatch(rf"{_NO_NAMES.pattern}|{_NOT_AN_AUTHOR.pattern}|{fields}", author[1], re.I):
+        found["author"] = author[1]
+    label = re.search(r"\blabel(?:l?ed)? (?:as |with )?[\"']?([\w-]{2,40})", text, re.I)
+    if label and not _NO_NAMES.fullmatch(label[1]):
+        found["label"] = label[1]
     tagged = re.search(r"(?<!\w)#([\w-]{2,40})", text)
     if tagged:
         found.setdefault("channel", tagged[1])
     return found
+
+
+def several_in(text: str, around: Surroundings) -> dict[str, tuple[str, ...]]:
+    """The fields for which the clause names more than one known value."""
+    found = {
+        name: tuple(
+            value
+            for value in around.values.get(name, ())
+            if re.search(rf"(?<![\w-])#?{re.escape(value.lstrip('#'))}(?![\w-])", text, re.I)
+        )
+        for name in ("repo", "channel", "environment", "author")
+    }
+    return {name: values for name, values in found.items() if len(values) > 1}
 
 
 def filters_in(text: str, around: Surroundings) -> dict[str, str]:

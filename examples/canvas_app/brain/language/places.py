@@ -2,7 +2,7 @@
 
 import re
 
-from canvas_app.brain.language.lexicon import strangers_in
+from canvas_app.brain.language.lexicon import mentions_in, sources_in, strangers_in
 from canvas_app.brain.language.steps import Call, Step, Surroundings
 from canvas_app.brain.language.text import unquoted, without_courtesy
 from canvas_app.catalog import TEMPLATES
@@ -51,6 +51,39 @@ def read_create(clause: str, around: Surroundings) -> list[Step]:
     return [Call("create_space", {"name": name} if name else {})]
 
 
+_TO_PLACE = re.compile(
+    r"^(?:switch(?: over| back)?|go(?: back| over)?|jump|take me|bring me|navigate|head(?: over| back)?) (?:back )?to "
+    r"(?:the )?(?P<name>[\"']?[A-Z].*)$"
+)
+_INTO = re.compile(
+    r"\s+(?:to|onto|into) (?:the |my |our )?(?P<name>(?-i:[A-Z])[\w&'-]*(?: (?-i:[A-Z0-9])[\w&'-]*)*)(?: space)?$", re.I
+)
+
+
+def elsewhere(clause: str, around: Surroundings) -> tuple[str, str]:
+    """The clause less the other space that it names, and that space; empty where it names none."""
+    for name in around.spaces:
+        if name == around.here:
+            continue
+        case = "" if " " in name else "(?-i:"
+        spelled = f"{case}{re.escape(name)}{')' * bool(case)}"
+        place = re.search(
+            rf"\s+(?:to|on|onto|in|into|from|for|of|about|off) (?:the |my |our )?{spelled}(?: {_SPACE})?$", clause, re.I
+        )
+        if place:
+            return clause[: place.start()], name
+    return clause, ""
+
+
+def unknown_place(clause: str, around: Surroundings) -> str:
+    """A name that stands where the name of a space would, of which there is none."""
+    place = _INTO.search(clause)
+    if not place or sources_in(place["name"]) or mentions_in(place["name"]) or strangers_in(place["name"]):
+        return ""
+    known = {name.casefold() for name in around.spaces} | {"canvas", "board", "screen", "page"}
+    return "" if place["name"].casefold() in known else place["name"]
+
+
 def read_switch(clause: str, around: Surroundings) -> list[Step]:
     """Go to a space that exists, or to one that is called a space."""
     match = _GO_TO.match(without_courtesy(clause))
@@ -73,6 +106,9 @@ def read_switch(clause: str, around: Surroundings) -> list[Step]:
         return [Call("switch_space", {"name": known})]
     if about_spaces:
         return [Call("switch_space", {"name": wanted} if wanted else {})]
+    place = _TO_PLACE.match(without_courtesy(clause)[:1].lower() + without_courtesy(clause)[1:])
+    if place and not (mentions_in(place["name"]) or sources_in(place["name"]) or strangers_in(place["name"])):
+        return [Call("switch_space", {"name": unquoted(place["name"])})]
     return []
 
 

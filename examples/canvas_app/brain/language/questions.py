@@ -1,11 +1,21 @@
 """Questions about numbers and about the workspace itself."""
 
 import re
+from collections.abc import Mapping
 
+from canvas_app.brain.language.lexicon import filters_in, several_in
 from canvas_app.brain.language.refusals import CAN_DO
 from canvas_app.brain.language.steps import Report, Say, Step, Surroundings, Tell
 from canvas_app.brain.language.text import either, without_courtesy
-from canvas_app.signals.metrics import metrics_in, window_in
+from canvas_app.catalog import Source
+from canvas_app.signals.metrics import OTHER_TIME, Metric, metrics_in, other_time, window_in
+
+COUNTED_BY: Mapping[Source, frozenset[str]] = {
+    Source.GITHUB: frozenset({"repo", "author"}),
+    Source.SLACK: frozenset({"channel", "author"}),
+    Source.POSTHOG: frozenset(),
+    Source.VERCEL: frozenset({"environment", "author"}),
+}
 
 _ASKS = re.compile(
     either(r"""
@@ -73,9 +83,34 @@ def read_workspace_question(clause: str, around: Surroundings) -> list[Step]:
     return []
 
 
+_REVIEWER = re.compile(r"\b(?P<name>\w+)'s (?:code )?review\b|\b(?:for|on) (?P<who>\w+) to review\b", re.I)
+_PLACE = re.compile(r"\b(?:in|for|from|on) (?:the )?(?:repo(?:sitory)? |channel )?(#?[\w.]+-[\w.-]+|#[\w-]+)", re.I)
+
+
+def _cannot_count(clause: str, metrics: tuple[Metric, ...], filters: dict[str, str], around: Surroundings) -> str:
+    """Why the question cannot be answered as it is asked, or the empty string."""
+    if other_time(clause):
+        return OTHER_TIME
+    reviewer = _REVIEWER.search(clause)
+    if reviewer and (reviewer["name"] or reviewer["who"]).casefold() not in ("me", "mira", "today"):
+        return "I can't do that: I count the reviews that wait for you, nobody else's."
+    place = _PLACE.search(clause)
+    if place and place[1].lstrip("#").casefold() not in {value.lstrip("#").casefold() for value in filters.values()}:
+        return f"I can't do that: I know no {place[1]} here."
+    if several_in(clause, around):
+        return "I can't do that: ask for one repository, channel, author or environment at a time."
+    if any(not set(filters) <= COUNTED_BY[metric.source] for metric in metrics):
+        return "I can't do that: that number is not kept apart by what you name."
+    return ""
+
+
 def read_metric_question(clause: str, around: Surroundings) -> list[Step]:
     plain = without_courtesy(clause)
     if not _ASKS.match(plain) and not _ASKS.match(clause):
         return []
     metrics = metrics_in(plain)
-    return [Report(metrics, window_in(clause))] if metrics else []
+    if not metrics:
+        return []
+    filters = {name: value for name, value in filters_in(plain, around).items() if name not in ("status", "label")}
+    why_not = _cannot_count(clause, metrics, filters, around)
+    return [Say(why_not)] if why_not else [Report(metrics, window_in(clause), filters)]

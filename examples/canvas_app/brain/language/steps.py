@@ -30,6 +30,7 @@ class Report:
 
     metrics: tuple[Metric, ...]
     window: str
+    filters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ Step = Call | Say | Report | Tell | Synthesis | Forget
 class Surroundings:
     """What the words can refer to in this space."""
 
+    here: str = ""
     spaces: tuple[str, ...] = ()
     cards: tuple[Component, ...] = ()
     last_card: Component | None = None

@@ -12,8 +12,8 @@ ADD_VERBS = (
     r"may i (?:get|have|see)|let's (?:have|see|add)|track|watch|monitor|keep an eye on|open(?: up)?|set up"
 )
 REMOVE_VERBS = (
-    r"remove|delete|drop|get rid of|take (?:away|off|down|out)|take|hide|close|ditch|clear|lose|kill|dismiss|discard|"
-    r"unpin|stop (?:showing|tracking|watching)|i no longer need|i don't need|i do not need|i don't want|no more"
+    r"remove|delete|drop|get rid of|take (?:away|off|down|out)|take(?! me\b)|hide|close|ditch|clear|lose|kill|dismiss|"
+    r"discard|unpin|stop (?:showing|tracking|watching)|i no longer need|i don't need|i do not need|i don't want|no more"
 )
 CHANGE_VERBS = r"rename|retitle|call|change|update|edit|set|make|filter|narrow|limit|restrict|focus|move|relabel|name"
 SPACE_VERBS = (
