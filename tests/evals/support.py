@@ -31,9 +31,10 @@ def suites() -> list[Suite]:
     return [load_suite(EVALS / file) for file in FILES]
 
 
-def everything() -> Suite:
-    """The cases of all sets as one suite."""
-    cases = tuple(case for suite in suites() for case in suite.cases)
+def sets_with(ids: set[str]) -> Suite:
+    """All cases of the sets that hold one of these, as one suite."""
+    chosen = [suite for suite in suites() if not ids.isdisjoint(case.id for case in suite.cases)]
+    cases = tuple(case for suite in chosen for case in suite.cases)
     return structs.replace(suites()[0], file=str(EVALS / "all.json"), cases=cases)
 
 
