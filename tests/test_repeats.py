@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.model.verdict import CaseStatus
-from karat.repeats import Tally, case_status, is_flaky, wilson
+from karat.repeats import Tally, case_status, is_flaky, is_lost, wilson
 
 PASS, FAIL, PARTIAL, ERROR = CaseStatus
 
@@ -69,6 +69,30 @@ def test_a_rate_means_what_it_says_in_decimals(total: int, passed: int, rate: De
 
 
 @pytest.mark.parametrize(
+    ("statuses", "rate", "lost"),
+    [
+        pytest.param([], None, False, id="nothing-yet"),
+        pytest.param([PASS, PASS], None, False, id="all-passed"),
+        pytest.param([PASS, FAIL], None, True, id="all-must-pass"),
+        pytest.param([ERROR], 0.1, True, id="an-error-is-never-outvoted"),
+        pytest.param([FAIL, FAIL], 0.5, False, id="two-of-four-may-still-pass"),
+        pytest.param([FAIL, FAIL, PASS], 0.5, False, id="the-last-decides"),
+        pytest.param([FAIL, PASS, FAIL, FAIL], 0.5, True, id="the-last-decided"),
+        pytest.param([FAIL, PARTIAL, PARTIAL], 0.5, True, id="partial-runs-do-not-help"),
+        pytest.param([PARTIAL] * 3, None, False, id="partial-is-no-failure"),
+    ],
+)
+def test_a_case_of_four_runs_is_lost(statuses: list[CaseStatus], rate: float | None, lost: bool) -> None:
+    assert is_lost(Counter(statuses), rate, 4) is lost
+
+
+@given(st.lists(st.sampled_from(list(CaseStatus)), max_size=6), st.none() | st.sampled_from([0.1, 0.28, 0.5, 0.75, 1.0]))
+def test_lost_is_what_no_further_run_can_save(statuses: list[CaseStatus], rate: float | None) -> None:
+    saved = [*statuses, *[PASS] * (6 - len(statuses))]
+    assert is_lost(Counter(statuses), rate, 6) == (case_status(Counter(saved), rate) in (FAIL, ERROR))
+
+
+@pytest.mark.parametrize(
     ("statuses", "flaky"),
     [
         ([PASS, FAIL], True),
@@ -92,6 +116,25 @@ def test_a_summary_over_repeats() -> None:
     summary = tally.summary()
     assert (summary.passed, summary.failed, summary.error, summary.total) == (1, 2, 1, 4)
     assert (summary.pass_all, summary.pass_any, summary.flaky, summary.runs) == (0.25, 0.75, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("cases", "shares"),
+    [
+        pytest.param([(PASS, PASS, PASS), (PASS, FAIL)], (1.0, 1.0), id="the-whole-one-counts"),
+        pytest.param([(PASS, FAIL, FAIL), (PASS,)], (0.0, 1.0), id="the-other-would-have-helped"),
+        pytest.param([(PASS, PASS), (PASS,)], (None, None), id="none-is-whole"),
+    ],
+)
+def test_shares_are_of_cases_without_a_missing_run(
+    cases: list[tuple[CaseStatus, ...]], shares: tuple[float | None, float | None]
+) -> None:
+    tally = Tally(3)
+    for index, statuses in enumerate(cases):
+        for status in statuses:
+            tally.add(index, status, None, None)
+    summary = tally.summary(incomplete="interrupted")
+    assert (summary.pass_all, summary.pass_any) == shares
 
 
 def test_one_run_of_each_case_has_no_repeats() -> None:

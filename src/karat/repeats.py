@@ -42,11 +42,21 @@ def case_status(counts: Mapping[CaseStatus, int], min_pass_rate: float | None) -
     total = sum(counts.values())
     if counts.get(CaseStatus.ERROR):
         return CaseStatus.ERROR
-    passed = counts.get(CaseStatus.PASS, 0)
-    needed = total if min_pass_rate is None else round(min_pass_rate * total, DIGITS)
-    if total and passed >= needed:
+    if total and counts.get(CaseStatus.PASS, 0) >= _needed(total, min_pass_rate):
         return CaseStatus.PASS
     return CaseStatus.FAIL if counts.get(CaseStatus.FAIL) else CaseStatus.PARTIAL
+
+
+def is_lost(counts: Mapping[CaseStatus, int], min_pass_rate: float | None, repeat: int) -> bool:
+    """Whether a case is FAIL or ERROR whatever becomes of those of its `repeat` runs that are still to come."""
+    if counts.get(CaseStatus.ERROR):
+        return True
+    not_passed = sum(counts.values()) - counts.get(CaseStatus.PASS, 0)
+    return bool(counts.get(CaseStatus.FAIL)) and repeat - not_passed < _needed(repeat, min_pass_rate)
+
+
+def _needed(total: int, min_pass_rate: float | None) -> float:
+    return total if min_pass_rate is None else round(min_pass_rate * total, DIGITS)
 
 
 def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
@@ -79,9 +89,17 @@ class Tally:
         verdict = record.verdict
         self.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate)
 
+    def is_lost(self, index: int, status: CaseStatus) -> bool:
+        """Whether the case, whose last run came out with this status, can come to no good end any more."""
+        if self._repeat == 1:
+            return status in (CaseStatus.FAIL, CaseStatus.ERROR)
+        rate, counts = self._cases[index]
+        return status is not CaseStatus.PASS and is_lost(counts, rate, self._repeat)
+
     def summary(self, *, incomplete: str = "", interrupted: bool = False) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
+        whole = [counts for counts in seen if counts.total() >= self._repeat]
         counts = self._counts
         if seen:
             counts = Counter(case_status(repeats, rate) for rate, repeats in self._cases.values())
@@ -95,8 +113,8 @@ class Tally:
             incomplete=incomplete,
             interrupted=interrupted,
             repeat=self._repeat,
-            pass_all=sum(c[CaseStatus.PASS] == c.total() for c in seen) / len(seen) if seen else None,
-            pass_any=sum(c[CaseStatus.PASS] > 0 for c in seen) / len(seen) if seen else None,
+            pass_all=sum(c[CaseStatus.PASS] == c.total() for c in whole) / len(whole) if whole else None,
+            pass_any=sum(c[CaseStatus.PASS] > 0 for c in whole) / len(whole) if whole else None,
             flaky=sum(is_flaky(c) for c in seen),
             runs=sum(c.total() for c in seen),
         )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from .support import Started, finished_lines, journals, statuses, suite_of, target, until
+import karat
+
+from .support import Started, case, finished_lines, journals, statuses, suite_of, target, until, write_suite
 
 HANGING = ["answer sync"] * 3 + ["sleep sync", "sleep async", "answer async"]
 
@@ -109,3 +112,39 @@ def test_a_failure_of_the_last_case_leaves_nothing_out(tmp_path: Path) -> None:
         code, out, _ = run.ended()
     assert code == 1
     assert "INCOMPLETE" not in out
+
+
+@pytest.mark.parametrize(
+    ("answers", "rate", "runs", "code"),
+    [
+        pytest.param("fw", 0.5, 12, 0, id="half-is-enough"),
+        pytest.param("fw", 0.6, 6, 1, id="the-third-failure-of-six-is-one-too-many"),
+        pytest.param("fw", 1.0, 2, 1, id="all-must-pass"),
+        pytest.param("e", 0.1, 1, 1, id="an-error"),
+    ],
+)
+def test_repeats_stop_a_run_when_their_case_is_lost(
+    tmp_path: Path, answers: str, rate: float, runs: int, code: int
+) -> None:
+    said = cycle(answers)
+
+    def agent(prompt: str) -> str:
+        return {"f": "fine", "w": "wrong"}[next(said)]
+
+    suite = write_suite(tmp_path / "suite.json", [case(name, "hello", min_pass_rate=rate) for name in "ab"])
+    summary = karat.run(suite, agent, repeat=6, max_failures=1).summary
+    assert (summary.runs, summary.exit_code()) == (runs, code)
+    assert summary.incomplete == ("stopped after 1 failed case" if code else "")
+
+
+@pytest.mark.parametrize(
+    ("summary", "code"),
+    [
+        pytest.param(karat.Summary(passed=3, incomplete="stopped after 1 failed case"), 1, id="stopped"),
+        pytest.param(karat.Summary(passed=3, incomplete="out of time", interrupted=True), 2, id="interrupted"),
+        pytest.param(karat.Summary(failed=3, incomplete="out of time", interrupted=True), 2, id="and-failed"),
+        pytest.param(karat.Summary(passed=3), 0, id="complete"),
+    ],
+)
+def test_what_is_incomplete_is_no_success(summary: karat.Summary, code: int) -> None:
+    assert summary.exit_code() == code

@@ -19,7 +19,6 @@ from karat.engine.work import Done
 from karat.errors import Exit, KaratError
 from karat.model.run import Footer, Header, Summary
 from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
 
 INTERRUPTED = "interrupted"
@@ -71,7 +70,7 @@ class Run:
         self._why = ""
         self._interrupted = False
         self._finished = 0
-        self._failures = 0
+        self._failed: set[int] = set()
 
     def interrupt(self, why: str = INTERRUPTED) -> None:
         """End the run: cases in flight are given up and can be resumed."""
@@ -131,7 +130,8 @@ class Run:
             self._finished += 1
             tally.add(item.index, done.status, done.soft, item.case.min_pass_rate)
             self._tell(CaseFinished(item, done))
-            self._count_failure(done)
+            if tally.is_lost(item.index, done.status):
+                self._count_failure(item)
 
     async def _tried(self, item: Item) -> Done:
         attempts: list[Trace] = []
@@ -149,13 +149,12 @@ class Run:
     def _begun(self, item: Item) -> None:
         self._tell(CaseStarted(item))
 
-    def _count_failure(self, done: Done) -> None:
-        if done.status in (CaseStatus.FAIL, CaseStatus.ERROR):
-            self._failures += 1
-            most = self._policy.max_failures
-            if most is not None and self._failures >= most:
-                self._why = self._why or f"stopped after {self._failures} failed case{'s' * (self._failures > 1)}"
-                self._stop.set()
+    def _count_failure(self, item: Item) -> None:
+        self._failed.add(item.index)
+        count, most = len(self._failed), self._policy.max_failures
+        if most is not None and count >= most:
+            self._why = self._why or f"stopped after {count} failed case{'s' * (count > 1)}"
+            self._stop.set()
 
     def _tell(self, event: Event) -> None:
         for listener in self._listeners:

@@ -58,8 +58,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run. Over repeats,
-    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), and
-    `runs` counts every run of every case.
+    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among
+    those of which no run is missing, and `runs` counts every run of every case.
     """
 
     passed: int = 0
@@ -79,7 +79,7 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def exit_code(self, *, strict: bool = False) -> Exit:
         if self.interrupted:
             return Exit.INTERRUPTED
-        if self.failed or self.error or (strict and self.partial):
+        if self.failed or self.error or self.incomplete or (strict and self.partial):
             return Exit.FAILED
         return Exit.OK if self.passed or self.partial else Exit.NOTHING_SELECTED
 

@@ -127,5 +127,6 @@ def repeats(summary: Summary) -> str:
     if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
         return ""
     count = summary.repeat
-    always = f"{summary.pass_all:.1%} of cases passed each time (pass^{count})"
+    among = f"cases with all {count} runs" if summary.incomplete or summary.interrupted else "cases"
+    always = f"{summary.pass_all:.1%} of {among} passed each time (pass^{count})"
     return f"{count} repeats: {always}, {summary.pass_any:.1%} at least once (pass@{count}), {summary.flaky} flaky"
