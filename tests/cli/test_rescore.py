@@ -40,6 +40,14 @@ def test_by_its_own_cases(karat: Karat, journal: str) -> None:
     assert head["derived_from"] == journal
 
 
+def test_a_record_that_stands_there_twice_counts_once(karat: Karat, journal: str) -> None:
+    lines = Path(journal).read_text().splitlines(keepends=True)
+    Path(journal).write_text("".join([*lines[:2], *lines[1:]]))
+    ran = karat("rescore", journal)
+    assert "1 passed, 1 failed, 1 error" in ran.out
+    assert report()["summary"]["total"] == 3
+
+
 @pytest.mark.parametrize(
     ("cases", "statuses", "left_out"),
     [

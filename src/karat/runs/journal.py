@@ -63,7 +63,10 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, Overflow
 
 
 class Journal:
-    """One journal on disk. Opening it reads every line once and keeps only where each record stands."""
+    """One journal on disk. Opening it reads every line once and keeps only where each record stands.
+
+    Of several records of the same run of a case, the last counts.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -73,6 +76,7 @@ class Journal:
         self._offsets = array("Q")
         self._places = array("Q")
         self._scan()
+        self._put_in_order()
 
     @property
     def finished_at(self) -> str:
@@ -95,7 +99,7 @@ class Journal:
         """The raw line of every record, in suite order, repeats of a case together."""
         with self._open() as file:
             position = -1
-            for offset in self._in_order():
+            for offset in self._offsets:
                 if offset != position:
                     file.seek(offset)
                 line = file.readline()
@@ -112,11 +116,11 @@ class Journal:
         for line in self.lines():
             yield self._decoded(line, _glimpse), partial(self._decoded, line, _record)
 
-    def _in_order(self) -> Iterator[int]:
+    def _put_in_order(self) -> None:
         places = self._places
-        if all(places[i - 1] < places[i] for i in range(1, len(places))):
-            return iter(self._offsets)
-        return (self._offsets[i] for i in sorted(range(len(places)), key=places.__getitem__))
+        if any(places[i - 1] >= places[i] for i in range(1, len(places))):
+            last = dict(zip(places, self._offsets, strict=True))
+            self._offsets = array("Q", (last[place] for place in sorted(last)))
 
     def _open(self) -> BinaryIO:
         try:
