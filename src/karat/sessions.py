@@ -30,7 +30,7 @@ from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, results_dir_for
 from karat.results import RunResult, reported, utc_now, worded
-from karat.runs.carry_over import CarryOver, Planned
+from karat.runs.carry_over import CarryOver, Planned, same_target
 from karat.runs.journal import Journal
 from karat.targets.base import Limits, Target, secrets_of
 from karat.targets.catalog import build
@@ -155,7 +155,7 @@ class Session:
     def _plan(self) -> Plan:
         vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}
         cases = worded(self._suite, vocabulary, str(self._identity.get("name", ""))).cases
-        return Plan(cases, self._identity, repeat=self._options.repeat)
+        return Plan(cases, same_target(self._identity), repeat=self._options.repeat)
 
     @property
     def _identity(self) -> dict[str, Any]:

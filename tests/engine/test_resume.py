@@ -153,6 +153,16 @@ def test_changed_options_of_the_target(tmp_path: Path, karat: Karat) -> None:
     assert "the target's options changed since, run again: a, b, c, d" in err
 
 
+def test_another_name_of_the_target_is_no_change(tmp_path: Path, karat: Karat) -> None:
+    write_suite(tmp_path / "suite.json", CASES)
+    (tmp_path / "karat.toml").write_text(f'[targets.old]\nuse = "{target("agent")}"\n')
+    karat("run", "suite.json", "--target", "old", "--workers", 0, "--results-dir", "out")
+    (tmp_path / "karat.toml").write_text(f'[targets.new]\nuse = "{target("agent")}"\n')
+    _, _, err = resume(karat, journals(tmp_path / "out")[-1], "--target", "new")
+    assert called(tmp_path) == []
+    assert "kept 4 finished cases" in err
+
+
 def test_another_timeout_is_no_change(tmp_path: Path, karat: Karat, first: Path) -> None:
     resume(karat, first, "--timeout", 7)
     assert called(tmp_path) == []
@@ -174,6 +184,39 @@ def test_rerun_without_a_status_takes_what_failed(tmp_path: Path, karat: Karat, 
     assert called(tmp_path) == ["b", "c"]
 
 
+ALTERNATING = """
+from itertools import count
+n = count()
+def answer(prompt):
+    return "fine" if prompt == "good" or next(n) % 2 == 0 else "tired"
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "status", "kept"),
+    [
+        pytest.param(1.0, "error,fail", ["good"], id="a-flaky-case-is-run-again-as-a-whole"),
+        pytest.param(0.5, "error,fail", ["good", "mood"], id="one-that-passed-by-its-rate-is-kept-as-a-whole"),
+        pytest.param(0.5, "pass", [], id="and-counts-as-passed"),
+        pytest.param(1.0, "pass", ["mood"], id="a-flaky-case-did-not-pass"),
+    ],
+)
+def test_rerun_decides_over_all_repeats(
+    tmp_path: Path, karat: Karat, rate: float, status: str, kept: list[str]
+) -> None:
+    (tmp_path / "moody.py").write_text(ALTERNATING)
+    write_suite(tmp_path / "suite.json", [case("good", "good"), case("mood", "mood", min_pass_rate=rate)])
+    given = ("--workers", 0, "--results-dir", "out")
+    karat("run", "suite.json", "--target", "python:moody:answer", "--repeat", 4, *given)
+    (before,) = journals(tmp_path / "out")
+    _, out, err = karat("rerun", before, "--status", status, *given)
+    assert f"kept {4 * len(kept)} finished runs" in err
+    ran = {line.split()[1] for line in out.splitlines() if "#" in line}
+    assert ran == {"good", "mood"} - set(kept)
+    assert "2 of 4 passed" in out
+    assert len(Journal(journals(tmp_path / "out")[-1])) == 8
+
+
 def test_rerun_of_an_unknown_status(karat: Karat, first: Path) -> None:
     code, _, err = karat("rerun", first, "--status", "broken")
     assert code == 4
@@ -186,6 +229,32 @@ def test_the_selection_is_remembered(tmp_path: Path, karat: Karat) -> None:
     resume(karat, cut_off(journals(tmp_path / "out")[-1], 1))
     assert called(tmp_path) == ["d"]
     assert list(newest(tmp_path)) == ["a", "d"]
+
+
+@pytest.mark.parametrize(
+    ("left", "code", "said"),
+    [
+        pytest.param(CASES[1:], 0, "kept 1 finished case", id="one-of-two"),
+        pytest.param(CASES[1:3], 5, "no case is selected", id="both"),
+    ],
+)
+def test_a_selected_case_that_is_gone(tmp_path: Path, karat: Karat, left: list[Any], code: int, said: str) -> None:
+    write_suite(tmp_path / "suite.json", CASES)
+    karat("run", "suite.json", "--cases", "a,d", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    write_suite(tmp_path / "suite.json", left)
+    got, _, err = resume(karat, journals(tmp_path / "out")[-1])
+    assert got == code
+    assert "karat: no longer in suite.json: a" in err
+    assert said in err
+
+
+def test_of_two_records_of_a_case_the_last_counts(tmp_path: Path, karat: Karat, first: Path) -> None:
+    header, a, b, *others = first.read_bytes().splitlines(keepends=True)
+    worse = a.replace(b'"status":"PASS"', b'"status":"FAIL"')
+    first.write_bytes(b"".join([header, a, b, *others[:-1], worse]))
+    resume(karat, first)
+    assert called(tmp_path) == []
+    assert newest(tmp_path)["a"].status == "FAIL"
 
 
 def test_more_repeats_go_on_from_fewer(tmp_path: Path, karat: Karat, first: Path) -> None:

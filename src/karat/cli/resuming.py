@@ -13,6 +13,7 @@ from karat.cli.running import run_one
 from karat.errors import UsageError
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
+from karat.runs.carry_over import named
 from karat.runs.journal import Journal
 from karat.sessions import Earlier
 from karat.suites.select import select
@@ -29,7 +30,12 @@ def go_on(path: str, redo: frozenset[CaseStatus], given: Mapping[str, Any]) -> i
         fix = "Run this where the suite is, or name it with --suite."
         raise UsageError(f"the suite {file} of this journal is not here.", where=path, fix=fix, slug="no-suite")
     selection = recorded.get("selection", {})
-    suite = select(load_suite(file), selection.get("cases"), selection.get("category"))
+    suite = load_suite(file)
+    ids = selection.get("cases")
+    if ids is not None and (gone := set(ids) - {case.id for case in suite.cases}):
+        ids = [name for name in ids if name not in gone]
+        click.echo(f"karat: no longer in {file}: {named(sorted(gone))}", err=True)
+    suite = select(suite, ids, selection.get("category"))
     if suite.sha256 != header.suite_sha256:
         click.echo(f"karat: {file} has changed since; unchanged cases are kept", err=True)
     overrides = {**recorded.get("overrides", {}), **given["overrides"]}

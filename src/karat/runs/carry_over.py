@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from karat.errors import JournalError
 from karat.model.attachments import moved, way
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.repeats import Tally
+from karat.repeats import Tally, case_status
 from karat.runs.journal import Journal
 
 NAMED = 10
@@ -57,7 +59,11 @@ class Planned(Struct, frozen=True):
 
 
 class CarryOver:
-    """Decides which records of a journal stand for planned items, and counts them."""
+    """Decides which records of a journal stand for planned items, and counts them.
+
+    Whether a case is run again for its status is decided over all its repeats, and then all of them are: who ran only
+    those again that failed would make a flaky case a good one.
+    """
 
     def __init__(self, journal: Journal, planned: Sequence[Planned], redo: Container[CaseStatus], tally: Tally) -> None:
         self._journal = journal
@@ -72,28 +78,38 @@ class CarryOver:
     def lines(self, into: str) -> Iterator[bytes]:
         """The lines to keep, for the journal `into`. What each record became is known once this is exhausted."""
         along = way(self._journal.path, into)
-        for line in self._journal.lines():
-            seen = self._seen(line)
-            place = seen.case.id, seen.repeat
-            item = self._planned.get(place)
-            if item is None:
-                self._gone[place] = None
-            elif item.key != seen.key:
-                self._changed[place] = None
-            elif seen.verdict.status in self._redo:
-                self._redone[place] = None
-            elif place not in self.kept:
-                self.kept.add(place)
-                self._tally.add(item.index, seen.verdict.status, seen.verdict.soft.value, seen.case.min_pass_rate)
-                yield _placed(line, seen, item, along)
+        read = ((line, self._seen(line)) for line in self._journal.lines())
+        for _, runs in groupby(read, key=lambda run: run[1].case.id):
+            current = [run for run in runs if self._is_current(run[1])]
+            statuses = Counter(seen.verdict.status for _, seen in current)
+            again = case_status(statuses, current[0][1].case.min_pass_rate) in self._redo if current else False
+            for line, seen in current:
+                place = seen.case.id, seen.repeat
+                if again:
+                    self._redone[place] = None
+                elif place not in self.kept:
+                    item = self._planned[place]
+                    self.kept.add(place)
+                    self._tally.add(item.index, seen.verdict.status, seen.verdict.soft.value, seen.case.min_pass_rate)
+                    yield _placed(line, seen, item, along)
+
+    def _is_current(self, seen: _Glance) -> bool:
+        place = seen.case.id, seen.repeat
+        item = self._planned.get(place)
+        if item is None:
+            self._gone[place] = None
+        elif item.key != seen.key:
+            self._changed[place] = None
+        return item is not None and item.key == seen.key
 
     def said(self, target: dict[str, Any]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
         if self._journal.torn:
             yield "the last line of the journal is torn and was dropped"
-        yield f"kept {len(self.kept)} finished case{'s' * (len(self.kept) != 1)}"
+        what = "run" if self._journal.header.repeat > 1 else "case"
+        yield f"kept {len(self.kept)} finished {what}{'s' * (len(self.kept) != 1)}"
         changed = "changed since"
-        if self._journal.header.options.get("target", target) != target:
+        if same_target(self._journal.header.options.get("target", target)) != same_target(target):
             changed = "the target's options changed since"
         new = [place for place in self._planned if place not in self.kept | self._changed.keys() | self._redone.keys()]
         for what, places in (
@@ -103,7 +119,7 @@ class CarryOver:
             ("no longer there or not selected, left out", self._gone),
         ):
             if places:
-                yield f"{what}: {_named([case_id for case_id, _ in places])}"
+                yield f"{what}: {named([case_id for case_id, _ in places])}"
 
     def _seen(self, line: bytes) -> _Glance:
         try:
@@ -112,7 +128,12 @@ class CarryOver:
             raise JournalError(f"a record cannot be read: {error}.", where=self._journal.path) from error
 
 
-def _named(ids: Sequence[str]) -> str:
+def same_target(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a target the same one: all that identifies it but its name, which may change."""
+    return {key: value for key, value in identity.items() if key != "name"}
+
+
+def named(ids: Sequence[str]) -> str:
     """Some of the ids, each once; those of a journal may hold anything."""
     each = list(dict.fromkeys(ids))
     more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
