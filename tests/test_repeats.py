@@ -86,7 +86,9 @@ def test_a_case_of_four_runs_is_lost(statuses: list[CaseStatus], rate: float | N
     assert is_lost(Counter(statuses), rate, 4) is lost
 
 
-@given(st.lists(st.sampled_from(list(CaseStatus)), max_size=6), st.none() | st.sampled_from([0.1, 0.28, 0.5, 0.75, 1.0]))
+@given(
+    st.lists(st.sampled_from(list(CaseStatus)), max_size=6), st.none() | st.sampled_from([0.1, 0.28, 0.5, 0.75, 1.0])
+)
 def test_lost_is_what_no_further_run_can_save(statuses: list[CaseStatus], rate: float | None) -> None:
     saved = [*statuses, *[PASS] * (6 - len(statuses))]
     assert is_lost(Counter(statuses), rate, 6) == (case_status(Counter(saved), rate) in (FAIL, ERROR))

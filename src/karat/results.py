@@ -136,7 +136,7 @@ def rewrite(
             for lines in _batches(_moved(records, along), tally, redactor):
                 journal.write(lines)
             old = Summary() if "suite" in changes else source.summary
-            summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted)
+            summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted, broken=old.broken)
             journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
     except BaseException:
         names.journal.unlink(missing_ok=True)

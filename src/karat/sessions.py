@@ -10,13 +10,14 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, structs
 
 from karat import __version__
-from karat.engine.events import Listener
+from karat.engine.events import Listener, Noticed
 from karat.engine.executors import Executor, Inline
 from karat.engine.journal import begin
 from karat.engine.plan import Plan
@@ -113,19 +114,20 @@ class Session:
 
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
+        began = asyncio.get_running_loop().time()
         self._options = structs.replace(self._options, secrets=(*self._options.secrets, *self._known))
         plan = self._plan()
         executor = self._executor(len(plan))
-        async with opened(executor, self._interrupted):
+        async with opened(executor, self._interrupted, self._options.run_timeout):
             names = self._reserve()
             try:
-                await self._into(names, plan, executor, earlier)
+                await self._into(names, plan, executor, earlier, began)
             except ArtifactError:
                 _drop_if_empty(names.journal)
                 raise
         return reported(names)
 
-    async def _into(self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None) -> None:
+    async def _into(self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float) -> None:
         options = self._options
         tally = Tally(options.repeat)
         header = self._header(len(plan), earlier)
@@ -143,8 +145,9 @@ class Session:
         self._run = Run(
             plan,
             executor,
-            self._policy(),
+            self._policy,
             self._listeners,
+            began=began,
             chance=random.Random(header.run_id),
             clock=lambda: self._now().isoformat(timespec="milliseconds"),
         )
@@ -170,6 +173,11 @@ class Session:
         """What the target can bear, by its configuration and by its own nature."""
         return build(self._target).limits if isinstance(self._target, TargetConfig) else self._target.limits
 
+    def _notice(self, message: str) -> None:
+        for listener in self._listeners:
+            listener(Noticed(message))
+
+    @cached_property
     def _policy(self) -> Policy:
         options, limits = self._options, self.limits
         rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
@@ -200,11 +208,18 @@ class Session:
         if on_cluster:
             from karat.engine.ray import Cluster
 
-            exact = self._policy().exact
+            exact = self._policy.exact
             return Cluster(start, redactor, address=options.ray_address, total=total, exact=exact)
         from karat.engine.processes import Processes
 
-        return Processes(start, redactor, workers=options.workers, exact=self._policy().exact)
+        return Processes(
+            start,
+            redactor,
+            workers=options.workers,
+            exact=self._policy.exact,
+            per_minute=self._policy.per_minute,
+            tell=self._notice,
+        )
 
     @property
     def _results_dir(self) -> Path:

@@ -41,9 +41,9 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
         pytest.param(ALL, 1, "2 passed, 1 failed, 1 partial, 1 error in", id="1-all-kinds"),
         pytest.param([*ALL, "--fail-fast"], 1, "INCOMPLETE: 3 of 5 cases", id="1-fail-fast"),
         pytest.param(
-            ["run", "suite.json", "-t", "python:agent.py:hang", "--run-timeout", "0.1"],
+            ["run", "suite.json", "-t", "python:agent.py:hang", "--run-timeout", "0.5", "--workers", "0"],
             2,
-            "INCOMPLETE: 0 of 5 cases finished (the run took longer than 0.1 s)",
+            "INCOMPLETE: 0 of 5 cases finished (the run took longer than 0.5 s)",
             id="2-deadline-of-the-run",
         ),
         pytest.param([*ALL, "--results-dir", "suite.json"], 3, "suite.json: cannot be written", id="3-no-folder"),

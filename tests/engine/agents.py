@@ -161,6 +161,9 @@ def measured(prompt: str) -> str:
         noted("CALLS", f"still {time.monotonic()}")
         time.sleep(0.0005)
     noted("CALLS", f"begin {time.monotonic()}")
+    if prompt == "measure exit":
+        time.sleep(0.3)
+        os._exit(3)
     time.sleep(float(prompt.split()[1]))
     noted("CALLS", f"end {time.monotonic()}")
     return "fine"

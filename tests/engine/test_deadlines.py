@@ -187,7 +187,7 @@ def test_a_target_that_does_not_open_again_ends_the_run(tmp_path: Path) -> None:
     with Started("run", suite, "--target", "python:once:agent", *options, cwd=tmp_path) as run:
         code, out, err = run.ended()
         assert run.left_behind() == []
-    assert code == 2, err
+    assert code == 3, err
     assert "INCOMPLETE: 2 of 4 cases finished (no further case could be run" in out
     assert "the port is taken" in out
     (journal,) = journals(tmp_path / "out")
@@ -219,3 +219,13 @@ async def test_a_target_that_cannot_be_opened_is_told_before_anything_is_run(tmp
     with pytest.raises(ConfigError, match="has no 'nobody'"):
         await carried_out(tmp_path, ["answer sync"], function="nobody")
     assert not (tmp_path / "out").exists()
+
+
+async def test_cases_that_waited_behind_one_that_overran_keep_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    await carried_out(tmp_path, ["answer async"] * 10 + ["sleep async"] + ["answer async"] * 10, timeout=1.0)
+    called = (tmp_path / "calls").read_text().split()
+    assert called == sorted(called)
+    assert len(called) == 21

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from karat.engine.events import CaseFinished, Event
 from karat.engine.limiter import Limiter
 from karat.targets.base import Limits
 
@@ -87,6 +89,30 @@ async def test_starts_are_spread_over_the_minute(
         tmp_path, ["measure 0"] * 6, function="measured", config=config, workers=workers, concurrency=3, **options
     )
     assert begins(calls)[-1] - before > 5 * 0.2 * 0.99
+
+
+async def test_what_begins_again_after_a_crash_keeps_to_the_rate(tmp_path: Path, calls: Path) -> None:
+    prompts = ["measure exit", *["measure 1"] * 4]
+    found = await carried_out(tmp_path, prompts, function="measured", workers=2, concurrency=2, per_minute=600.0)
+    assert [kind(record) for record in found.values()] == ["agent"] + ["PASS"] * 4
+    moments = begins(calls)
+    assert len(moments) > 5, "some began twice"
+    assert moments[-1] - moments[0] > (len(moments) - 1) * 0.1 * 0.9
+    assert all(later - earlier > 0.05 for earlier, later in pairwise(moments))
+
+
+async def test_a_case_that_overran_is_told_before_its_neighbours_end(tmp_path: Path, calls: Path) -> None:
+    """Its place is not free before its process is gone, but its end is known."""
+    heard: list[str] = []
+
+    def listener(event: Event) -> None:
+        if isinstance(event, CaseFinished):
+            heard.append(kind(event.record))
+
+    prompts = ["measure 3600", "measure 0.9", "measure 1.1"]
+    options: dict[str, Any] = {"timeout": 1.6, "concurrency": 2, "max_failures": 9, "listeners": [listener]}
+    await carried_out(tmp_path, prompts, function="measured", **options)
+    assert heard == ["PASS", "timeout", "PASS"]
 
 
 async def test_the_limiter_makes_up_for_nothing() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
-from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Listener, RunStarted
+import click
+
+from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Listener, Noticed, RunStarted
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.reports.facts import case_name
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 RUNNING = 3
 NAME = 24
 NAMES = 60
+NOTICE = 500
 FLUSH_EVERY = 0.2
 
 
@@ -41,6 +45,7 @@ class Lines:
         self._lines = CaseLines(out, colour=colour, id_width=id_width, category_width=category_width)
         self._out = out
         self._flushed = 0.0
+        self._later: asyncio.TimerHandle | None = None
         self._repeated = False
 
     def __call__(self, event: Event) -> None:
@@ -52,6 +57,9 @@ class Lines:
         elif isinstance(event, CaseRetried):
             why = f"{event.reason}, again in {event.delay:.1f}s"
             show(self._out, f"RETRY    {terminal(case_name(event.item.case.id, event.item.repeat), NAMES)}  {why}\n")
+            self._flush()
+        elif isinstance(event, Noticed):
+            _notice(event)
 
     def _finished(self, event: CaseFinished) -> None:
         case, done = event.item.case, event.done
@@ -62,10 +70,17 @@ class Lines:
             self._lines.passed(case.id, case.category, done.duration_ms)
         else:
             self._lines(event.record)
-        now = monotonic()
-        if now - self._flushed > FLUSH_EVERY:
-            self._out.flush()
-            self._flushed = now
+        if monotonic() - self._flushed > FLUSH_EVERY:
+            self._flush()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(FLUSH_EVERY, self._flush)
+
+    def _flush(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        self._out.flush()
+        self._flushed = monotonic()
 
 
 class Bar:
@@ -89,6 +104,8 @@ class Bar:
             self._counts[event.done.status] += 1
             self.progress.advance(self._task)
             self._show()
+        elif isinstance(event, Noticed):
+            _notice(event)
 
     def _show(self) -> None:
         counts = "  ".join(f"{self._counts[status]} {status.value}" for status in CaseStatus if self._counts[status])
@@ -96,6 +113,10 @@ class Bar:
         more = len(self._running) - len(now)
         running = ", ".join(now) + (f" and {more} more" if more > 0 else "")
         self.progress.update(self._task, counts=counts, running=running)
+
+
+def _notice(event: Noticed) -> None:
+    click.echo(f"karat: {terminal(event.message, NOTICE)}", err=True)
 
 
 def _progress() -> Progress:

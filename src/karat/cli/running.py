@@ -114,7 +114,7 @@ def show(result: RunResult, *, in_order: bool, colour: bool) -> None:
 
 def worst(codes: Sequence[int]) -> int:
     """One exit code for several suites: an interruption before a failure before a success."""
-    order = (Exit.INTERRUPTED, Exit.FAILED, Exit.NOTHING_SELECTED)
+    order = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.FAILED, Exit.NOTHING_SELECTED)
     return next((code for code in order if code in codes), Exit.OK)
 
 

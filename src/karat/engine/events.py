@@ -52,9 +52,16 @@ class CaseRetried:
 
 
 @dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something that the one who waits for the run should know."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     summary: Summary
 
 
-Event = RunStarted | CaseStarted | CaseFinished | CaseRetried | RunFinished
+Event = RunStarted | CaseStarted | CaseFinished | CaseRetried | Noticed | RunFinished
 Listener = Callable[[Event], None]

@@ -17,12 +17,21 @@ class Executor(Protocol):
     @property
     def lanes(self) -> int: ...
 
+    @property
+    def keeps_rate(self) -> bool:
+        """Whether it keeps to the rate by itself; else its callers do."""
+        ...
+
     async def open(self) -> None:
         """Get ready, or raise an error that a user can mend before any case is run."""
         ...
 
     async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
         """Carry out one case; `begun` hears when that begins. A KaratError says that no case can be run any more."""
+        ...
+
+    async def cleared(self, item: Item) -> None:
+        """Wait until nothing of a case goes on any more, where limits ask for that."""
         ...
 
     async def close(self) -> None: ...
@@ -33,6 +42,8 @@ class Inline:
 
     Nothing can be killed here: an agent that blocks the event loop or ignores its cancellation holds up the run.
     """
+
+    keeps_rate = False
 
     def __init__(self, target: Target, settings: Settings, redactor: Redactor, *, concurrency: int = 1) -> None:
         self.lanes = concurrency
@@ -47,6 +58,9 @@ class Inline:
         begun(item)
         context = RunContext(repeat=item.repeat, attempt=attempt)
         return await carry_out(item, self._target, self._settings, self._redactor, context)
+
+    async def cleared(self, item: Item) -> None:
+        """A thread that overran cannot be stopped here, and nobody waits for it."""
 
     async def close(self) -> None:
         await self._target.close()

@@ -12,7 +12,18 @@ class Limiter:
         self._interval = 60.0 / per_minute if per_minute else 0.0
         self._next = 0.0
 
+    def wait(self) -> float:
+        """Seconds until the next start may be; with 0.0, it is taken."""
+        if not self._interval:
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        if now < self._next:
+            return self._next - now
+        self._next = now + self._interval
+        return 0.0
+
     async def turn(self) -> None:
+        """Take the next start, in the order of asking."""
         if not self._interval:
             return
         now = asyncio.get_running_loop().time()

@@ -9,7 +9,9 @@ from time import perf_counter
 from typing import Any
 
 from karat.engine.handle import END_LIMIT, Handle, Job, Loss
+from karat.engine.limiter import Limiter
 from karat.engine.messages import Start
+from karat.engine.plan import Item
 from karat.engine.work import TIMEOUT, Done, broken
 from karat.errors import KaratError
 from karat.model.trace import TraceError
@@ -17,29 +19,48 @@ from karat.targets.redact import Redactor
 
 OPEN_ATTEMPTS = 3
 BACKOFF = 0.5
+LONGEST = 5.0
 
 
 class Pool:
     """Hands out cases to up to `count` workers, started as they are needed and replaced when they are lost.
 
     Of a worker that is lost with one case in hand, that case is to blame. With several, nobody knows which one is:
-    each goes to `suspects`, where it is run alone.
+    each goes to `suspects`, where it is run alone. Whatever begins, and begins again, waits for the `limiter`.
     """
 
-    def __init__(self, start: Start, redactor: Redactor, *, count: int, ahead: int, exact: bool) -> None:
+    def __init__(
+        self,
+        start: Start,
+        redactor: Redactor,
+        limiter: Limiter,
+        tell: Callable[[str], None],
+        *,
+        count: int,
+        ahead: int,
+        exact: bool,
+    ) -> None:
         self._start = start
         self._redactor = redactor
+        self._limiter = limiter
+        self._tell = tell
         self._count = count
         self._ahead = ahead
         self._exact = exact
         self.suspects: Callable[[Job], None] = self.add
+        self.forsaken: Callable[[KaratError], None] = self.give_up
         self._queue: deque[Job] = deque()
+        self._first: deque[Job] = deque()
+        """Before the queue: cases that some worker had and did not finish."""
         self._active: list[Handle] = []
         self._all: set[Handle] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._opening = 0
         self._failures = 0
-        self._owed: dict[Handle, list[tuple[Job, Done]]] = {}
+        self._made_do = False
+        self._gone: dict[Handle, asyncio.Event] = {}
+        self._overran: dict[tuple[int, int], asyncio.Event] = {}
+        self._later: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def open(self) -> None:
@@ -50,6 +71,11 @@ class Pool:
         self._queue.append(job)
         self._dispatch()
 
+    async def cleared(self, item: Item) -> None:
+        """Wait until the process of a case that overran is gone: it may still be going on there."""
+        if gone := self._overran.pop((item.index, item.repeat), None):
+            await gone.wait()
+
     def watch(self, now: float) -> None:
         """Kill workers that do not answer."""
         for handle in self._all:
@@ -57,6 +83,8 @@ class Pool:
 
     async def close(self) -> None:
         self._closed = True
+        if self._later is not None:
+            self._later.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -64,16 +92,39 @@ class Pool:
         await asyncio.gather(*(handle.close(grace if handle.in_hand else END_LIMIT) for handle in self._all))
         self._all.clear()
 
+    @property
+    def works(self) -> bool:
+        """Whether a worker is there that takes cases."""
+        return bool(self._active)
+
+    def blame(self, error: TraceError) -> None:
+        """Make an ERROR of every case that waits."""
+        while waiting := self._first or self._queue:
+            self._broken(waiting.popleft(), error)
+
+    def give_up(self, error: BaseException) -> None:
+        while waiting := self._first or self._queue:
+            waiting.popleft().fail(error)
+
     def _dispatch(self) -> None:
-        while self._queue:
+        while waiting := self._first or self._queue:
             handle = max(self._active, key=_room, default=None)
             if handle is None or handle.in_hand:
                 self._grow()
             if handle is None or handle.room <= 0:
                 return
-            job = self._queue.popleft()
-            if not job.future.done():
-                handle.give(job)
+            if waiting[0].future.done():
+                waiting.popleft()
+            elif wait := self._limiter.wait():
+                self._dispatch_in(wait)
+                return
+            else:
+                handle.give(waiting.popleft())
+
+    def _dispatch_in(self, seconds: float) -> None:
+        if self._later is not None:
+            self._later.cancel()
+        self._later = asyncio.get_running_loop().call_later(seconds, self._dispatch)
 
     def _grow(self) -> None:
         if len(self._active) + self._opening < self._count and not self._closed:
@@ -86,14 +137,25 @@ class Pool:
         except KaratError as error:
             self._failures += 1
             if self._failures >= OPEN_ATTEMPTS:
-                self._give_up(error)
-            await asyncio.sleep(BACKOFF * self._failures)
+                self._make_do(error)
+            await asyncio.sleep(min(BACKOFF * self._failures, LONGEST))
         else:
             self._failures = 0
             self._active.append(handle)
+            self._count = max(self._count, len(self._active))
         finally:
             self._opening -= 1
         self._dispatch()
+
+    def _make_do(self, error: KaratError) -> None:
+        """Go on with the workers that there are; one that is about to end may make room for another."""
+        if self._active:
+            self._count, self._failures = len(self._active), 0
+            if not self._made_do:
+                self._made_do = True
+                self._tell(f"not all workers could be opened, going on with fewer: {error}")
+        elif not any(handle.in_hand for handle in self._all):
+            self.forsaken(error)
 
     async def _started(self) -> Handle:
         handle = Handle(self._start, self._ahead, self)
@@ -109,22 +171,20 @@ class Pool:
 
     def finished(self, handle: Handle, job: Job, done: Done) -> None:
         if done.error == TIMEOUT and self._exact:
-            # What overran may still be going on: its place is free when its process is gone.
-            self._owed.setdefault(handle, []).append((job, done))
-        else:
-            job.finish(done)
+            self._overran[job.item.index, job.item.repeat] = self._gone.setdefault(handle, asyncio.Event())
+        job.finish(done)
         self._settle(handle)
 
     def returned(self, handle: Handle, job: Job, *, alone: bool) -> None:
         if alone:
             self.suspects(job)
         else:
-            self._queue.appendleft(job)
+            self._first.append(job)
         self._settle(handle)
 
     def lost(self, handle: Handle, loss: Loss) -> None:
         if loss.cleared:
-            self._queue.extendleft(reversed(loss.jobs))
+            self._first.extend(loss.jobs)
         elif len(loss.jobs) == 1:
             self._broken(loss.jobs[0], loss.error)
         else:
@@ -150,8 +210,8 @@ class Pool:
             handle.kill(TIMEOUT, "an earlier case overran")
         await handle.close()
         self._all.discard(handle)
-        for job, done in self._owed.pop(handle, ()):
-            job.finish(done)
+        if gone := self._gone.pop(handle, None):
+            gone.set()
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -162,11 +222,7 @@ class Pool:
         """What breaks in the background is raised where cases are waited for."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._give_up(error)
-
-    def _give_up(self, error: BaseException) -> None:
-        while self._queue:
-            self._queue.popleft().fail(error)
+            self.give_up(error)
 
 
 def _room(handle: Handle) -> int:

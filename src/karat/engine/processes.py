@@ -8,10 +8,13 @@ from collections.abc import Callable
 from msgspec import structs
 
 from karat.engine.handle import Job
+from karat.engine.limiter import Limiter
 from karat.engine.messages import Start
 from karat.engine.plan import Item
 from karat.engine.pool import Pool
-from karat.engine.work import Done
+from karat.engine.work import BUG, Done
+from karat.errors import KaratError
+from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
 AHEAD = 32
@@ -20,19 +23,32 @@ WATCH = 0.25
 
 
 class Processes:
-    """`workers` processes with several cases at once in each.
+    """`workers` processes with several cases at once in each, fewer if no more can be opened: `tell` hears of that.
 
     When a process is lost with several cases in hand, each is run again, alone in a process, and there the guilty one
-    is an ERROR. `exact`: no case is sent ahead, and none begins before the process of one that overran is gone.
+    is an ERROR. `exact`: no case is sent ahead, and one that overran is `cleared` when its process is gone.
     """
 
-    def __init__(self, start: Start, redactor: Redactor, *, workers: int = 1, exact: bool = False) -> None:
+    keeps_rate = True
+
+    def __init__(
+        self,
+        start: Start,
+        redactor: Redactor,
+        *,
+        workers: int = 1,
+        exact: bool = False,
+        per_minute: float | None = None,
+        tell: Callable[[str], None] = lambda message: None,
+    ) -> None:
         ahead = 0 if exact else AHEAD
         self.lanes = workers * (start.concurrency + ahead)
         alone = structs.replace(start, concurrency=1)
-        self._pool = Pool(start, redactor, count=workers, ahead=ahead, exact=exact)
-        self._alone = Pool(alone, redactor, count=workers, ahead=0, exact=exact)
+        limiter = Limiter(per_minute)
+        self._pool = Pool(start, redactor, limiter, tell, count=workers, ahead=ahead, exact=exact)
+        self._alone = Pool(alone, redactor, limiter, tell, count=workers, ahead=0, exact=exact)
         self._pool.suspects = self._alone.add
+        self._alone.forsaken = self._not_alone
         self._watch: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -44,10 +60,21 @@ class Processes:
         self._pool.add(job)
         return await job.future
 
+    async def cleared(self, item: Item) -> None:
+        for pool in (self._pool, self._alone):
+            await pool.cleared(item)
+
     async def close(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
         await asyncio.gather(self._pool.close(), self._alone.close())
+
+    def _not_alone(self, error: KaratError) -> None:
+        """No process can be had beside the others, but those go on."""
+        if self._pool.works:
+            self._alone.blame(TraceError(BUG, f"the case could not be run again, alone, after a crash: {error}"))
+        else:
+            self._alone.give_up(error)
 
     async def _keep_watch(self) -> None:
         loop = asyncio.get_running_loop()

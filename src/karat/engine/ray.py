@@ -54,6 +54,8 @@ class Cluster:
     owed is put into new shards. A thread of its own talks to Ray, whose calls block.
     """
 
+    keeps_rate = False
+
     def __init__(self, start: Start, redactor: Redactor, *, address: str | None, total: int, exact: bool) -> None:
         self.lanes = 1
         self._start = encode(start)
@@ -88,6 +90,9 @@ class Cluster:
         # When all lanes have had their turn, so that the first shards are not too small.
         self._loop.call_soon(self._wake.set)
         return await job.future
+
+    async def cleared(self, item: Item) -> None:
+        """The workers of the node see to that."""
 
     async def close(self) -> None:
         self._closing = True

@@ -47,7 +47,7 @@ class Policy(Struct, frozen=True):
 
 
 class Run:
-    """One run of a plan into one journal."""
+    """One run of a plan into one journal. It `began` at that time of the event loop, with opening the target."""
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class Run:
         policy: Policy,
         listeners: Sequence[Listener],
         *,
+        began: float,
         chance: random.Random,
         clock: Callable[[], str],
     ) -> None:
@@ -65,10 +66,12 @@ class Run:
         self._listeners = listeners
         self._chance = chance
         self._clock = clock
-        self._limiter = Limiter(policy.per_minute) if policy.per_minute else None
+        self._limiter = Limiter(None if executor.keeps_rate else policy.per_minute)
+        self._began = began
         self._stop = asyncio.Event()
         self._why = ""
         self._interrupted = False
+        self._broken = False
         self._finished = 0
         self._failed: set[int] = set()
 
@@ -84,7 +87,11 @@ class Run:
             self._tell(RunStarted(header, path, len(self._plan)))
             await self._work(journal, tally)
             missing = self._finished < len(self._plan)
-            summary = tally.summary(incomplete=self._why if missing else "", interrupted=self._interrupted and missing)
+            summary = tally.summary(
+                incomplete=self._why if missing else "",
+                interrupted=self._interrupted and missing,
+                broken=self._broken and missing,
+            )
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
         self._tell(RunFinished(summary))
         return summary
@@ -110,11 +117,12 @@ class Run:
                 task.result()
 
     async def _stopped(self) -> None:
+        limit = self._policy.run_timeout
         try:
-            async with asyncio.timeout(self._policy.run_timeout):
+            async with asyncio.timeout_at(None if limit is None else self._began + limit):
                 await self._stop.wait()
         except TimeoutError:
-            self.interrupt(f"the run took longer than {self._policy.run_timeout:g} s")
+            self.interrupt(f"the run took longer than {limit:g} s")
 
     async def _lane(self, items: Iterator[Item], journal: JournalWriter, tally: Tally) -> None:
         while not self._stop.is_set():
@@ -124,7 +132,9 @@ class Run:
             try:
                 done = await self._tried(item)
             except KaratError as error:
-                self.interrupt(f"no further case could be run: {error}")
+                self._why = self._why or f"no further case could be run: {error}"
+                self._broken = not self._interrupted
+                self._stop.set()
                 return
             journal.write(bytes(done.line))
             self._finished += 1
@@ -132,12 +142,12 @@ class Run:
             self._tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)
+            await self._executor.cleared(item)
 
     async def _tried(self, item: Item) -> Done:
         attempts: list[Trace] = []
         while True:
-            if self._limiter is not None:
-                await self._limiter.turn()
+            await self._limiter.turn()
             done = await self._executor.run(item, len(attempts), self._begun)
             delay = self._policy.retries.delay(len(attempts), done, self._chance)
             if delay is None:
@@ -145,6 +155,7 @@ class Run:
             attempts.append(failed_attempt(done))
             self._tell(CaseRetried(item, done.error, delay))
             await asyncio.sleep(delay)
+            await self._executor.cleared(item)
 
     def _begun(self, item: Item) -> None:
         self._tell(CaseStarted(item))
@@ -162,14 +173,16 @@ class Run:
 
 
 @asynccontextmanager
-async def opened(executor: Executor, interrupted: asyncio.Event) -> AsyncIterator[Executor]:
-    """The executor, open unless that is interrupted; closed whatever happens, even if it could not be opened."""
+async def opened(executor: Executor, interrupted: asyncio.Event, limit: float | None) -> AsyncIterator[Executor]:
+    """The executor, open within the run's time unless interrupted; closed whatever happens, even if not opened."""
     opening = asyncio.create_task(executor.open())
     waiting = asyncio.create_task(interrupted.wait())
     try:
-        await asyncio.wait({opening, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if not opening.done():
+        await asyncio.wait({opening, waiting}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done() and not opening.done():
             raise NotBegunError("interrupted before any case was run.")
+        if not opening.done():
+            raise NotBegunError(f"the target did not open within the {limit:g} s of the run.", slug="run-timeout")
         opening.result()
         yield executor
     finally:

@@ -57,9 +57,9 @@ class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cas
 class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
-    `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run. Over repeats,
-    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among
-    those of which no run is missing, and `runs` counts every run of every case.
+    `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
+    that it could not go on. Over repeats, `pass_all` and `pass_any` are the shares of cases that passed every time and
+    at least once (pass^N, pass@N), among those of which no run is missing, and `runs` counts every run of every case.
     """
 
     passed: int = 0
@@ -70,6 +70,7 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     avg_soft_score: float | None = None
     incomplete: str = ""
     interrupted: bool = False
+    broken: bool = False
     repeat: int = 1
     pass_all: float | None = None
     pass_any: float | None = None
@@ -79,6 +80,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def exit_code(self, *, strict: bool = False) -> Exit:
         if self.interrupted:
             return Exit.INTERRUPTED
+        if self.broken:
+            return Exit.INTERNAL
         if self.failed or self.error or self.incomplete or (strict and self.partial):
             return Exit.FAILED
         return Exit.OK if self.passed or self.partial else Exit.NOTHING_SELECTED
