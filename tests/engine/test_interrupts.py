@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from itertools import cycle
 from pathlib import Path
 
@@ -75,6 +78,18 @@ def test_ctrl_c_while_the_target_opens(tmp_path: Path) -> None:
     assert code == 2
     assert "interrupted before any case was run" in err
     assert not (tmp_path / "karat-results").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_signal_while_karat_itself_is_loading(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "click.py").write_text("import pathlib, time\npathlib.Path('loading').touch()\ntime.sleep(3600)\n")
+    command = [sys.executable, "-c", "from karat.cli.entry import main; main()", "run", "suite.json"]
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True) as started:
+        until((tmp_path / "loading").exists)
+        started.send_signal(number)
+        _, err = started.communicate(timeout=60)
+    assert (started.returncode, err) == (2, "karat: interrupted\n")
 
 
 def test_a_run_has_a_deadline(tmp_path: Path) -> None:

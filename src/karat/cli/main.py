@@ -76,7 +76,7 @@ def karat(context: click.Context) -> int:
 
 
 def main() -> None:
-    """The console script."""
+    """The command line of this process."""
     from karat.cli.output import patient_streams, settled
 
     out = patient_streams()
