@@ -141,12 +141,30 @@ def test_nothing_is_run_unless_every_suite_is_sound(karat: Karat) -> None:
     assert not Path("karat-results").exists()
 
 
-def test_a_run_that_was_stopped_stops_the_suites_after_it(karat: Karat) -> None:
-    one, two = write("one.json", eval_set(case("A"), case("B"))), write("two.json", eval_set(case("C")))
-    ran = karat("run", one, two, "-t", "python:agent.py:mute", "--fail-fast")
-    assert (ran.code, ran.statuses) == (1, {"A": "FAIL"})
-    assert "not run: two.json" in ran.err
-    assert len(results()[".jsonl"]) == 1
+@pytest.mark.parametrize(
+    ("option", "statuses", "said"),
+    [
+        pytest.param("1", "A:FAIL", "stopped after 1 failed case; not run: two.json, three.json", id="in-the-middle"),
+        pytest.param(
+            "2", "A:FAIL B:FAIL", "stopped after 2 failed cases; not run: two.json, three.json", id="at-the-end"
+        ),
+        pytest.param(
+            "3", "A:FAIL B:FAIL C:FAIL", "stopped after 3 failed cases; not run: three.json", id="counted-together"
+        ),
+        pytest.param("9", "A:FAIL B:FAIL C:FAIL D:FAIL", "", id="not-enough"),
+    ],
+)
+def test_enough_failures_stop_the_suites_that_follow(karat: Karat, option: str, statuses: str, said: str) -> None:
+    suites = [
+        write("one.json", eval_set(case("A"), case("B"))),
+        write("two.json", eval_set(case("C"))),
+        write("three.json", eval_set(case("D"))),
+    ]
+    limit = ["--fail-fast"] if option == "1" else ["--max-failures", option]
+    ran = karat("run", *suites, "-t", "python:agent.py:mute", "--workers", "0", *limit)
+    assert (ran.code, ran.statuses) == (1, dict(pair.split(":") for pair in statuses.split()))
+    assert ran.err == (f"karat: {said}\n" if said else "")
+    assert len(results()[".jsonl"]) == 3 - said.count(".json")
 
 
 def test_the_exit_code_is_that_of_the_worst_suite(karat: Karat) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import pty
 import re
+import select
 import subprocess
+import time
 from pathlib import Path
+
+import pytest
 
 from .support import KARAT, Started, suite_of, target
 
@@ -91,3 +95,23 @@ def test_a_retry_is_told(tmp_path: Path) -> None:
         code, out, _ = run.ended()
     assert code == 0
     assert re.search(r"RETRY +000-fail  agent, again in \d\.\ds", out)
+
+
+@pytest.mark.parametrize(
+    ("function", "prompts", "expected"),
+    [
+        pytest.param("agent", [*["answer sync"] * 3, "sleep async"], ["PASS"] * 3, id="a-case-that-goes-on"),
+        pytest.param("unreliable", ["fail 1 250"], ["RETRY"], id="a-retry-that-waits"),
+    ],
+)
+def test_lines_are_not_held_back(tmp_path: Path, function: str, prompts: list[str], expected: list[str]) -> None:
+    suite = suite_of(tmp_path, prompts)
+    env = {"COUNT": str(tmp_path / "count")}
+    with Started("run", suite, "--target", target(function), "--retries", 1, cwd=tmp_path, env=env) as run:
+        assert run.process.stdout is not None
+        written = b""
+        deadline = time.monotonic() + 30
+        while written.count(b"\n") < len(expected) and time.monotonic() < deadline:
+            if select.select([run.process.stdout], [], [], 1)[0]:
+                written += os.read(run.process.stdout.fileno(), 65536)
+    assert [line.split()[0] for line in written.decode().splitlines()] == expected

@@ -45,12 +45,17 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
     with loading():
         suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
     codes: list[int] = []
+    most, failures = _max_failures(given), 0
     for number, suite in enumerate(suites, 1):
-        summary = _run(suite, target_name, config, given)
+        allowed = None if most is None else most - failures
+        summary = _run(suite, target_name, config, {**given, "fail_fast": False, "max_failures": allowed})
         codes.append(summary.exit_code(strict=given["strict"]))
-        if summary.incomplete and number < len(suites):
+        failures += summary.failed + summary.error
+        enough = most is not None and failures >= most
+        why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else summary.incomplete
+        if why and number < len(suites):
             left = ", ".join(suite.file for suite in suites[number:])
-            click.echo(f"karat: {summary.incomplete}; not run: {left}", err=True)
+            click.echo(f"karat: {why}; not run: {left}", err=True)
             break
     return worst(codes)
 
@@ -138,6 +143,11 @@ async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult
     return await session.run(earlier)
 
 
+def _max_failures(given: Mapping[str, Any]) -> int | None:
+    most: int | None = given["max_failures"]
+    return 1 if given["fail_fast"] else most
+
+
 def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunOptions:
     selection = {key: given[key] for key in ("cases", "category") if given.get(key) is not None}
     return RunOptions(
@@ -150,7 +160,7 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         shuffle=given["shuffle"],
         per_minute=parse_rate(given["rate"]) if given["rate"] else None,
         retries=Retries(given["retries"]),
-        max_failures=1 if given["fail_fast"] else given["max_failures"],
+        max_failures=_max_failures(given),
         run_timeout=given["run_timeout"],
         results_dir=given["results_dir"] or nearby(config.results_dir),
         selection=selection,
