@@ -6,10 +6,10 @@ The public names are loaded when they are first used: importing Karat opens noth
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
     from karat.api import ajudge, aload_suite, arun, judge, load_suite, rescore, run
     from karat.errors import KaratError, SuiteError
@@ -63,7 +63,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and should not take just any
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module 'karat' has no attribute {name!r}")
         return getattr(import_module(_HOME[name]), name)
