@@ -25,6 +25,7 @@ from .support import (
     journals,
     marked,
     records,
+    statuses,
     suite_of,
     target,
     until,
@@ -121,6 +122,28 @@ def test_a_cluster_that_loses_a_worker_and_a_node_gives_the_same_verdicts(tmp_pa
     assert len(records(journal)) == len(PROMPTS)
     assert Counter(out.split())["ERROR"] == 61
     assert verdicts(tmp_path / "ray") == verdicts(tmp_path / "here")
+
+
+def children(pid: int, name: str) -> list[int]:
+    found = subprocess.run(["pgrep", "-P", str(pid), name], capture_output=True, text=True, check=False)
+    return [int(line) for line in found.stdout.split()]
+
+
+def test_a_cluster_that_is_started_here_and_then_lost(tmp_path: Path) -> None:
+    """Cases are judged without an address; what becomes of the run is said in one line."""
+    suite = suite_of(tmp_path, ["answer sync"] * 9 + ["sleep sync"])
+    options = ("--target", target("agent"), "--executor", "ray", "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        until(lambda: finished_lines(tmp_path / "out") == 9 or run.process.poll() is not None)
+        for pid in children(run.process.pid, "raylet"):
+            os.kill(pid, signal.SIGKILL)
+        code, _, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 3, err
+    assert err.startswith("karat: the Ray cluster was lost: ")
+    assert err.count("\n") == 1
+    (journal,) = journals(tmp_path / "out")
+    assert set(statuses(journal).values()) == {"PASS"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,7 @@ from karat.engine.handle import Job
 from karat.engine.messages import Begun, Finished, Refused, Start, Work, encode, for_runner, refused_as
 from karat.engine.plan import Item
 from karat.engine.work import Done, broken
-from karat.errors import ConfigError, KaratError
+from karat.errors import ConfigError, Exit, KaratError
 from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
@@ -30,6 +31,13 @@ LOSSES = 3
 """How often a case may be lost with its node before it is an ERROR."""
 WAIT = 0.1
 PATIENCE = 5.0
+LEAVE = 30.0
+"""Seconds for a cluster to let go of us, or for one of our own to end."""
+WATCH = 0.5
+LOST = 10.0
+"""Seconds without its head node after which a cluster is lost. Ray itself ends this process after a minute of that."""
+CUT_OFF = 2.0
+"""Seconds without the node of this machine after which it is: it does not come back."""
 ADDRESS = "Give --ray-address HOST:PORT of its head node, or 'auto' on a machine of the cluster."
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -37,6 +45,13 @@ QUIET = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_DEDUP_LOGS": "0",
 }
+
+
+class ClusterLostError(KaratError):
+    """The cluster is gone in the middle of a run."""
+
+    exit_code = Exit.INTERNAL
+    slug = "ray-lost"
 
 
 class Shard:
@@ -51,7 +66,8 @@ class Cluster:
     """Sends shards to a Ray cluster, a bounded number at a time, and hears of each case as it finishes.
 
     Ray is not asked to repeat a task that was lost, because it would run finished cases again: what a lost task still
-    owed is put into new shards. A thread of its own talks to Ray, whose calls block.
+    owed is put into new shards. A thread of its own talks to Ray, whose calls block: one from the beginning to the end,
+    because the processes of a cluster that Ray starts here end with the thread that started them.
     """
 
     keeps_rate = False
@@ -72,17 +88,20 @@ class Cluster:
         self._shards: dict[Any, Shard] = {}
         self._wake = threading.Event()
         self._closing = False
+        self._gone = False
+        self._needed: dict[str, float] = {}
         self._loop: asyncio.AbstractEventLoop
         self._connected: asyncio.Future[None] | None = None
-        self._pump: threading.Thread | None = None
+        self._left: asyncio.Future[None]
+        self._watch: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
+        self._connected, self._left = self._loop.create_future(), self._loop.create_future()
         # Not on this thread: Ray would put its own handler in place of the one that ends a run gracefully.
-        self._connected = _in_thread(self._connect, self._loop)
+        threading.Thread(target=self._live, name="karat-ray", daemon=True).start()
         await asyncio.shield(self._connected)
-        self._pump = threading.Thread(target=self._serve, name="karat-ray", daemon=True)
-        self._pump.start()
+        self._watch = asyncio.create_task(self._keep_watch())
 
     async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
         job = Job(item, attempt, begun, self._loop.create_future())
@@ -97,10 +116,32 @@ class Cluster:
     async def close(self) -> None:
         self._closing = True
         self._wake.set()
-        if self._connected is not None:
-            done, _ = await asyncio.wait({self._connected}, timeout=PATIENCE)
-            if done:
-                await _in_thread(self._disconnect, self._loop)
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._connected is None:
+            return
+        await asyncio.wait({self._connected}, timeout=PATIENCE)
+        if self._connected.done():
+            await asyncio.wait({self._left}, timeout=LEAVE)
+
+    def _live(self) -> None:
+        """Connect, serve and disconnect; what breaks is raised where somebody waits for it."""
+        assert self._connected is not None
+        try:
+            self._connect()
+        except BaseException as error:  # noqa: BLE001 - handed to the one who waits
+            self._tell(_settle, self._connected, error)
+        else:
+            self._tell(_settle, self._connected, None)
+            self._serve()
+        finally:
+            with suppress(Exception):
+                self._disconnect()
+            self._tell(_settle, self._left, None)
+
+    def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(what, *arguments)
 
     def _connect(self) -> None:
         where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
@@ -123,6 +164,7 @@ class Cluster:
     def _prepare(self, ray: Any) -> None:
         from karat.engine import shard
 
+        self._needed = _needed(ray)
         self._slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self.lanes = self._slots if self._exact else min(self._total, 2 * self._slots * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
@@ -132,13 +174,23 @@ class Cluster:
         self._shard = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(shard.shard)
 
     def _disconnect(self) -> None:
-        if self._pump is not None:
-            self._pump.join()
         if self._ray is not None:
-            for task in self._shards:
+            for task in () if self._gone else self._shards:
                 self._ray.cancel(task, force=True)
             if self._ours:
                 self._ray.shutdown()
+
+    async def _keep_watch(self) -> None:
+        """Hear of the end of the nodes that all depends on: Ray's own calls wait for them to come back."""
+        seen = dict.fromkeys(self._needed, self._loop.time())
+        while True:
+            await asyncio.sleep(WATCH)
+            for address, patience in self._needed.items():
+                if await _answers(address):
+                    seen[address] = self._loop.time()
+                elif self._loop.time() - seen[address] > patience:
+                    self._lose(f"nobody answers at {address} any more")
+                    return
 
     def _serve(self) -> None:
         """Submit and collect until the run is over; what breaks here is raised where cases are waited for."""
@@ -153,7 +205,7 @@ class Cluster:
                 for answers in ready:
                     self._collect(answers)
         except Exception as error:  # noqa: BLE001 - nobody waits for this thread; those who wait for cases hear of it
-            self._loop.call_soon_threadsafe(self._give_up, error)
+            self._tell(self._lose, _line(error))
 
     def _submit(self) -> None:
         """Keep every slot of the cluster busy and the same number of tasks waiting, and no more."""
@@ -183,7 +235,9 @@ class Cluster:
     def _lost(self, answers: Any, shard: Shard, why: str) -> None:
         """The task is over: what it still owes is to be done by another."""
         del self._shards[answers]
-        self._slots = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        with suppress(OSError):
+            _reached(self._ray.get_runtime_context().gcs_address)  # else Ray would wait for it, deaf to all else
+            self._slots = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         delivered = threading.Event()
         self._loop.call_soon_threadsafe(self._again, shard, why, delivered)
         delivered.wait()
@@ -206,6 +260,11 @@ class Cluster:
                 error = TraceError("harness", f"the case was lost with its node {LOSSES} times: {why}")
                 job.finish(broken(job.item, error, round((perf_counter() - job.begun_at) * 1000, 3), self._redactor))
         delivered.set()
+
+    def _lose(self, why: str) -> None:
+        self._gone = True
+        fix = "What was journalled can be resumed elsewhere: karat resume JOURNAL."
+        self._give_up(ClusterLostError(f"the Ray cluster was lost: {why}.", fix=fix))
 
     def _give_up(self, error: BaseException) -> None:
         self._closing = True
@@ -233,24 +292,30 @@ def _reached(address: str | None) -> None:
         socket.create_connection((host, int(port)), PATIENCE).close()
 
 
-def _in_thread(work: Callable[[], None], loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
-    """Work beside the event loop, in a thread that does not keep the process alive if it never comes back."""
-    future: asyncio.Future[None] = loop.create_future()
+def _needed(ray: Any) -> dict[str, float]:
+    """The addresses that must answer, and for how long each may not."""
+    context = ray.get_runtime_context()
+    needed = {context.gcs_address: LOST}
+    for node in ray.nodes():
+        if node["NodeID"] == context.get_node_id():
+            needed[f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"] = CUT_OFF
+    return needed
 
-    def settle(error: BaseException | None) -> None:
-        if not future.done():
-            future.set_result(None) if error is None else future.set_exception(error)
 
-    def run() -> None:
-        error: BaseException | None = None
-        try:
-            work()
-        except BaseException as raised:  # noqa: BLE001 - handed to the one who waits
-            error = raised
-        loop.call_soon_threadsafe(settle, error)
+async def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            _, writer = await asyncio.open_connection(host, int(port))
+    except OSError:
+        return False
+    writer.close()
+    return True
 
-    threading.Thread(target=run, name="karat-ray-work", daemon=True).start()
-    return future
+
+def _settle(future: asyncio.Future[None], error: BaseException | None) -> None:
+    if not future.done():
+        future.set_result(None) if error is None else future.set_exception(error)
 
 
 def _line(error: BaseException) -> str:

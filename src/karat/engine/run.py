@@ -132,6 +132,8 @@ class Run:
             try:
                 done = await self._tried(item)
             except KaratError as error:
+                if error.exit_code == Exit.INTERNAL:
+                    raise
                 self._why = self._why or f"no further case could be run: {error}"
                 self._broken = not self._interrupted
                 self._stop.set()
