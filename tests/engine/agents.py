@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,19 @@ def die_later() -> str:
     return "never"
 
 
+class Stop(BaseException):
+    """What libraries raise that want to get past `except Exception`."""
+
+
+RAISED: dict[str, Callable[[], BaseException]] = {
+    "raise": lambda: ValueError("the agent broke"),
+    "stop": lambda: Stop("enough"),
+    "generator": lambda: GeneratorExit("closed"),
+    "cancel": lambda: asyncio.CancelledError("not asked for"),
+    "leave": lambda: SystemExit(0),
+    "several": lambda: BaseExceptionGroup("two", [Stop("enough"), ValueError("broke")]),
+}
+
 BEHAVIOURS: dict[str, Any] = {
     "answer": lambda: "fine",
     "wrong": lambda: "something else",
@@ -96,8 +110,8 @@ BEHAVIOURS: dict[str, Any] = {
 
 
 def behave(what: str) -> Any:
-    if what == "raise":
-        raise ValueError("the agent broke")
+    if what in RAISED:
+        raise RAISED[what]()
     return BEHAVIOURS[what]()
 
 
@@ -110,11 +124,18 @@ def sync_agent(what: str) -> Any:
     return behave(what)
 
 
+async def leave() -> None:
+    sys.exit(0)
+
+
 async def async_agent(what: str, conversation: Any) -> Any:
     if what == "sleep":
         await asyncio.sleep(3600)
     if what == "wait":
         await asyncio.sleep(0.02)
+        return "fine"
+    if what == "rest":
+        await asyncio.sleep(0.3)
         return "fine"
     if what == "blocks":
         block()
@@ -127,6 +148,9 @@ async def async_agent(what: str, conversation: Any) -> Any:
                 await asyncio.sleep(3600)
             except asyncio.CancelledError:
                 continue
+    if what == "beside":
+        task = asyncio.create_task(leave())
+        await asyncio.wait({task})
     if what == "late":
         try:
             await asyncio.sleep(3600)

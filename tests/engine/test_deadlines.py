@@ -13,9 +13,10 @@ import pytest
 from karat.engine.events import CaseFinished, CaseStarted, Event
 from karat.errors import ConfigError
 
-from .support import AGENTS, Started, carried_out, journals, kind, statuses, suite_of
+from .support import AGENTS, Started, carried_out, journals, kind, statuses, suite_of, target
 
 PASSED = "PASS"
+HOW = ("sync", "async")
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,32 @@ async def test_only_the_guilty_case_is_an_error(tmp_path: Path, prompt: str, err
     found = await carried_out(tmp_path, prompts, timeout=2.0, concurrency=4)
     kinds = [kind(record) for record in found.values()]
     assert kinds == [PASSED, PASSED, error, PASSED, "FAIL", PASSED, PASSED, PASSED]
+
+
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+async def test_whatever_an_agent_raises_is_its_error_at_once(tmp_path: Path, workers: int) -> None:
+    prompts = [f"{what} {how}" for what in ("stop", "generator", "cancel", "leave", "several") for how in HOW]
+    found = await carried_out(tmp_path, [*prompts, "answer async"], workers=workers, timeout=60.0)
+    *broken, after = found.values()
+    assert [kind(record) for record in broken] == ["agent"] * 10
+    assert all(record.duration_ms < 10_000 for record in broken)
+    assert "Stop: enough" in str(broken[0].trace.error)
+    assert kind(after) == PASSED
+
+
+async def test_innocent_cases_outlive_the_event_loop_of_their_worker(tmp_path: Path) -> None:
+    """One ends the loop, one ignores that it is torn down; the third is neither."""
+    found = await carried_out(tmp_path, ["rest async", "deaf async", "beside async"], concurrency=3, timeout=1.5)
+    assert [kind(record) for record in found.values()] == [PASSED, "timeout", "agent"]
+
+
+def test_an_agent_that_ends_karats_own_process_does_not_end_it_well(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, ["answer sync", "beside async"])
+    options = ("--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        code, _, err = run.ended()
+    assert code == 3
+    assert "karat: the run was ended by SystemExit: 0, beside its cases" in err
 
 
 async def test_cases_that_block_the_event_loop_are_not_late_for_each_other(tmp_path: Path) -> None:

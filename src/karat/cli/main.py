@@ -108,6 +108,10 @@ def run(arguments: list[str]) -> int:
         traceback.print_exc()
         complain("karat: this is a bug in Karat; please report it with the lines above")
         return Exit.INTERNAL
+    except BaseException as error:  # noqa: BLE001 - raised by code of the agent's that the event loop calls, not Karat
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        complain(f"karat: the run was ended by {what}, beside its cases; without --workers 0 only a worker would end")
+        return Exit.INTERNAL
 
 
 def complain(text: str) -> None:

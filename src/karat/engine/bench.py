@@ -59,9 +59,12 @@ class Bench:
         self._idle: deque[asyncio.Future[None]] = deque()
         self._lanes: list[asyncio.Task[None]] = []
         self._ending = False
+        self._closing = False
 
     def open(self) -> None:
         self._lanes = [asyncio.create_task(self._lane()) for _ in range(self._concurrency)]
+        for lane in self._lanes:
+            lane.add_done_callback(self._lane_ended)
 
     def take(self, work: Work) -> None:
         if self._ending:
@@ -73,6 +76,7 @@ class Bench:
 
     async def close(self) -> None:
         """Give up what is being carried out."""
+        self._closing = True
         for lane in self._lanes:
             lane.cancel()
         await asyncio.gather(*self._lanes, return_exceptions=True)
@@ -105,6 +109,11 @@ class Bench:
             del self.running[me]
             if not running.given_up:
                 self._conclude(running, done)
+
+    def _lane_ended(self, lane: asyncio.Task[None]) -> None:
+        """A lane that ends by itself would leave its case without an end: the process is ended at once."""
+        if not self._closing:
+            raise SystemExit(1) from (None if lane.cancelled() else lane.exception())
 
     def _conclude(self, running: Running, done: Done) -> None:
         if done.error == TIMEOUT:

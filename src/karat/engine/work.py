@@ -18,6 +18,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus
 from karat.targets.base import RunContext, Target, TargetError
+from karat.targets.calls import from_outside, said
 from karat.targets.limits import cap_trace
 from karat.targets.redact import Redactor
 
@@ -97,22 +98,27 @@ def concluded(
 
 async def observe(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:
     """The trace of one case, partial if the agent broke or overran."""
-    loop = asyncio.get_running_loop()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
     end = loop.time() + timeout
     try:
         async with asyncio.timeout_at(end):
             trace = await target.run(case, context)
     except TimeoutError as error:
         if loop.time() < end:
-            return context.recorder.partial(case, TraceError("agent", f"TimeoutError: {error}"))
+            return context.recorder.partial(case, TraceError("agent", f"TimeoutError: {said(error)}"))
         return overran(case, timeout, context)
     except TargetError as error:
         broke = structs.replace(error.error, retry_after=error.retry_after)
         if error.partial is None:
             return context.recorder.partial(case, broke)
         return structs.replace(error.partial, error=broke)
-    except Exception as error:  # noqa: BLE001 - a target that breaks its contract spoils its own case, not the run
-        return context.recorder.partial(case, TraceError(BUG, f"the target broke: {type(error).__name__}: {error}"))
+    except BaseException as error:
+        if from_outside(error, task):
+            raise
+        what = f"{type(error).__name__}: {said(error)}"
+        if isinstance(error, Exception):  # a target that breaks its contract spoils its own case, not the run
+            return context.recorder.partial(case, TraceError(BUG, f"the target broke: {what}"))
+        return context.recorder.partial(case, TraceError("agent", what))
     # An agent that blocks the event loop, or ignores its cancellation, comes back late and is late all the same.
     return trace if loop.time() < end else overran(case, timeout, context)
 

@@ -11,6 +11,8 @@ import os
 import signal
 import socket
 import sys
+import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from karat.engine.bench import Bench
@@ -30,15 +32,17 @@ def serve(channel: int, words: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (channel, words):
         os.set_inheritable(fd, False)
-    asyncio.run(_serve(socket.socket(fileno=channel), words))
-
-
-async def _serve(sock: socket.socket, words: int) -> None:
     inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-    _, frames = await loop.create_connection(
-        lambda: Frames(inbox.put_nowait, lambda: inbox.put_nowait(None)), sock=sock
-    )
+    frames = Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(_serve(socket.socket(fileno=channel), inbox, frames, words))
+        except BaseException as error:  # noqa: BLE001 - cleaning up would cancel innocent cases and wait for deaf ones
+            _die(frames, error)
+
+
+async def _serve(sock: socket.socket, inbox: asyncio.Queue[bytes | None], frames: Frames, words: int) -> None:
+    await asyncio.get_running_loop().create_connection(lambda: frames, sock=sock)
     first = await inbox.get()
     if first is None:
         return
@@ -68,6 +72,17 @@ async def _work(start: Start, target: Target, inbox: asyncio.Queue[bytes | None]
         bench.take(work)
     watchdog.stop()
     await bench.close()
+
+
+def _die(frames: Frames, error: BaseException) -> None:
+    """End at once, with what is known said and no case concluded: the runner has to run them again."""
+    with suppress(Exception):
+        frames.flush()
+        traceback.print_exception(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    code = error.code if isinstance(error, SystemExit) else 1
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def _speak_and_die(words: int, last: Finished) -> None:

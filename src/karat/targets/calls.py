@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,8 @@ from karat.targets.names import did_you_mean
 from karat.targets.threads import DaemonThreads
 
 DETAIL_CAP = 8_000
+FOREVER = 1e9
+"""Seconds; JSON knows no infinity."""
 BY_PLACE = "*"
 
 
@@ -52,20 +55,29 @@ class Callee:
 
 def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
     """What the user's function raised, with the end of its traceback."""
-    said = _one_line(str(error))
+    message = said(error)
     detail = "".join(traceback.format_exception(error))
     return TargetError(
         kind,
-        f"{doing}{type(error).__name__}{f': {said}' if said else ''}",
+        f"{doing}{type(error).__name__}{f': {message}' if message else ''}",
         detail=detail[-DETAIL_CAP:],
         retry_after=_retry_after(error),
     )
 
 
-def cancelled_from_outside() -> bool:
-    """Whether a CancelledError that is being handled was asked for, not raised by the agent on its own."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+def from_outside(error: BaseException, task: asyncio.Task[Any] | None, *, in_thread: bool = False) -> bool:
+    """Whether an exception that came out of the user's code in a task is not its own, and has to go on.
+
+    A task is cancelled or interrupted by others, and its coroutine is closed from beside it when its loop is.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return task is not None and task.cancelling() > 0
+    if isinstance(error, GeneratorExit):
+        try:
+            return asyncio.current_task() is not task
+        except RuntimeError:
+            return True
+    return isinstance(error, KeyboardInterrupt) and not in_thread
 
 
 def load(spec: str, root: Path) -> Callable[..., Any]:
@@ -110,7 +122,9 @@ def _from_name(name: str, spec: str) -> ModuleType:
                 fix="Run from its directory, or name its directory in `python_path`.",
             ) from None
         raise _not_importable(spec, error) from error
-    except (Exception, SystemExit) as error:  # importing runs the user's code
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # importing runs the user's code
         raise _not_importable(spec, error) from error
 
 
@@ -128,8 +142,10 @@ def _from_file(file: Path, spec: str) -> ModuleType:
     sys.modules[name] = module
     try:
         found.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # importing runs the user's code
+    except BaseException as error:  # importing runs the user's code
         del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise _not_importable(spec, error) from error
     return module
 
@@ -139,7 +155,7 @@ def _not_importable(spec: str, error: BaseException) -> ConfigError:
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, SyntaxError):
         where = f" at {error.filename}:{error.lineno}"
-    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {_one_line(str(error))}{where}")
+    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {said(error)}{where}")
 
 
 def _wanted(
@@ -171,29 +187,36 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:500]
+def said(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    try:
+        return " ".join(str(error).split())[:500]
+    except Exception:  # noqa: BLE001 - exceptions are the user's code too
+        return "what it says cannot be read"
 
 
 def _retry_after(error: BaseException) -> float | None:
     """How long a provider asked to wait: `retry_after` of the exception, or the header of its response."""
-    asked = getattr(error, "retry_after", None)
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    if asked is None and isinstance(headers, Mapping):
-        asked = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
-    seconds = _seconds(asked)
-    return seconds if seconds is not None and 0 <= seconds < 86_400 else None
+    try:
+        asked = getattr(error, "retry_after", None)
+        headers = getattr(getattr(error, "response", None), "headers", None)
+        if asked is None and isinstance(headers, Mapping):
+            asked = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
+        seconds = None if asked is None else _seconds(asked)
+    except Exception:  # noqa: BLE001 - whatever stands there, it is no time
+        return None
+    return min(seconds, FOREVER) if seconds is not None and seconds >= 0 else None
 
 
-def _seconds(asked: Any) -> float | None:
+def _seconds(asked: Any) -> float:
     """A number of seconds, or the seconds until a date as HTTP writes it."""
+    if isinstance(asked, timedelta):
+        return asked.total_seconds()
     try:
         return float(asked)
+    except OverflowError:
+        return FOREVER
     except (TypeError, ValueError):
-        pass
-    from email.utils import parsedate_to_datetime
+        from email.utils import parsedate_to_datetime
 
-    try:
         return max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
-    except (TypeError, ValueError, OverflowError):
-        return None

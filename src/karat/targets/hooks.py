@@ -12,7 +12,7 @@ from msgspec import structs
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
-from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
+from karat.targets.calls import Callee, extend_path, failed, from_outside, load
 from karat.targets.clean import jsonable
 from karat.targets.config import TargetConfig
 from karat.targets.threads import DaemonThreads
@@ -104,13 +104,12 @@ class Hooked:
             cancelled.add_note(f"after that, the teardown hook failed: {error}")
 
     async def _call(self, which: str, hook: Callee, first: object, offered: dict[str, object]) -> Any:
+        task = asyncio.current_task()
         try:
             return await hook.call(first, offered, self._threads)
-        except asyncio.CancelledError as error:
-            if cancelled_from_outside():
+        except BaseException as error:
+            if from_outside(error, task, in_thread=not hook.is_async):
                 raise
-            raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
-        except (Exception, SystemExit) as error:
             raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
 
 

@@ -21,7 +21,7 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError, converse
-from karat.targets.calls import cancelled_from_outside, extend_path, failed, load_attribute
+from karat.targets.calls import extend_path, failed, from_outside, load_attribute
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph_turn import Conversation
 
@@ -81,15 +81,14 @@ class LangGraphTarget:
         conversation = Conversation(await self._graph_for(context), self._limit, context)
 
         async def turn(prompt: str) -> Trace:
+            task = asyncio.current_task()
             try:
                 return await conversation.turn(case, prompt)
-            except asyncio.CancelledError as error:
-                if cancelled_from_outside():
-                    raise
-                raise failed("agent", error) from error
             except TargetError:
                 raise
-            except Exception as error:
+            except BaseException as error:
+                if from_outside(error, task):
+                    raise
                 raise failed("agent", error) from error
 
         return await converse(case, context, turn, self._config.turn_timeout)

@@ -19,7 +19,7 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
-from karat.targets.calls import Callee, cancelled_from_outside, extend_path, failed, load
+from karat.targets.calls import Callee, extend_path, failed, from_outside, load
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import Conversation
 from karat.targets.limits import checked
@@ -81,14 +81,11 @@ class PythonTarget:
     async def _call(self, prompt: str, offered: dict[str, object]) -> Any:
         if self._callee is None:
             raise RuntimeError("the target is not open")
+        task = asyncio.current_task()
         try:
             return await self._callee.call(prompt, offered, self._threads)
-        except asyncio.CancelledError as error:
-            if cancelled_from_outside():
-                raise
-            raise failed("agent", error) from error
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
-            if isinstance(error, KeyboardInterrupt) and self._callee.is_async:
+        except BaseException as error:
+            if from_outside(error, task, in_thread=not self._callee.is_async):
                 raise
             raise failed("agent", error) from error
 
