@@ -24,6 +24,8 @@ async def ateardown(case, context): teardown(case, context)
 def bare(): calls.append("bare")
 def broken(case): raise OSError("no database")
 def exits(case): raise SystemExit(1)
+class Stop(BaseException): ...
+async def stops(case): raise Stop("enough")
 async def hangs(case): await asyncio.sleep(3600)
 
 def agent(prompt, context): calls.append(f"agent {context}"); return "x"
@@ -74,6 +76,7 @@ async def test_around_each_case(hooks: Path, setup: str, teardown: str) -> None:
             id="setup",
         ),
         pytest.param("agent", "exits", None, "setup-hook", "SystemExit: 1", [], id="setup-exits"),
+        pytest.param("agent", "stops", None, "setup-hook", "Stop: enough", [], id="setup-stops"),
         pytest.param(
             "agent", None, "broken", "teardown-hook", "the teardown hook raised OSError", ["agent None"], id="teardown"
         ),

@@ -60,6 +60,11 @@ async def slow_setup(prompt):
     if prompt == "slow": await asyncio.sleep(3600)
     return prompt
 async def hangs(prompt): await asyncio.sleep(3600)
+class Mute(Exception):
+    def __str__(self): raise ValueError("nothing to say")
+    @property
+    def retry_after(self): raise ValueError("nor when")
+def mute(prompt): raise Mute
 """
 
 
@@ -106,6 +111,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
         pytest.param("missing.py:f", "there is no file", id="no-file"),
         pytest.param("broken.py:f", "SyntaxError", id="syntax-error"),
         pytest.param("exits.py:f", "SystemExit", id="exits-at-import"),
+        pytest.param("stops.py:f", "cannot be imported: Stop: enough", id="base-exception-at-import"),
         pytest.param("imports.py:f", "ModuleNotFoundError: No module named 'absent_thing'", id="import-inside"),
         pytest.param("{}:no_prompt", "does not take the prompt", id="no-parameter"),
         pytest.param("{}:needs", "asks for 'model', which Karat does not have", id="unknown-parameter"),
@@ -114,6 +120,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
 async def test_what_cannot_be_opened(agents: Path, spec: str, message: str) -> None:
     (agents.parent / "broken.py").write_text("def f(:\n")
     (agents.parent / "exits.py").write_text("raise SystemExit(2)\n")
+    (agents.parent / "stops.py").write_text("class Stop(BaseException): ...\nraise Stop('enough')\n")
     (agents.parent / "imports.py").write_text("import absent_thing\n")
     with pytest.raises(ConfigError) as caught:
         async with opened("python", spec.format(agents.stem), agents.parent):
@@ -137,6 +144,7 @@ async def test_environment_is_put_back(agents: Path, monkeypatch: pytest.MonkeyP
         pytest.param("cancels", "agent", "CancelledError: on my own", id="cancels-itself"),
         pytest.param("cancels_too", "agent", "CancelledError: on my own", id="cancels-itself-async"),
         pytest.param("interrupts", "agent", "KeyboardInterrupt", id="keyboard-interrupt"),
+        pytest.param("mute", "agent", "Mute: what it says cannot be read", id="cannot-be-printed"),
         pytest.param("wrong_trace", "bad-answer", "Expected `str`, got `int` - at `$.final_message`", id="trace-types"),
         pytest.param("other_trace", "bad-answer", "it is for case 'two', not 'one'", id="trace-of-another-case"),
         pytest.param("broken_trace", "model", "overloaded", id="trace-with-error"),
@@ -227,12 +235,15 @@ async def test_a_setup_prompt_that_fails(setup: str) -> None:
     assert caught.value.kind == "setup"
 
 
-@pytest.mark.parametrize(("function", "setup", "kind"), [("hangs", (), "timeout"), ("slow_setup", ("slow",), "setup")])
-async def test_turn_timeout(agents: Path, function: str, setup: tuple[str, ...], kind: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "setup", "said"),
+    [("hangs", (), "the turn took"), ("slow_setup", ("slow",), "setup prompt 1 of 1: the turn took")],
+)
+async def test_turn_timeout(agents: Path, function: str, setup: tuple[str, ...], said: str) -> None:
     async with opened("python", f"{agents.stem}:{function}", agents.parent, turn_timeout=0.05) as target:
-        with pytest.raises(TargetError, match=r"the turn took longer than 0\.05 s") as caught:
+        with pytest.raises(TargetError, match=rf"^{said} longer than 0\.05 s") as caught:
             await ask(target, "p", setup_prompts=setup)
-    assert caught.value.kind == kind
+    assert caught.value.kind == "timeout"
 
 
 async def test_unknown_options_are_refused(agents: Path) -> None:

@@ -122,8 +122,9 @@ async def converse(
             await _within(turn(prompt), turn_timeout)
         except TargetError as error:
             place = f"setup prompt {number} of {len(case.setup_prompts)}"
+            kind = "timeout" if error.kind == "timeout" else "setup"  # after a time-out the agent may still be going on
             raise TargetError(
-                "setup", f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
+                kind, f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
             ) from error
     context.recorder.restart()
     return await _within(turn(case.prompt), turn_timeout)
