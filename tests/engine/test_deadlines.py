@@ -110,6 +110,24 @@ def test_an_agent_that_ends_karats_own_process_does_not_end_it_well(tmp_path: Pa
     assert "karat: the run was ended by SystemExit: 0, beside its cases" in err
 
 
+async def test_who_crashes_alone_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others were sent ahead, and answers before it were not yet sent back."""
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    prompts = ["answer sync"] * 60 + ["exit sync"] + ["answer sync"] * 9 + ["exit async"]
+    found = await carried_out(tmp_path, prompts)
+    kinds = [kind(record) for record in found.values()]
+    assert kinds == [PASSED] * 60 + ["agent"] + [PASSED] * 9 + ["agent"]
+    calls = Counter((tmp_path / "calls").read_text().split())
+    assert (calls["060-exit"], calls["070-exit"]) == (1, 1)
+
+
+async def test_who_overruns_alone_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    found = await carried_out(tmp_path, ["spin sync"], concurrency=8, timeout=1.0)
+    assert [kind(record) for record in found.values()] == ["timeout"]
+    assert (tmp_path / "calls").read_text().split() == ["000-spin"]
+
+
 async def test_cases_that_block_the_event_loop_are_not_late_for_each_other(tmp_path: Path) -> None:
     """Alone, each takes a second of the two that it has; side by side, each waits for all the others."""
     found = await carried_out(tmp_path, ["blocks async"] * 5, timeout=2.0, concurrency=5)

@@ -45,7 +45,7 @@ class Bench:
     that wait are given back, and the runner replaces this process when those that were begun have ended.
     """
 
-    def __init__(self, start: Start, target: Target, redactor: Redactor, send: Send) -> None:
+    def __init__(self, start: Start, target: Target, redactor: Redactor, send: Send, board: memoryview) -> None:
         self.settings = start.settings
         self.running: dict[asyncio.Task[None], Running] = {}
         self.held = 0.0
@@ -54,15 +54,17 @@ class Bench:
         self._target = target
         self._redactor = redactor
         self._send = send
+        self._board = board
         self._concurrency = start.concurrency
         self._waiting: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._lanes: list[asyncio.Task[None]] = []
+        self._last_end = 0.0
         self._ending = False
         self._closing = False
 
     def open(self) -> None:
-        self._lanes = [asyncio.create_task(self._lane()) for _ in range(self._concurrency)]
+        self._lanes = [asyncio.create_task(self._lane(place)) for place in range(self._concurrency)]
         for lane in self._lanes:
             lane.add_done_callback(self._lane_ended)
 
@@ -94,7 +96,7 @@ class Bench:
             self._end()
             self._send(Finished(running.work.token, self.overrun(running, " and ignored its cancellation")))
 
-    async def _lane(self) -> None:
+    async def _lane(self, place: int) -> None:
         me = asyncio.current_task()
         assert me is not None
         loop = asyncio.get_running_loop()
@@ -104,11 +106,14 @@ class Bench:
                 self._idle.append(idle)
                 await idle
             work = self._waiting.popleft()
+            self._board[place] = work.token
             running = self.running[me] = Running(work, self.held)
             done = await carry_out(work.item, self._target, self.settings, self._redactor, running.context)
             del self.running[me]
             if not running.given_up:
                 self._conclude(running, done)
+            self._board[place] = 0
+            self._last_end = perf_counter()
 
     def _lane_ended(self, lane: asyncio.Task[None]) -> None:
         """A lane that ends by itself would leave its case without an end: the process is ended at once."""
@@ -132,6 +137,8 @@ class Bench:
         return held_by_others > HELD * (now - running.begun)
 
     def _others_may_be_to_blame(self, running: Running) -> bool:
+        if not self.running and self._last_end < running.begun:
+            return False
         busy = process_time() - running.cpu > BUSY * (perf_counter() - running.begun)
         return busy or self.held_up(running)
 

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from karat.engine.board import new_board, tokens_on
 from karat.engine.frames import Frames
 from karat.engine.messages import Finished, Refused, Returned, Start, Work, encode, for_runner, refused_as
 from karat.engine.plan import Item
@@ -59,14 +60,14 @@ class Job:
 
 
 class Loss:
-    """What a worker had in hand when it was lost, and why it was. `cleared`: the guilty case is already known."""
+    """What a worker had in hand when it was lost, and why it was: which cases may be to blame, and which are not."""
 
-    __slots__ = ("cleared", "error", "jobs")
+    __slots__ = ("error", "innocent", "suspects")
 
-    def __init__(self, jobs: list[Job], error: TraceError, cleared: bool) -> None:
-        self.jobs = jobs
+    def __init__(self, suspects: list[Job], innocent: list[Job], error: TraceError) -> None:
+        self.suspects = suspects
+        self.innocent = innocent
         self.error = error
-        self.cleared = cleared
 
 
 class Owner(Protocol):
@@ -98,6 +99,7 @@ class Handle:
         self._cleared = False
         self._printed: deque[bytes] = deque(maxlen=8)
         self._process: subprocess.Popen[bytes] | None = None
+        self._board: int | None = None
         self._frames: Frames | None = None
         self._ready: asyncio.Future[None] | None = None
         self._pipes: list[asyncio.BaseTransport] = []
@@ -137,7 +139,10 @@ class Handle:
                 ours.callback(mine.close)
                 heard, words = _pipe(ours, theirs)
                 output, printed = _pipe(ours, theirs)
-                self._process = _spawned(channel.fileno(), words, printed)
+                board = new_board(self._start.concurrency)
+                ours.callback(os.close, board)
+                self._process = _spawned(printed, channel.fileno(), words, board)
+                self._board = board
             except OSError as error:
                 fix = "Use fewer --workers, or raise the limits of this system."
                 raise ConfigError(f"a worker process could not be started: {error.strerror}.", fix=fix) from error
@@ -192,6 +197,9 @@ class Handle:
             await self._reaping
         for pipe in self._pipes:
             pipe.close()
+        if self._board is not None:
+            os.close(self._board)
+            self._board = None
         self._jobs.clear()
 
     async def _ended(self, limit: float) -> bool:
@@ -263,9 +271,18 @@ class Handle:
         printed = b"".join(self._printed)[-TAIL:].decode(errors="replace")
         if not self._ready.done():
             self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
-        jobs = list(self._jobs.values())
+        suspects, innocent = self._told_apart()
         self._jobs.clear()
-        self._owner.lost(self, Loss(jobs, TraceError(kind, why, printed), self._cleared))
+        self._owner.lost(self, Loss(suspects, innocent, TraceError(kind, why, printed)))
+
+    def _told_apart(self) -> tuple[list[Job], list[Job]]:
+        """Which cases may be to blame: what was being carried out, unless the guilty one is already known."""
+        if self._cleared:
+            return [], list(self._jobs.values())
+        begun = tokens_on(self._board) & self._jobs.keys() if self._board is not None else set()
+        suspects = begun or self._jobs.keys()
+        innocent = [job for token, job in self._jobs.items() if token not in suspects]
+        return [job for token, job in self._jobs.items() if token in suspects], innocent
 
 
 class _Tail(asyncio.Protocol):
@@ -286,16 +303,16 @@ def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     return read, write
 
 
-def _spawned(channel: int, words: int, printed: int) -> subprocess.Popen[bytes]:
+def _spawned(printed: int, *given: int) -> subprocess.Popen[bytes]:
     """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
     # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
-    command = [sys.executable, "-P", "-m", "karat.engine.keeper", *map(str, (os.getpid(), channel, words))]
+    command = [sys.executable, "-P", "-m", "karat.engine.keeper", *map(str, (os.getpid(), *given))]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=printed,
         stderr=printed,
-        pass_fds=[channel, words],
+        pass_fds=given,
         start_new_session=True,
     )
 

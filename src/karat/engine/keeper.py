@@ -4,8 +4,8 @@ Agents start programs, and those start others, some in sessions of their own. On
 parent becomes a child of the keeper, which kills it when the worker has ended. The runner ends a worker by SIGTERM to
 its keeper; when the runner itself is gone, however that came about, the kernel sends that signal.
 
-Started as `python -m karat.engine.keeper RUNNER CHANNEL WORDS`: the runner's process id and two file descriptors for
-the worker. It ends as the worker ended, with the same exit code or by the same signal.
+Started as `python -m karat.engine.keeper RUNNER CHANNEL WORDS BOARD`: the runner's process id and the file descriptors
+for the worker. It ends as the worker ended, with the same exit code or by the same signal.
 """
 
 from __future__ import annotations

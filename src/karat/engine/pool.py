@@ -25,8 +25,9 @@ LONGEST = 5.0
 class Pool:
     """Hands out cases to up to `count` workers, started as they are needed and replaced when they are lost.
 
-    Of a worker that is lost with one case in hand, that case is to blame. With several, nobody knows which one is:
-    each goes to `suspects`, where it is run alone. Whatever begins, and begins again, waits for the `limiter`.
+    Of a worker that is lost while it carries out one case, that case is to blame. With several, nobody knows which one
+    is: each goes to `suspects`, where it is run alone. What was only sent ahead goes back to the queue. Whatever begins,
+    and begins again, waits for the `limiter`.
     """
 
     def __init__(
@@ -183,12 +184,11 @@ class Pool:
         self._settle(handle)
 
     def lost(self, handle: Handle, loss: Loss) -> None:
-        if loss.cleared:
-            self._first.extend(loss.jobs)
-        elif len(loss.jobs) == 1:
-            self._broken(loss.jobs[0], loss.error)
+        self._first.extend(loss.innocent)
+        if len(loss.suspects) == 1:
+            self._broken(loss.suspects[0], loss.error)
         else:
-            for job in loss.jobs:
+            for job in loss.suspects:
                 self.suspects(job)
         self._settle(handle)
 

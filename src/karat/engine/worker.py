@@ -13,9 +13,10 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from karat.engine.bench import Bench
+from karat.engine.board import opened_board
 from karat.engine.frames import LENGTH, Frames
 from karat.engine.messages import Finished, Ready, Start, Work, encode, for_worker, refusal
 from karat.engine.watchdog import Watchdog
@@ -23,25 +24,24 @@ from karat.errors import KaratError
 from karat.targets.catalog import build
 from karat.targets.redact import Redactor
 
-if TYPE_CHECKING:
-    from karat.targets.base import Target
+Inbox: TypeAlias = "asyncio.Queue[bytes | None]"
 
 
-def serve(channel: int, words: int) -> None:
+def serve(channel: int, words: int, board: int) -> None:
     """Work for the runner at the other end of the channel until it hangs up. `words` is a pipe for last words."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (channel, words):
         os.set_inheritable(fd, False)
-    inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
+    inbox: Inbox = asyncio.Queue()
     frames = Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
     with asyncio.Runner() as runner:
         try:
-            runner.run(_serve(socket.socket(fileno=channel), inbox, frames, words))
+            runner.run(_serve(socket.socket(fileno=channel), inbox, frames, words, opened_board(board)))
         except BaseException as error:  # noqa: BLE001 - cleaning up would cancel innocent cases and wait for deaf ones
             _die(frames, error)
 
 
-async def _serve(sock: socket.socket, inbox: asyncio.Queue[bytes | None], frames: Frames, words: int) -> None:
+async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, board: memoryview) -> None:
     await asyncio.get_running_loop().create_connection(lambda: frames, sock=sock)
     first = await inbox.get()
     if first is None:
@@ -57,12 +57,12 @@ async def _serve(sock: socket.socket, inbox: asyncio.Queue[bytes | None], frames
         await inbox.get()
         return
     frames.send(encode(Ready()))
-    await _work(start, target, inbox, frames, words)
+    bench = Bench(start, target, Redactor(start.secrets), lambda message: frames.send(encode(message)), board)
+    await _work(bench, inbox, words)
     await target.close()
 
 
-async def _work(start: Start, target: Target, inbox: asyncio.Queue[bytes | None], frames: Frames, words: int) -> None:
-    bench = Bench(start, target, Redactor(start.secrets), lambda message: frames.send(encode(message)))
+async def _work(bench: Bench, inbox: Inbox, words: int) -> None:
     watchdog = Watchdog(asyncio.get_running_loop(), bench, lambda last: _speak_and_die(words, last))
     bench.open()
     watchdog.start()
