@@ -65,6 +65,11 @@ def fork() -> str:
     os._exit(4)
 
 
+def fork_and_return() -> str:
+    os.fork()
+    return "fine"
+
+
 def close_everything() -> str:
     os.closerange(3, 256)
     return "fine"
@@ -103,6 +108,8 @@ BEHAVIOURS: dict[str, Any] = {
     "pause": pause,
     "regex": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
     "fork": fork,
+    "twice": fork_and_return,
+    "away": lambda: os.chdir("/") or "fine",
     "close": close_everything,
     "later": die_later,
     "huge": lambda: "fine" + "x" * 20_000_000,

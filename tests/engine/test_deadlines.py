@@ -201,6 +201,11 @@ async def test_processes_of_an_agent_end_with_it(tmp_path: Path, monkeypatch: py
     assert [pid for pid in pids if os.path.exists(f"/proc/{pid}")] == []
 
 
+async def test_an_agent_that_comes_back_in_two_processes(tmp_path: Path) -> None:
+    found = await carried_out(tmp_path, [f"{what} {how}" for what in ("twice", "answer") for how in HOW] * 5)
+    assert [kind(record) for record in found.values()] == [PASSED] * 20
+
+
 BROKEN_AT_IMPORT = "import os\nprint('no licence', flush=True)\nos._exit(7)\n"
 OPENS_ONCE = f"""
 import pathlib, sys

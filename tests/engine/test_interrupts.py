@@ -67,6 +67,30 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     assert statuses(journal) == {"000-answer": "PASS"}
 
 
+def test_a_second_ctrl_c_stops_an_agent_that_blocks_karat_itself(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, ["answer sync", "spin async"])
+    options = ("--target", target("agent"), "--workers", 0, "--results-dir", tmp_path / "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        until(lambda: finished_lines(tmp_path / "out") == 1)
+        run.send(signal.SIGINT)
+        assert run.process.stderr is not None
+        while "once more" not in run.process.stderr.readline():
+            assert run.process.poll() is None
+        run.send(signal.SIGINT)
+        code, _, _ = run.ended(within=60)
+    assert code == 2
+
+
+def test_an_agent_that_goes_elsewhere_takes_no_report_along(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, ["away sync", "answer async"])
+    options = ("--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        code, out, err = run.ended()
+    assert (code, err) == (0, "")
+    assert "\n  out/suite-" in out
+    assert len(list((tmp_path / "out").iterdir())) == 3
+
+
 def test_ctrl_c_while_the_target_opens(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import pathlib, time\npathlib.Path('opening').touch()\ntime.sleep(3600)\n")
     suite = suite_of(tmp_path, ["answer sync"])

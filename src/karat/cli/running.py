@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from karat.targets.config import HIDDEN, Config, parse_rate, resolve
 from karat.targets.config import load as load_config
 
 SHOW_CURSOR = b"\x1b[?25h\n"
+STOPPING = b"\nkarat: stopping; once more stops at once\n"
 NO_TARGET = "Give --target python:module:function, or set `target` in karat.toml."
 
 
@@ -128,19 +130,24 @@ async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult
     loop = asyncio.get_running_loop()
     seen = 0
 
-    def stop() -> None:
+    def stop(*_: object) -> None:
         nonlocal seen
         seen += 1
         if seen > 1:
             if sys.stdout.isatty():
                 os.write(1, SHOW_CURSOR)
             os._exit(Exit.INTERRUPTED)
-        click.echo("\nkarat: stopping; once more stops at once", err=True)
-        session.interrupt()
+        with suppress(OSError):
+            os.write(2, STOPPING)
+        loop.call_soon_threadsafe(session.interrupt)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
-    return await session.run(earlier)
+    # Not the event loop's own handlers: an agent that blocks the loop would keep them from running.
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return await session.run(earlier)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def _max_failures(given: Mapping[str, Any]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter, process_time
@@ -55,6 +56,7 @@ class Bench:
         self._redactor = redactor
         self._send = send
         self._board = board
+        self._process = os.getpid()
         self._concurrency = start.concurrency
         self._waiting: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
@@ -109,6 +111,8 @@ class Bench:
             self._board[place] = work.token
             running = self.running[me] = Running(work, self.held)
             done = await carry_out(work.item, self._target, self.settings, self._redactor, running.context)
+            if os.getpid() != self._process:
+                os._exit(0)  # the agent forked, and came back in both
             del self.running[me]
             if not running.given_up:
                 self._conclude(running, done)

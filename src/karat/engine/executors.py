@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from karat.engine.plan import Item
@@ -50,8 +52,11 @@ class Inline:
         self._target = target
         self._settings = settings
         self._redactor = redactor
+        self._folder = ""
 
     async def open(self) -> None:
+        with suppress(FileNotFoundError):
+            self._folder = os.getcwd()
         await self._target.open()
 
     async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
@@ -63,4 +68,8 @@ class Inline:
         """A thread that overran cannot be stopped here, and nobody waits for it."""
 
     async def close(self) -> None:
+        """Close the target, and go back to where we were: the agent may have gone elsewhere."""
         await self._target.close()
+        if self._folder:
+            with suppress(OSError):
+                os.chdir(self._folder)

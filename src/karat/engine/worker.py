@@ -32,11 +32,13 @@ def serve(channel: int, words: int, board: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for fd in (channel, words):
         os.set_inheritable(fd, False)
+    sock = socket.socket(fileno=channel)
+    os.register_at_fork(after_in_child=lambda: _let_go(sock, words))
     inbox: Inbox = asyncio.Queue()
     frames = Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
     with asyncio.Runner() as runner:
         try:
-            runner.run(_serve(socket.socket(fileno=channel), inbox, frames, words, opened_board(board)))
+            runner.run(_serve(sock, inbox, frames, words, opened_board(board)))
         except BaseException as error:  # noqa: BLE001 - cleaning up would cancel innocent cases and wait for deaf ones
             _die(frames, error)
 
@@ -72,6 +74,14 @@ async def _work(bench: Bench, inbox: Inbox, words: int) -> None:
         bench.take(work)
     watchdog.stop()
     await bench.close()
+
+
+def _let_go(sock: socket.socket, words: int) -> None:
+    """What an agent forks must not hear what is meant for us, nor answer for us."""
+    with suppress(OSError):
+        sock.close()
+    with suppress(OSError):
+        os.close(words)
 
 
 def _die(frames: Frames, error: BaseException) -> None:
