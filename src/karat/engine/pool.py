@@ -26,8 +26,8 @@ class Pool:
     """Hands out cases to up to `count` workers, started as they are needed and replaced when they are lost.
 
     Of a worker that is lost while it carries out one case, that case is to blame. With several, nobody knows which one
-    is: each goes to `suspects`, where it is run alone. What was only sent ahead goes back to the queue. Whatever begins,
-    and begins again, waits for the `limiter`.
+    is: each goes to `suspects`, where it is run alone. What was only sent ahead goes back to the queue. Whatever
+    begins, and begins again, waits for the `limiter`.
     """
 
     def __init__(
