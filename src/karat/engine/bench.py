@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from time import perf_counter, process_time
 
+from karat.engine.board import wipe
 from karat.engine.messages import Finished, Returned, Start, Work
 from karat.engine.work import TIMEOUT, Done, carry_out, concluded, overran
 from karat.targets.base import RunContext, Target
@@ -81,6 +82,7 @@ class Bench:
     async def close(self) -> None:
         """Give up what is being carried out."""
         self._closing = True
+        wipe(self._board)
         for lane in self._lanes:
             lane.cancel()
         await asyncio.gather(*self._lanes, return_exceptions=True)

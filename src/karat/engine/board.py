@@ -33,3 +33,9 @@ def opened_board(fd: int) -> memoryview:
     board = memoryview(mmap.mmap(fd, 0)).cast("Q")
     os.close(fd)
     return board
+
+
+def wipe(board: memoryview) -> None:
+    """Say nothing of who is being carried out: not they, but somebody before them broke the worker."""
+    for place in range(len(board)):
+        board[place] = 0

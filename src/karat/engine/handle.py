@@ -271,16 +271,18 @@ class Handle:
         printed = b"".join(self._printed)[-TAIL:].decode(errors="replace")
         if not self._ready.done():
             self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
-        suspects, innocent = self._told_apart()
+        suspects, innocent = self._told_apart(tokens_on(self._board) if ended and self._board is not None else set())
+        for job in suspects:
+            if job in self._unbegun:
+                job.begin()
         self._jobs.clear()
         self._owner.lost(self, Loss(suspects, innocent, TraceError(kind, why, printed)))
 
-    def _told_apart(self) -> tuple[list[Job], list[Job]]:
+    def _told_apart(self, carried_out: set[int]) -> tuple[list[Job], list[Job]]:
         """Which cases may be to blame: what was being carried out, unless the guilty one is already known."""
         if self._cleared:
             return [], list(self._jobs.values())
-        begun = tokens_on(self._board) & self._jobs.keys() if self._board is not None else set()
-        suspects = begun or self._jobs.keys()
+        suspects = carried_out & self._jobs.keys() or self._jobs.keys()
         innocent = [job for token, job in self._jobs.items() if token not in suspects]
         return [job for token, job in self._jobs.items() if token in suspects], innocent
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from karat.engine.bench import Bench
-from karat.engine.board import opened_board
+from karat.engine.board import opened_board, wipe
 from karat.engine.frames import LENGTH, Frames
 from karat.engine.messages import Finished, Ready, Start, Work, encode, for_worker, refusal
 from karat.engine.watchdog import Watchdog
@@ -36,10 +36,13 @@ def serve(channel: int, words: int, board: int) -> None:
     os.register_at_fork(after_in_child=lambda: _let_go(sock, words))
     inbox: Inbox = asyncio.Queue()
     frames = Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
+    places = opened_board(board)
     with asyncio.Runner() as runner:
         try:
-            runner.run(_serve(sock, inbox, frames, words, opened_board(board)))
+            runner.run(_serve(sock, inbox, frames, words, places))
         except BaseException as error:  # noqa: BLE001 - cleaning up would cancel innocent cases and wait for deaf ones
+            if not isinstance(error, SystemExit | KeyboardInterrupt):
+                wipe(places)
             _die(frames, error)
 
 
