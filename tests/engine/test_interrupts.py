@@ -107,12 +107,17 @@ def test_ctrl_c_while_the_target_opens(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_a_signal_while_karat_itself_is_loading(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "click.py").write_text("import pathlib, time\npathlib.Path('loading').touch()\ntime.sleep(3600)\n")
-    command = [sys.executable, "-c", "from karat.cli.entry import main; main()", "run", "suite.json"]
+    # A job in the background of a shell ignores Ctrl-C, and so would what it starts.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heard}; from karat.cli.entry import main; main()", "run", "suite.json"]
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
     with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True) as started:
         until((tmp_path / "loading").exists)
         started.send_signal(number)
-        _, err = started.communicate(timeout=60)
+        try:
+            _, err = started.communicate(timeout=60)
+        finally:
+            started.kill()
     assert (started.returncode, err) == (2, "karat: interrupted\n")
 
 

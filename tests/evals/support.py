@@ -39,10 +39,10 @@ def sets_with(ids: set[str]) -> Suite:
 
 
 def canvas(bug: str = "") -> TargetConfig:
-    """The target of karat.toml, without the pictures that nobody looks at here."""
+    """The target of karat.toml, without the pictures that nobody looks at here, and without its patience."""
     config = resolve("canvas", load(ROOT), ROOT)
     start = f"{{python}} {Path(__file__).with_name('planted.py')} {bug} --port {{port}}"
-    changed = {"screenshots": False} | ({"start": start} if bug else {})
+    changed: dict[str, Any] = {"screenshots": False, "wait_ms": 15_000} | ({"start": start} if bug else {})
     return structs.replace(config, options={**config.options, **changed})
 
 
