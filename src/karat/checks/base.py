@@ -77,7 +77,7 @@ class Check:
         """Passed where the text stands in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
-            doubt = unsure(trace, [span])
+            doubt = unsure(trace, [span]) if trace.cuts else None
             if doubt:
                 return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), At("final_message", start, end))

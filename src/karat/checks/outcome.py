@@ -80,7 +80,8 @@ class Outcome(Check):
         return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
 
     def judge(self, trace: Trace) -> CheckResult:
-        answered = not _BLANK.fullmatch(trace.final_message)
+        first = trace.final_message[:1]
+        answered = (first.isascii() and first.isalnum()) or not _BLANK.fullmatch(trace.final_message)
         if self.outcome == "response_only" and answered:
             return self.passed()
         if self.outcome != "tool_started" and not answered:

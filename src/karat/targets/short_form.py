@@ -168,7 +168,7 @@ def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:
         told = [tool_call(call) for call in short.tool_calls]
     else:
         return seen
-    return completed(told, seen or ())
+    return completed(told, seen) if seen else told
 
 
 def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | None:
