@@ -29,11 +29,11 @@ class Running:
 
     __slots__ = ("begun", "context", "cpu", "given_up", "held", "held_before", "suspected", "work")
 
-    def __init__(self, work: Work, held_before: float) -> None:
+    def __init__(self, work: Work, held_before: float, cpu: float) -> None:
         self.work = work
         self.context = RunContext(repeat=work.item.repeat, attempt=work.attempt)
         self.begun = perf_counter()
-        self.cpu = process_time()
+        self.cpu = cpu
         self.held = 0.0
         self.held_before = held_before
         self.suspected = False
@@ -57,7 +57,8 @@ class Bench:
         self._redactor = redactor
         self._send = send
         self._board = board
-        self._process = os.getpid()
+        self._is_fork = False
+        os.register_at_fork(after_in_child=self._note_fork)
         self._concurrency = start.concurrency
         self._waiting: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
@@ -111,15 +112,19 @@ class Bench:
                 await idle
             work = self._waiting.popleft()
             self._board[place] = work.token
-            running = self.running[me] = Running(work, self.held)
+            # Who runs alone is compared with nobody, and asking the system costs as much as a check.
+            running = self.running[me] = Running(work, self.held, process_time() if self._concurrency > 1 else 0.0)
             done = await carry_out(work.item, self._target, self.settings, self._redactor, running.context)
-            if os.getpid() != self._process:
+            if self._is_fork:
                 os._exit(0)  # the agent forked, and came back in both
             del self.running[me]
             if not running.given_up:
                 self._conclude(running, done)
             self._board[place] = 0
             self._last_end = perf_counter()
+
+    def _note_fork(self) -> None:
+        self._is_fork = True
 
     def _lane_ended(self, lane: asyncio.Task[None]) -> None:
         """A lane that ends by itself would leave its case without an end: the process is ended at once."""
