@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.checks.golden import FAILURE, SUCCESS, AllocationValid, indicators
+from karat.checks.golden import AllocationValid
+from karat.checks.indicators import FAILURE, SUCCESS, indicators
 from karat.checks.traces import says
 from karat.model.verdict import Status
 

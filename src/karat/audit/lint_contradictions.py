@@ -8,7 +8,7 @@ from typing import NamedTuple
 import regex
 
 from karat.audit.lint_base import LintCase, Placed, Rule, Surroundings
-from karat.checks.golden import FAILURE, SUCCESS, indicators
+from karat.checks.indicators import FAILURE, SUCCESS, indicators
 from karat.checks.telemetry import shorthand
 from karat.checks.ui import Ui
 from karat.suites.findings import Finding, Path, render
