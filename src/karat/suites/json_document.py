@@ -29,16 +29,14 @@ _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
 class JsonDocument:
     """A JSON file: its values, and where each of them stands."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, whole: bool = False) -> None:
         self._data = data
         self._members: dict[Path, dict[str | int, tuple[Node, Node]]] = {}
         # Where its line starts, where it stands and its column, of the last place asked for: places are asked for
         # in the order of the file, and a file may be one long line.
         self._counted = (0, 0, 1)
         self.findings: list[Finding] = []
-        self.tree: Any = in_pieces(data) if len(data) > SMALL else None
-        if self.tree is None:
-            self.tree = self._whole()
+        self.tree: Any = self._whole() if whole or len(data) <= SMALL else in_pieces(data)
 
     def _whole(self) -> Any:
         tree = self._parse()

@@ -12,12 +12,16 @@ from msgspec import Raw
 from karat.suites.numbers import may_misfit
 
 
+class AmissError(Exception):
+    """Something in the file is odd: it must be read as a whole to say what."""
+
+
 class _Key(str):
     __slots__ = ()
 
 
 class Pieces(Sequence[Any]):
-    """The cases of a file, each parsed anew when it is asked for."""
+    """The cases of a file, each parsed anew when it is asked for. Raises AmissError where one cannot be."""
 
     def __init__(self, texts: Sequence[Raw]) -> None:
         self._texts = texts
@@ -35,16 +39,16 @@ class Pieces(Sequence[Any]):
         return _parsed(self._texts[index])
 
 
-def in_pieces(data: bytes) -> dict[str, Any] | Pieces | None:
-    """The values of a suite. None if anything is odd, so that the file must be read as a whole to say what."""
+def in_pieces(data: bytes) -> dict[str, Any] | Pieces:
+    """The values of a suite, its cases in pieces. Raises AmissError if anything around them is odd."""
     try:
         head = _outline(data)
         if isinstance(head, list):
-            return _sound(head)
+            return Pieces(head)
         cases = msgspec.json.decode(head.pop(_Key("cases")), type=list[Raw])
-        return {str(key): _sound([value])[0] for key, value in head.items()} | {"cases": _sound(cases)}
-    except (ValueError, KeyError, RecursionError, msgspec.MsgspecError):
-        return None
+    except (ValueError, KeyError, RecursionError, msgspec.MsgspecError) as error:
+        raise AmissError from error
+    return {str(key): _parsed(value) for key, value in head.items()} | {"cases": Pieces(cases)}
 
 
 def _outline(data: bytes) -> dict[_Key, Raw] | list[Raw]:
@@ -60,13 +64,11 @@ def _outline(data: bytes) -> dict[_Key, Raw] | list[Raw]:
     return head
 
 
-def _sound(texts: Sequence[Raw]) -> Pieces:
-    pieces = Pieces(texts)
-    for piece, text in zip(pieces, texts, strict=True):
-        if may_misfit(bytes(text)):
-            raise ValueError(piece)
-    return pieces
-
-
-def _parsed(text: Raw) -> Any:
-    return jiter.from_json(bytes(text), allow_inf_nan=False, catch_duplicate_keys=True)
+def _parsed(raw: Raw) -> Any:
+    text = bytes(raw)
+    if may_misfit(text):
+        raise AmissError
+    try:
+        return jiter.from_json(text, allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        raise AmissError from error

@@ -14,6 +14,7 @@ from karat.suites import eval_set, golden
 from karat.suites.cases import Asking, Read
 from karat.suites.findings import Document, Finding, RefusedError, problems
 from karat.suites.hints import did_you_mean
+from karat.suites.pieces import AmissError
 from karat.suites.source import utf8
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -43,14 +44,18 @@ def located(data: bytes, file: str, vocabulary: Vocabulary) -> Located:
     return _located(data, file, vocabulary, [])
 
 
-def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Asking] | None) -> Located:
+def _located(
+    data: bytes, file: str, vocabulary: Vocabulary, askings: list[Asking] | None, *, whole: bool = False
+) -> Located:
     document: Document | None = None
     try:
-        document = parse(data, file)
+        document = parse(data, file, whole=whole)
         read = _read(document, vocabulary, askings)
         findings = [*document.findings, *read.findings]
         if findings:
             raise RefusedError(*findings)
+    except AmissError:
+        return _located(data, file, vocabulary, None if askings is None else [], whole=True)
     except RefusedError as refused:
         raise SuiteError(tuple(problems(file, refused.findings, document))) from None
     suite = Suite(
@@ -67,15 +72,15 @@ def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Askin
     return Located(suite, tuple(askings or ()), document, read.warnings)
 
 
-def parse(data: bytes, file: str) -> Document:
-    """The values of a file, by its suffix YAML or JSON."""
+def parse(data: bytes, file: str, *, whole: bool = False) -> Document:
+    """The values of a file, by its suffix YAML or JSON. `whole`: a large one is not taken in pieces."""
     if PurePath(file).suffix.lower() in YAML_SUFFIXES:
         from karat.suites.yaml_document import YamlDocument
 
         return YamlDocument(utf8(data))
     from karat.suites.json_document import JsonDocument
 
-    return JsonDocument(utf8(data))
+    return JsonDocument(utf8(data), whole=whole)
 
 
 def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
