@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
-from annotated_types import MinLen
+from msgspec import Meta
 
 from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
@@ -20,14 +20,14 @@ class Colour(TypedDict):
     """A colour to find."""
 
     name: str
-    shade: NotRequired[Annotated[str, MinLen(1)]]
+    shade: NotRequired[Annotated[str, Meta(min_length=1)]]
 
 
 class Small:
     """What a package from outside might bring: names that models have for themselves, and an object of its own."""
 
     fields = (
-        Field("copy", Annotated[str, MinLen(1)], "The answer is a copy of this."),
+        Field("copy", Annotated[str, Meta(min_length=1)], "The answer is a copy of this."),
         Field("colours", list[Colour], "Colours of the answer.", since="0.2"),
         Field("schema", tuple[int, ...], "Numbers.", since="9.0"),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
-from annotated_types import MinLen
+from msgspec import Meta, Struct
 
 from karat.model.check import Example, Field, Flaw
 from karat.model.suite import CheckSpec
@@ -16,13 +16,13 @@ EXCERPT = 160
 EDGE = 64
 """A match this near to where a text was cut may go on behind it: `12.|5`, `12 mil|lion`."""
 
-Phrase = Annotated[str, MinLen(1)]
-Phrases = Annotated[list[Phrase], MinLen(1)]
+Phrase = Annotated[str, Meta(min_length=1)]
+Phrases = Annotated[list[Phrase], Meta(min_length=1)]
 
 GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
 
 
-class Reading(NamedTuple):
+class Reading(Struct, frozen=True):
     """One check that `expected` asks for: its arguments, and the place below `expected` that asks for it."""
 
     args: Mapping[str, Any]

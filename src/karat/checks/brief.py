@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge
+from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
 from karat.checks.page import UNSURE, offers
@@ -33,7 +33,9 @@ class RequiredLevers(Check):
     name: ClassVar = "required_levers"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
     fields: ClassVar = (
-        Field("required_levers", Annotated[int, Ge(1)], "The answer offers at least this many levers.", since="0.3"),
+        Field(
+            "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
+        ),
         Field("lever_regex", Phrase, "What a lever looks like; by default a bullet or numbered line.", since="0.3"),
     )
     companions: ClassVar = {"lever_regex": "required_levers"}
@@ -138,7 +140,7 @@ class EvidenceFreshness(Check):
     fields: ClassVar = (
         Field(
             "evidence_freshness_max_age_minutes",
-            Annotated[int | float, Ge(0)],
+            Annotated[int | float, Meta(ge=0)],
             "The answer states the age of its evidence, none older than this many minutes.",
             since="0.3",
         ),

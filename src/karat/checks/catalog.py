@@ -75,8 +75,8 @@ class Catalog:
     def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
         for cls in self._concerned(frozenset(expected)):
-            for args, path in cls.read(expected):
-                yield _asked(cls.name, _encode(args), path)
+            for reading in cls.read(expected):
+                yield _asked(cls.name, _encode(reading.args), reading.path)
 
     def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
         """Fields that refine a field which is not there."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from annotated_types import MinLen
+from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Reading, excerpt
 from karat.checks.says import unfailable
@@ -32,7 +32,7 @@ class Database(Check):
     fields: ClassVar = (
         Field(
             "database",
-            Annotated[dict[Phrase, list[Any]], MinLen(1)],
+            Annotated[dict[Phrase, list[Any]], Meta(min_length=1)],
             "SQL queries and the rows that each must give after the turn, in any order.",
         ),
     )

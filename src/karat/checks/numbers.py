@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
-from annotated_types import MinLen
+from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, blank, quoted
 from karat.checks.says import regex_flaws
@@ -37,7 +37,7 @@ class MustGroundNumber(Check):
     fields: ClassVar = (
         Field(
             "must_ground_numbers",
-            Annotated[list[GroundedNumber | Phrase | int | float], MinLen(1)],
+            Annotated[list[GroundedNumber | Phrase | int | float], Meta(min_length=1)],
             "Numbers that the final message states: a regex, or a value as a whole number.",
             since="0.2",
         ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
 
 import msgspec
-from annotated_types import MinLen
+from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, quoted
 from karat.checks.traces import UNSEEN_TOOLS, calls
@@ -97,7 +97,7 @@ class ExpectedCall(TypedDict):
     """A call that was made: its tool, arguments that it was given among others, and whether it succeeded."""
 
     tool: Phrase
-    arguments: NotRequired[Annotated[dict[str, Any], MinLen(1)]]
+    arguments: NotRequired[Annotated[dict[str, Any], Meta(min_length=1)]]
     success: NotRequired[bool]
 
 
@@ -110,7 +110,7 @@ class ToolCalls(Check):
     fields: ClassVar = (
         Field(
             "tool_calls",
-            Annotated[list[ExpectedCall], MinLen(1)],
+            Annotated[list[ExpectedCall], Meta(min_length=1)],
             "Calls that were made: {tool, arguments, success}; of the arguments those that are given must be equal.",
             since="0.3",
         ),

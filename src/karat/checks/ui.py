@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
 
 import msgspec
 import regex
-from annotated_types import Ge, MinLen
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from karat.checks.base import Check, Phrase, Reading
 from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
@@ -49,8 +48,8 @@ class UiElement(TypedDict):
     name: NotRequired[Phrase]
     name_contains: NotRequired[Phrase]
     visible: NotRequired[bool]
-    min: NotRequired[Annotated[int, Ge(0)]]
-    max: NotRequired[Annotated[int, Ge(0)]]
+    min: NotRequired[Annotated[int, Meta(ge=0)]]
+    max: NotRequired[Annotated[int, Meta(ge=0)]]
 
 
 class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -104,7 +103,7 @@ class Ui(Check):
     fields: ClassVar = (
         Field(
             "ui",
-            Annotated[list[Phrase | UiElement], MinLen(1)],
+            Annotated[list[Phrase | UiElement], Meta(min_length=1)],
             "What the page shows after the turn: sentences that the target's ui_vocabulary or the small grammar "
             "knows, or objects such as {role, name, visible, min, max}.",
         ),

@@ -6,7 +6,6 @@ import mmap
 import os
 import struct
 import sys
-import tempfile
 
 PLACE = struct.calcsize("Q")
 
@@ -16,6 +15,8 @@ def new_board(places: int) -> int:
     if sys.platform == "linux":
         fd = os.memfd_create("karat-board")
     else:
+        import tempfile
+
         with tempfile.TemporaryFile() as file:
             fd = os.dup(file.fileno())
     os.ftruncate(fd, places * PLACE)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
+from msgspec import Struct
 
 from karat.engine.plan import Item
 from karat.engine.work import Done
@@ -15,8 +15,7 @@ from karat.model.run import CaseRecord, Header, Summary
 _record = msgspec.json.Decoder(CaseRecord).decode
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Struct, frozen=True):
     """The journal is open; `to_run` of the header's total are still to be run."""
 
     header: Header
@@ -24,13 +23,11 @@ class RunStarted:
     to_run: int
 
 
-@dataclass(frozen=True, slots=True)
-class CaseStarted:
+class CaseStarted(Struct, frozen=True):
     item: Item
 
 
-@dataclass(frozen=True)
-class CaseFinished:
+class CaseFinished(Struct, frozen=True, dict=True):
     """A case that stands in the journal."""
 
     item: Item
@@ -42,8 +39,7 @@ class CaseFinished:
         return _record(self.done.line)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRetried:
+class CaseRetried(Struct, frozen=True):
     """An attempt that ended in an error; another one follows after `delay` seconds."""
 
     item: Item
@@ -51,15 +47,13 @@ class CaseRetried:
     delay: float
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Struct, frozen=True):
     """Something that the one who waits for the run should know."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinished:
+class RunFinished(Struct, frozen=True):
     summary: Summary
 
 

@@ -19,7 +19,9 @@ class Frames(asyncio.Protocol):
     def __init__(self, received: Callable[[bytes], None], lost: Callable[[], None]) -> None:
         self._received = received
         self._lost = lost
-        self._buffer = bytearray()
+        self._rest = bytearray()
+        """The beginning of a message, and how many bytes there must be until more of it is known."""
+        self._wanted = 0
         self._held: list[bytes] = []
         self._flushed = 0.0
         self._transport: asyncio.Transport | None = None
@@ -46,17 +48,20 @@ class Frames(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        buffer = self._buffer
-        buffer += data
-        start = 0
-        while len(buffer) - start >= LENGTH.size:
-            (length,) = LENGTH.unpack_from(buffer, start)
-            end = start + LENGTH.size + length
-            if len(buffer) < end:
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._wanted:
+                return
+            data = bytes(self._rest)
+        start, size = 0, len(data)
+        while True:
+            begin = start + LENGTH.size
+            end = begin + LENGTH.unpack_from(data, start)[0] if begin <= size else begin
+            if end > size:
                 break
-            self._received(bytes(buffer[start + LENGTH.size : end]))
+            self._received(data[begin:end])
             start = end
-        del buffer[:start]
+        self._rest, self._wanted = bytearray(data[start:]), end - start
 
     def connection_lost(self, error: Exception | None) -> None:
         self._lost()

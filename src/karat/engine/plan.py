@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from karat.model.suite import Case
 
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
 
 class Item(Struct, frozen=True):
     """One run of one case."""
@@ -53,5 +55,5 @@ class Plan:
     def _key(self, case: Case) -> str:
         """A hash of all that decides what a case does: its own content and the target's options, not its position."""
         digest = self._target.copy()
-        digest.update(msgspec.json.encode(case, order="deterministic"))
+        digest.update(_encode(case))
         return digest.hexdigest()[:32]

@@ -56,7 +56,9 @@ async def carry_out(item: Item, target: Target, settings: Settings, redactor: Re
     context.attachments = _folder(settings.attachments)
     trace = await observe(item.case, target, settings.case_timeout, context)
     duration = round((time.perf_counter() - start) * 1000, 3)
-    trace = structs.replace(trace, started_at=trace.started_at or started_at, duration_ms=trace.duration_ms or duration)
+    if not (trace.started_at and trace.duration_ms):
+        known = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}
+        trace = structs.replace(trace, **known)
     return concluded(item, trace, duration, redactor, context)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from karat.model.check import Vocabulary
@@ -43,6 +43,7 @@ class Read(NamedTuple):
 
 Raw = Mapping[str, Any]
 Faults = Collection[Path]
+_NONE: frozenset[Path] = frozenset()
 
 
 class Dialect(NamedTuple):
@@ -73,8 +74,10 @@ class Reader:
         ids: list[Any] = []
         for index, raw in enumerate(listed):
             notes, wrong = self._judge.case(raw, (*prefix, index))
-            found += wrong
-            faults = {finding.path[len(prefix) + 1 :][:2] for finding in wrong} | known.get(index, set())
+            faults = known.get(index, _NONE)
+            if wrong:
+                found += wrong
+                faults = faults | {finding.path[len(prefix) + 1 :][:2] for finding in wrong}
             ids.append(raw.get("id") if isinstance(raw, dict) else None)
             if isinstance(raw, dict):
                 self._add(raw, (*prefix, index), faults, notes, cases, found)
@@ -121,7 +124,7 @@ def _repeated(ids: Sequence[Any], prefix: Path) -> Iterable[Finding]:
             yield Finding((*prefix, index, "id"), message, "duplicate-id")
 
 
-def _faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, set[Path]]:
+def _faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, Set[Path]]:
     """Where each case is of the wrong shape: the first one or two steps below the case."""
     faults: defaultdict[int, set[Path]] = defaultdict(set)
     depth = len(prefix)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 from typing import (
     Annotated,
     Any,
     Literal,
-    NamedTuple,
     NotRequired,
     Required,
     Union,
@@ -20,6 +19,7 @@ from typing import (
     is_typeddict,
 )
 
+from msgspec import Meta
 from pydantic import ConfigDict, TypeAdapter, with_config
 from pydantic import Field as Declared
 from typing_extensions import TypedDict  # pydantic reads that of `typing` from Python 3.12 on only
@@ -47,6 +47,8 @@ Versions = Literal["0.1", "0.2", "0.3"]
 
 # An object with no other keys than these; `metadata` and `x-` keys are set aside before it is judged.
 CLOSED = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+_LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
 
 # The keys are known only when the checks are, which a type checker cannot follow.
 _TypedDict: Any = TypedDict
@@ -77,12 +79,18 @@ class ScoringModel(TypedDict):
     soft_score: NotRequired[Annotated[SoftScore, Declared(description="The weighted score and its threshold.")]]
 
 
-class Shape(NamedTuple):
-    """A format: all of it, what stands around the cases (whatever they are), and one case."""
+class Shape:
+    """A format: one case, what stands around the cases (whatever they are), and all of it, which few need."""
 
-    whole: TypeAdapter[Any]
-    head: TypeAdapter[Any]
-    case: TypeAdapter[Any]
+    def __init__(self, case: Any, around: Callable[[Any], Any]) -> None:
+        self.case: TypeAdapter[Any] = TypeAdapter(case)
+        self.head: TypeAdapter[Any] = TypeAdapter(around(Any))
+        self._parts = case, around
+
+    @cached_property
+    def whole(self) -> TypeAdapter[Any]:
+        case, around = self._parts
+        return TypeAdapter(around(case))
 
 
 def eval_set(fields: Iterable[Field]) -> Shape:
@@ -123,7 +131,7 @@ def _eval_set(fields: tuple[Field, ...]) -> Shape:
         required=("id", "prompt", "expected"),
     )
 
-    def suite(cases: Any) -> TypeAdapter[Any]:
+    def suite(cases: Any) -> Any:
         keys = {
             "$schema": (str, "The JSON Schema that editors check this file with."),
             "name": (str, "The name of the suite."),
@@ -134,9 +142,9 @@ def _eval_set(fields: tuple[Field, ...]) -> Shape:
             "cases": (_some(cases), "The cases."),
         }
         about = "A Karat eval set: prompts, and what is expected of the answers."
-        return TypeAdapter(_model("EvalSet", about, keys, required=("cases",)))
+        return _model("EvalSet", about, keys, required=("cases",))
 
-    return Shape(suite(case), suite(Any), TypeAdapter(case))
+    return Shape(case, suite)
 
 
 @lru_cache(maxsize=8)
@@ -158,7 +166,7 @@ def _golden(fields: tuple[Field, ...]) -> Shape:
         },
         required=("id", "input"),
     )
-    return Shape(TypeAdapter(_some(case)), TypeAdapter(_some(Any)), TypeAdapter(case))
+    return Shape(case, _some)
 
 
 def _asked(fields: Sequence[Field], spelling: str) -> dict[str, tuple[Any, str]]:
@@ -181,7 +189,7 @@ def _closed(name: str, doc: str | None, keys: Mapping[str, Any]) -> Any:
 
 
 def closed(kind: Any) -> Any:
-    """A type with every TypedDict in it made a closed object.
+    """A type with every TypedDict in it made a closed object, and its limits said in pydantic's words.
 
     pydantic reads `typing.TypedDict` from Python 3.12 on only, and would let unknown keys through.
     """
@@ -191,11 +199,18 @@ def closed(kind: Any) -> Any:
     if origin is None or origin is Literal:
         return kind
     if origin is Annotated:
-        return Annotated[(closed(inner[0]), *inner[1:])]
+        return Annotated[(closed(inner[0]), *map(_limit, inner[1:]))]
     mended = tuple(closed(part) for part in inner)
     if mended == inner:
         return kind
     return reduce(or_, mended) if origin in (Union, types.UnionType) else origin[mended]
+
+
+def _limit(mark: Any) -> Any:
+    """A mark of an annotated type; those of msgspec are what the checks, which must not wait for pydantic, have."""
+    if not isinstance(mark, Meta):
+        return mark
+    return Declared(**{name: limit for name in _LIMITS if (limit := getattr(mark, name)) is not None})
 
 
 def _keys(kind: Any) -> Iterator[tuple[str, Any]]:

@@ -70,7 +70,13 @@ class _Cleaner:
         return self._foreign(value, depth)
 
     def table(self, value: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        return {_key(key): self.value(item, depth + 1) for key, item in list(value.items())}
+        return {
+            # Nearly all keys and most values are plain text, which needs no call to be seen for what it is.
+            key if type(key) is str and key.isascii() else _key(key): (
+                item if type(item) is str and item.isascii() else self.value(item, depth + 1)
+            )
+            for key, item in list(value.items())
+        }
 
     def _foreign(self, value: Any, depth: int) -> Any:
         dump = getattr(value, "model_dump", None)

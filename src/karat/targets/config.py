@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -155,6 +154,8 @@ def parse_rate(text: str) -> float:
 
 
 def _table(file: Path, section: tuple[str, ...]) -> dict[str, Any] | None:
+    import tomllib
+
     try:
         text = file.read_bytes().decode("utf-8-sig")
         table: Any = tomllib.loads(text)

@@ -83,12 +83,13 @@ class Redactor:
         """Whether a record, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
         if any(needle in encoded for needle in self._needles):
             return True
-        if b'"cuts":' in encoded and (self._needles or b"://" in encoded):
+        linked = b"://" in encoded
+        if (linked or self._needles) and b'"cuts":' in encoded:
             return True
         low = encoded.lower()
         if b"authorization" in low or b"cookie" in low or b"bearer" in low:
             return True
-        return b"@" in low and b"://" in low
+        return linked and b"@" in encoded
 
     def text(self, value: str) -> str:
         """The text without its secrets."""
