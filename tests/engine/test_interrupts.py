@@ -24,6 +24,15 @@ def running(tmp_path: Path, *options: object) -> Started:
     return Started("run", suite, "--target", target("agent"), "--results-dir", tmp_path / "out", *options, cwd=tmp_path)
 
 
+def stop_twice(run: Started) -> None:
+    """Ctrl-C, and again as soon as the first was heard."""
+    run.send(signal.SIGINT)
+    assert run.process.stderr is not None
+    while "once more" not in run.process.stderr.readline():
+        assert run.process.poll() is None
+    run.send(signal.SIGINT)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 @pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
 def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, workers: int) -> None:
@@ -54,11 +63,7 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     options = ("--target", target("agent"), "--results-dir", tmp_path / "out")
     with Started("run", suite, *options, cwd=tmp_path) as run:
         until(lambda: finished_lines(tmp_path / "out") == 1)
-        run.send(signal.SIGINT)
-        assert run.process.stderr is not None
-        while "once more" not in run.process.stderr.readline():
-            assert run.process.poll() is None
-        run.send(signal.SIGINT)
+        stop_twice(run)
         code, out, _ = run.ended(within=60)
         assert run.left_behind() == []
     assert code == 2
@@ -72,11 +77,7 @@ def test_a_second_ctrl_c_stops_an_agent_that_blocks_karat_itself(tmp_path: Path)
     options = ("--target", target("agent"), "--workers", 0, "--results-dir", tmp_path / "out")
     with Started("run", suite, *options, cwd=tmp_path) as run:
         until(lambda: finished_lines(tmp_path / "out") == 1)
-        run.send(signal.SIGINT)
-        assert run.process.stderr is not None
-        while "once more" not in run.process.stderr.readline():
-            assert run.process.poll() is None
-        run.send(signal.SIGINT)
+        stop_twice(run)
         code, _, _ = run.ended(within=60)
     assert code == 2
 

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from processes import below
+
 from .support import EVALS, ROOT
 
 SCRIPT = ROOT / "scripts" / "run-min-evals.sh"
@@ -128,25 +130,6 @@ def test_an_app_that_does_not_start_is_told_and_nothing_is_run(home: Home, start
     assert not (home.folder / ".claude/evals/results").exists()
 
 
-def app_below(process: int) -> int:
-    """The process of the app that a run started."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int(entry.joinpath("stat").read_text().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-    for found in parents:
-        above = found
-        while above not in (0, process):
-            above = parents.get(above, 0)
-        words = Path(f"/proc/{found}/cmdline").read_bytes().split(b"\0") if above else []
-        if words[1:2] and words[1].endswith(b"/slow.py"):
-            return found
-    raise AssertionError("the app is not there")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(home: Home) -> None:
     log = home.folder / "app.jsonl"
@@ -157,7 +140,8 @@ def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(
         while not log.exists() or log.read_text("utf-8").count('"event": "start"') < 1:
             assert running.poll() is None
             time.sleep(0.02)
-        os.kill(app_below(running.pid), signal.SIGKILL)
+        (app,) = [found for found, line in below(running.pid) if b"/slow.py\0" in line]
+        os.kill(app, signal.SIGKILL)
         printed, _ = running.communicate(timeout=180)
     assert running.returncode == 1, printed
     statuses = {case["id"]: case["status"] for case in home.report()["cases"]}

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -20,6 +19,7 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.browser import BrowserTarget
 from karat.targets.config import TargetConfig
 from karat.targets.limits import cap_trace
+from processes import below
 
 from .conftest import ask, case, opened, target_for
 from .stub import HUGE, Stub
@@ -135,23 +135,6 @@ async def test_hostile_text_stays_text(stub: Stub) -> None:
     assert "\ufffd" in trace.final_message
 
 
-def renderers() -> Iterator[int]:
-    """The page processes of browsers that this process started."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int(entry.joinpath("stat").read_text().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-    for process in parents:
-        above = process
-        while above not in (0, os.getpid()):
-            above = parents.get(above, 0)
-        if above and b"--type=renderer" in Path(f"/proc/{process}/cmdline").read_bytes():
-            yield process
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 async def test_a_page_that_crashes_is_an_error(stub: Stub) -> None:
     async with opened(stub.url, "/chat?how=busy", **BUSY) as target:
@@ -159,7 +142,7 @@ async def test_a_page_that_crashes_is_an_error(stub: Stub) -> None:
         while not stub.heard:
             assert not running.done()
             await asyncio.sleep(0.02)
-        for process in renderers():
+        for process in [found for found, line in below(os.getpid()) if b"--type=renderer" in line]:
             os.kill(process, signal.SIGKILL)
         with pytest.raises(TargetError, match="the page crashed") as caught:
             await running
