@@ -170,6 +170,17 @@ def test_a_partial_baseline_is_set_aside(tmp_path: Path) -> None:
     assert found.summary.unmet(0.0) == ("no case passed, so nothing could be audited",)
 
 
+def test_a_case_whose_expectation_lost_a_secret_is_set_aside(tmp_path: Path) -> None:
+    """What stands in the journal in its place is in no answer, so that a check for it could not fail any more."""
+    secret = case({"must_not_say": ["Authorization: Bearer abcdef0123456789"]})
+    other = case({"must_say_any": ["kettle"]}, "B", "Where is it?")
+    found = audit(recorded(suite_of(secret, other), {"A": "All is well.", "B": "The kettle boils."}, tmp_path))
+    (entry,) = found.set_aside
+    assert (entry.case_id, entry.status) == ("A", "PARTIAL")
+    assert "held a secret" in entry.reason
+    assert found.summary.audited == 1
+
+
 def test_a_verdict_that_no_longer_holds_is_set_aside(run: Journal) -> None:
     """The checks of today judge the baseline, not the ones that recorded it."""
     (first, *_) = run.records()

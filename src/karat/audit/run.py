@@ -12,11 +12,14 @@ from karat.audit.case import audit_case
 from karat.audit.catalog import OPERATORS
 from karat.audit.counts import Count
 from karat.audit.judging import judged
+from karat.checks.base import lost
 from karat.model.audit import AuditReport, AuditSummary, CaseAudit, OperatorAudit, Remedy, SetAside
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.repeats import case_status
 from karat.text.normalise import fold
+
+LOST = "what was expected held a secret, which is not in the journal"
 
 
 def audit(run: RunView, seed: int = 0) -> AuditReport:
@@ -95,12 +98,12 @@ class Auditor:
         first: CaseRecord | None = None
         bad: tuple[CaseRecord, str] | None = None
         for record in records:
-            verdict = judged(record.case, record.trace)
-            statuses[verdict.status] += 1
-            if verdict.status is CaseStatus.PASS:
+            came_out, reason = _today(record)
+            statuses[came_out] += 1
+            if came_out is CaseStatus.PASS:
                 first = first or record
             else:
-                bad = bad or (record, verdict.reason)
+                bad = bad or (record, reason)
         some = first or (bad[0] if bad else None)
         assert some is not None  # a group is never empty
         status = case_status(statuses, some.case.min_pass_rate)
@@ -143,6 +146,14 @@ class _Others:
 def _differ(one: Subject, other: Subject) -> bool:
     """Whether the answer to one is another answer to the other: a question asked again is none."""
     return fold(one.case.prompt) != fold(other.case.prompt) and not same(one.trace, other.trace)
+
+
+def _today(record: CaseRecord) -> tuple[CaseStatus, str]:
+    """How a record comes out by today's checks; by an expectation that lost a secret nobody can tell."""
+    if any(lost(spec, record.trace) for spec in record.case.checks):
+        return CaseStatus.PARTIAL, LOST
+    verdict = judged(record.case, record.trace)
+    return verdict.status, verdict.reason
 
 
 def _why(statuses: Counter[CaseStatus], bad: tuple[CaseRecord, str] | None) -> str:
