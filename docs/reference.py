@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from karat.suites.schema import schema
 HEAD = """\
 # Checks
 
-Every key that `expected` knows, by the group it scores in. This page is written by `python docs/reference.py` from the
-code of the checks; how to write suites is told in [suites.md](suites.md), with an example of each key.
+Every key that `expected` knows: the checks by the group they score in, and at the end the [keys that are no
+checks](#keys-that-are-no-checks). This page is written by `python docs/reference.py` from the code; how to write suites
+is told in [suites.md](suites.md), with an example of each key.
 
 Text is looked for in the final message without regard to letter case, runs of white space and typographic quotes.
 Regexes see the lines of the text, ignore letter case, and `^` and `$` match at every line.
@@ -22,6 +24,15 @@ Regexes see the lines of the text, ignore letter case, and `^` and `$` match at 
 TABLE = """
 | key | value | since | meaning |
 |---|---|---|---|
+"""
+REST = """
+## Keys that are no checks
+
+They say how the checks of a case become its status. `scoring` may also stand in the case itself, beside `expected`, but
+not in both places. Golden sets know no `scoring`.
+
+| key | value | meaning |
+|---|---|---|
 """
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 MANY = {
@@ -35,7 +46,7 @@ MANY = {
 def page() -> str:
     """The whole page."""
     made = schema("eval-set", CATALOG)
-    return HEAD + "".join(_group(group, made) for group in Group)
+    return HEAD + "".join(_group(group, made) for group in Group) + REST + "".join(_rest(made))
 
 
 def _group(group: Group, made: dict[str, Any]) -> str:
@@ -50,6 +61,23 @@ def _group(group: Group, made: dict[str, Any]) -> str:
         for field in check.fields
     ]
     return f"\n## {group.value}\n\n{counts}\n{TABLE}{''.join(rows)}" if rows else ""
+
+
+def _rest(made: dict[str, Any]) -> Iterator[str]:
+    """A row for each key that no check declares, and for each key within it."""
+    checks = {field.name for field in CATALOG.fields}
+    for name, node in made["$defs"]["Expected"]["properties"].items():
+        if name not in checks:
+            yield from _rows(name, node, made["$defs"])
+
+
+def _rows(name: str, node: dict[str, Any], known: dict[str, Any]) -> Iterator[str]:
+    if name.endswith("metadata"):
+        return
+    whole = {**known[node["$ref"].rpartition("/")[2]], **node} if "$ref" in node else node
+    yield f"| `{name}` | {_cell(_kind(node, known))} | {_cell(whole['description'])} |\n"
+    for key, inner in whole.get("properties", {}).items():
+        yield from _rows(f"{name}.{key}", inner, known)
 
 
 def _value(made: dict[str, Any], name: str) -> str:
