@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from typing import NamedTuple
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL)
 HIDDEN = re.compile(r"^<!-- (?P<name>\S+)\n(?P<body>.*?)^-->$", re.MULTILINE | re.DOTALL)
 LABEL = re.compile(r"`(?P<name>[\w./-]+\.\w+|[\w./-]*agent)`:?\s*\Z")
+HEADING = re.compile(r"(?m)^#{1,6} +(.*?) *$")
+LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
 STAMP = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 SECONDS = re.compile(r"\b\d+\.\d+s\b")
 SPACES = re.compile(r" {2,}")
@@ -76,5 +79,34 @@ def plain(text: str) -> str:
     return SPACES.sub("  ", SECONDS.sub("0.00s", text))
 
 
-def every_page(root: Path) -> list[Path]:
+def anchors(page: str) -> set[str]:
+    """The sections of a page as links name them: hyphens between words in lower case, a number if not the first."""
+    seen: Counter[str] = Counter()
+    found = set()
+    for title in HEADING.findall(FENCE.sub("", page)):
+        slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        found.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+        seen[slug] += 1
+    return found
+
+
+def dead_links(path: Path) -> list[str]:
+    """The links of a page that lead to no file, or to no section of it."""
+    return [link for link in LINK.findall(FENCE.sub("", path.read_text())) if not _leads_somewhere(path, link)]
+
+
+def _leads_somewhere(path: Path, link: str) -> bool:
+    file, _, section = link.partition("#")
+    place = path.parent / file if file else path
+    return place.exists() and ("#" not in link or section in anchors(place.read_text()))
+
+
+def linked_pages(root: Path) -> list[Path]:
+    """All pages whose links are followed."""
+    patterns = ("*.md", "docs/**/*.md", "examples/*/*.md", "benchmarks/*.md")
+    return sorted(path for pattern in patterns for path in root.glob(pattern))
+
+
+def tried_pages(root: Path) -> list[Path]:
+    """The pages whose commands are run; those of the examples need a folder of their own."""
     return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]

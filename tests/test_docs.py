@@ -12,12 +12,11 @@ import pytest
 
 from cli.support import SCRIPT
 from karat.checks.catalog import CATALOG
-from pages import File, blocks, every_page, outcomes, same, script
+from karat.suites.schema import Kind, schema
+from pages import File, anchors, blocks, dead_links, linked_pages, outcomes, same, script, tried_pages
 
 ROOT = Path(__file__).parents[1]
-PAGES = every_page(ROOT)
-TYPED = [path for path in PAGES if any(isinstance(block, list) for block in blocks(path.read_text()))]
-LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
+TYPED = [path for path in tried_pages(ROOT) if any(isinstance(block, list) for block in blocks(path.read_text()))]
 
 
 def name(path: Path) -> str:
@@ -53,15 +52,51 @@ def test_commands_do_what_the_page_shows(path: Path, tmp_path: Path) -> None:
                 assert same(command.shown, printed), f"$ {command.line}\nshown:\n{command.shown}\nprinted:\n{printed}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name)
-def test_links_lead_to_files(path: Path) -> None:
-    for target in LINK.findall(path.read_text()):
-        assert (path.parent / target).exists(), target
+@pytest.mark.parametrize("path", linked_pages(ROOT), ids=name)
+def test_links_lead_to_files_and_sections(path: Path) -> None:
+    assert dead_links(path) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs/suites.md", "benchmarks/README.md"])
+def test_links_of_pages_everywhere_are_followed(page: str) -> None:
+    assert ROOT / page in linked_pages(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("link", "dead"),
+    [
+        pytest.param("other.md", False, id="a-file"),
+        pytest.param("none.md", True, id="no-file"),
+        pytest.param("other.md#what-it-does", False, id="a-section"),
+        pytest.param("other.md#what-it-did", True, id="no-section"),
+        pytest.param("other.md#a-comment", True, id="a-comment-in-code"),
+        pytest.param("#here", False, id="a-section-of-the-page"),
+        pytest.param("#there", True, id="no-section-of-the-page"),
+        pytest.param("https://example.org/#there", False, id="another-site"),
+    ],
+)
+def test_a_dead_link_is_noticed(tmp_path: Path, link: str, dead: bool) -> None:
+    (tmp_path / "other.md").write_text("# Other\n\n## What it does\n\n```\n# a comment\n```\n")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Here\n\nSee [this]({link}).\n")
+    assert dead_links(page) == [link] * dead
+
+
+def test_sections_are_named_as_on_the_web() -> None:
+    page = "# karat.toml\n## `prompt-satisfies`\n## What, and why?\n### Twice\n### Twice\n"
+    assert anchors(page) == {"karattoml", "prompt-satisfies", "what-and-why", "twice", "twice-1"}
 
 
 def test_the_reference_of_the_checks_is_current() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "reference.py"))["page"]
     assert (ROOT / "docs" / "checks.md").read_text() == page(), "run `python docs/reference.py`"
+
+
+@pytest.mark.parametrize("kind", ["eval-set", "golden"])
+def test_the_reference_has_every_key_of_expected(kind: Kind) -> None:
+    page = (ROOT / "docs" / "checks.md").read_text()
+    known = schema(kind, CATALOG)["$defs"]["Expected"]["properties"].keys() - {"metadata"}
+    assert {key for key in known if f"\n| `{key}` |" not in page} == set()
 
 
 def test_every_field_has_an_example_in_the_page_on_suites() -> None:
