@@ -1,4 +1,4 @@
-"""`scripts/run-min-evals.sh`: the runner that the eval document names, with all of its options."""
+"""`scripts/run-min-evals.sh`, the runner of eval sets, with all of its options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(*arguments: str, runner: Path = RUNNER, **environ: str) -> subprocess.Co
 
 @pytest.fixture
 def world() -> None:
-    """The folders of the document: the default suite where the runner looks for it."""
+    """The default suite where the runner looks for it, another beside it, and recordings."""
     for name in (Path(DEFAULT).name, NAMED):
         write(f".claude/evals/{name}", (DATA / name).read_text())
     for name in ("passing", "failing"):

@@ -1,4 +1,4 @@
-"""The example snippets of both documents, as files: they load, they run, and each of them can pass and fail."""
+"""Small suites of every format and version: they load, they run, and each of them can pass and fail."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_snippets_run(karat: Karat, name: str, ids: list[str], kind: str, status
     assert (ran.code, ran.statuses) == (0 if status == "PASS" else 1, dict.fromkeys(ids, status))
 
 
-def test_the_case_shape_as_it_stands_in_the_document(karat: Karat) -> None:
-    """Its dots are text: the same dots cannot both be said and not be said."""
+def test_dots_for_phrases_are_text(karat: Karat) -> None:
+    """The same dots cannot both be said and not be said."""
     answer = {"case_id": "G1", "final_message": "Well ...", "tool_calls": [], "telemetry": [], "page": "- main"}
     ran = karat("run", str(DATA / "case-shape.v0.1.json"), "-t", f"replay:{write('r.jsonl', [answer])}")
     assert (ran.code, ran.statuses) == (1, {"G1": "FAIL"})

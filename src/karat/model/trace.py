@@ -140,7 +140,7 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ExecutionContext(Struct, frozen=True):
-    """The view of a trace that the golden runner's documents describe."""
+    """A trace in short: what was asked, what the assistant said in all and in the end, which tools it called."""
 
     test_id: str
     test_input: str

@@ -107,7 +107,7 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     answer: Place | None = None
     """The assistant's messages; without it, what appears after the prompt."""
     failure: Place | None = None
-    """Where the app says that a turn broke: any text there makes the case an ERROR."""
+    """Where the app says that a turn broke: new text there makes the case an ERROR."""
     telemetry: Telemetry = Telemetry()
     telemetry_log: str = ""
     executable: str = ""
