@@ -27,7 +27,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Verdict
 from karat.results import RunResult
 from karat.runs.journal import Journal
-from karat.sessions import RunOptions, Session, secret_values
+from karat.sessions import Session, run_options, secret_values
 from karat.suites import load
 from karat.targets.base import Target
 from karat.targets.config import TargetConfig, resolve
@@ -80,7 +80,7 @@ async def arun(
     """`run`, awaited."""
     loaded = suite if isinstance(suite, Suite) else await aload_suite(suite)
     chosen, secrets = as_target(target)
-    given = RunOptions(**{"secrets": secrets, **options})
+    given = run_options({"secrets": secrets, **options})
     with _Place(given.results_dir) as place:
         session = Session(loaded, chosen, structs.replace(given, results_dir=place.folder), listeners)
         return place.kept_for(await session.run())
@@ -144,9 +144,7 @@ class _Place:
 
 def _waited_for(work: Coroutine[Any, Any, Result]) -> Result:
     """The result of a coroutine; on a thread of its own where this one already runs an event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_event_loop():
         return asyncio.run(work)
     outcome: list[Result] = []
     failure: list[BaseException] = []
@@ -163,3 +161,11 @@ def _waited_for(work: Coroutine[Any, Any, Result]) -> Result:
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, structs
 
 from karat import __version__
@@ -38,6 +39,7 @@ from karat.targets.catalog import build
 from karat.targets.clean import text
 from karat.targets.config import Config, TargetConfig
 from karat.targets.hooks import RESET_GRACE
+from karat.targets.names import did_you_mean
 from karat.targets.redact import Redactor
 
 __all__ = ["Earlier", "RunOptions", "RunResult", "Session", "secret_values"]
@@ -57,7 +59,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     repeat: int = 1
     shuffle: int | None = None
     per_minute: float | None = None
-    retries: Retries = Retries()
+    retries: int = 0
+    backoff: float = 1.0
+    """Seconds before the first retry; each further one waits twice as long."""
     max_failures: int | None = None
     run_timeout: float | None = None
     results_dir: Path | None = None
@@ -67,14 +71,33 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        least = {"concurrency": 1, "workers": 0, "repeat": 1}
+        least = {"concurrency": 1, "workers": 0, "repeat": 1, "retries": 0, "max_failures": 1}
         for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise UsageError(f"`{name}` must be at least {bound}, not {getattr(self, name)}.", slug="bad-option")
-        for name in ("timeout", "run_timeout", "per_minute"):
+            given = getattr(self, name)
+            if given is not None and given < bound:
+                raise UsageError(f"`{name}` must be at least {bound}, not {given}.", slug="bad-option")
+        for name in ("timeout", "run_timeout", "per_minute", "backoff"):
             given = getattr(self, name)
             if given is not None and not 0 < given < math.inf:
                 raise UsageError(f"`{name}` must be over 0, not {given}.", slug="bad-option")
+        if self.ray_address is not None and self.executor != "ray":
+            fix = "Choose the executor 'ray', or leave the address out."
+            raise UsageError(
+                "the address of a Ray cluster is given, and nothing runs there.", fix=fix, slug="bad-option"
+            )
+
+
+def run_options(given: Mapping[str, Any]) -> RunOptions:
+    """The options that a caller of the library names, each of its type."""
+    known = RunOptions.__struct_fields__
+    for name in given:
+        if name not in known:
+            raise UsageError(f"there is no option {name!r}.", fix=did_you_mean(name, known), slug="bad-option")
+    try:
+        return msgspec.convert(given, RunOptions, dec_hook=lambda kind, value: kind(value))
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at `$.")
+        raise UsageError(f"`{place.rstrip('`')}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
 
 
 class Earlier(Struct, frozen=True):
@@ -182,7 +205,7 @@ class Session:
         options, limits = self._options, self.limits
         rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
         return Policy(
-            retries=options.retries,
+            retries=Retries(options.retries, options.backoff),
             per_minute=min(rates, default=None),
             max_concurrency=limits.max_concurrency,
             max_failures=options.max_failures,

@@ -95,7 +95,7 @@ async def test_every_attempt_is_kept(
         if isinstance(event, CaseRetried):
             heard.append(event)
 
-    options: dict[str, Any] = {"retries": Retries(retries, 0.01), "workers": workers, "listeners": [listener]}
+    options: dict[str, Any] = {"retries": retries, "backoff": 0.01, "workers": workers, "listeners": [listener]}
     found = await carried_out(tmp_path, [f"fail {failures} 0.3"], function="unreliable", **options)
     (record,) = found.values()
     assert kind(record) == outcome
@@ -113,7 +113,7 @@ async def test_every_attempt_is_kept(
 
 async def test_a_failed_check_is_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
-    found = await carried_out(tmp_path, ["wrong sync"], workers=0, retries=Retries(5, 0.01))
+    found = await carried_out(tmp_path, ["wrong sync"], workers=0, retries=5, backoff=0.01)
     (record,) = found.values()
     assert record.status is CaseStatus.FAIL
     assert (tmp_path / "calls").read_text().split() == ["000-wrong"]
@@ -124,7 +124,7 @@ async def test_a_crash_of_the_process_is_tried_again_in_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
-    found = await carried_out(tmp_path, ["exit sync", "answer sync"], retries=Retries(1, 0.01))
+    found = await carried_out(tmp_path, ["exit sync", "answer sync"], retries=1, backoff=0.01)
     crashed, answered = found.values()
     assert kind(crashed) == "agent"
     assert len(crashed.attempts) == 1

@@ -171,8 +171,25 @@ def test_without_a_folder_the_files_go_with_the_result(suite: Suite) -> None:
 def test_options_are_those_of_run_options(suite: Suite) -> None:
     result = karat.run(suite, sync_agent, repeat=2, concurrency=2, timeout=5.0)
     assert (result.summary.repeat, len(result.records)) == (2, 4)
-    with pytest.raises(TypeError, match="timeuot"):
-        karat.run(suite, sync_agent, timeuot=5)
+
+
+def test_retries(suite: Suite) -> None:
+    calls: list[str] = []
+
+    def moody(prompt: str) -> dict[str, Any]:
+        calls.append(prompt)
+        if len(calls) == 1:
+            raise ConnectionError("try again")
+        return sync_agent(prompt)
+
+    first = karat.run(suite, moody, retries=1, backoff=0.01).records[0]
+    assert (first.status, len(first.attempts), calls[:2]) == ("PASS", 1, ["say hello"] * 2)
+
+
+def test_an_error_has_no_other_before_it(suite: Suite) -> None:
+    with pytest.raises(karat.KaratError) as caught:
+        karat.run(suite, sync_agent, repeat=0)
+    assert caught.value.__context__ is None
 
 
 def test_timeout(suite: Suite) -> None:
@@ -249,7 +266,7 @@ def test_rescore_by_a_suite(suite: Suite) -> None:
     assert statuses(karat.rescore(Journal(result.journal.path))) == {"A": "PASS", "B": "PASS"}
 
 
-def test_the_view_of_the_golden_document(suite: Suite) -> None:
+def test_a_trace_in_short(suite: Suite) -> None:
     record = karat.run(suite, sync_agent).records[1]
     context = karat.ExecutionContext.of(record.trace)
     assert (context.test_id, context.test_input, context.tools_called) == ("B", "wave", ["wave"])
@@ -264,6 +281,15 @@ def test_the_view_of_the_golden_document(suite: Suite) -> None:
         ({"workers": -1}, "`workers` must be at least 0, not -1"),
         ({"timeout": -1}, "`timeout` must be over 0, not -1"),
         ({"run_timeout": float("nan")}, "`run_timeout` must be over 0, not nan"),
+        ({"retries": -1}, "`retries` must be at least 0, not -1"),
+        ({"max_failures": 0}, "`max_failures` must be at least 1, not 0"),
+        ({"backoff": 0}, "`backoff` must be over 0, not 0"),
+        ({"concurrency": "2"}, "`concurrency`: expected `int`, got `str`"),
+        ({"timeout": "2"}, "`timeout`: expected `float | null`, got `str`"),
+        ({"executor": "threads"}, "`executor`: invalid enum value 'threads'"),
+        ({"results_dir": 3}, "`results_dir`: "),
+        ({"ray_address": "auto"}, "the address of a Ray cluster is given, and nothing runs there"),
+        ({"concurency": 2}, "there is no option 'concurency'. Did you mean 'concurrency'"),
     ],
 )
 def test_options_that_cannot_be(suite: Suite, options: dict[str, Any], said: str) -> None:

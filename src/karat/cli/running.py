@@ -18,7 +18,6 @@ from karat.api import load_suite
 from karat.cli.loading import loading
 from karat.cli.options import nearby
 from karat.cli.progress import listener_for
-from karat.engine.retries import Retries
 from karat.errors import Exit, NothingSelectedError, UsageError
 from karat.model.run import Summary
 from karat.model.suite import Suite
@@ -152,6 +151,8 @@ async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult
 
 def _max_failures(given: Mapping[str, Any]) -> int | None:
     most: int | None = given["max_failures"]
+    if given["fail_fast"] and most is not None:
+        raise UsageError("--fail-fast is --max-failures 1, and another number is given.", fix="Keep one of the two.")
     return 1 if given["fail_fast"] else most
 
 
@@ -166,7 +167,7 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         repeat=given["repeat"],
         shuffle=given["shuffle"],
         per_minute=parse_rate(given["rate"]) if given["rate"] else None,
-        retries=Retries(given["retries"]),
+        retries=given["retries"],
         max_failures=_max_failures(given),
         run_timeout=given["run_timeout"],
         results_dir=given["results_dir"] or nearby(config.results_dir),
