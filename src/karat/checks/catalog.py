@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,9 +20,12 @@ from karat.checks.telemetry import Telemetry
 from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
-from karat.errors import UsageError
+from karat.errors import ConfigError, UsageError
 from karat.model.check import Asked, Field, Flaw
 from karat.model.suite import Case, CheckSpec
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 CHECKS: tuple[type[Check], ...] = (
     Outcome,
@@ -65,7 +68,7 @@ class Catalog:
     def classes(self) -> dict[str, type[Check]]:
         from importlib.metadata import entry_points  # costs a third of all that judging has to import
 
-        outside = (point.load() for point in entry_points(group=ENTRY_POINTS))
+        outside = map(_loaded, entry_points(group=ENTRY_POINTS))
         return {cls.name: cls for cls in (*CHECKS, *outside)}
 
     @cached_property
@@ -105,6 +108,19 @@ class Catalog:
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
 CATALOG = Catalog()
+
+
+def _loaded(point: EntryPoint) -> type[Check]:
+    where, fix = f"entry point {point.name!r} of {ENTRY_POINTS}", "Mend or uninstall its package."
+    try:
+        found = point.load()
+    except Exception as error:  # another package's code may raise anything
+        raise ConfigError(f"cannot be loaded: {type(error).__name__}: {error}.", where=where, fix=fix) from error
+    if not (isinstance(found, type) and issubclass(found, Check)):
+        raise ConfigError("is no subclass of karat.checks.base.Check.", where=where, fix=fix)
+    if found.name in BUILT_IN:
+        raise ConfigError(f"is called {found.name!r}, as a check of Karat is.", where=where, fix=fix)
+    return found
 
 
 @lru_cache(maxsize=65536)
