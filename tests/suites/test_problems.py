@@ -177,9 +177,12 @@ def test_all_problems_of_a_file_are_told_at_once_in_its_order() -> None:
             [{"id": "A", "input": "i", "expected": 1}], ["[0].expected wrong-type"], id="expected-is-a-number"
         ),
         pytest.param(
-            [{"id": "A", "input": "i", "expected": {"outcome": "tool_success", "min_pass_rate": 1}}],
-            ["[0].expected.min_pass_rate unknown-field"],
-            id="repeats-of-eval-sets-in-a-golden-set",
+            [{"id": "A", "input": "i", "expected": {"outcome": "tool_success", "min_pass_rate": 1.1}}],
+            ["[0].expected.min_pass_rate out-of-range"],
+            id="rate-in-a-golden-set",
+        ),
+        pytest.param(
+            [{"id": "A", "input": "i", "expected": {"min_pass_rate": 1}}], ["[0] no-checks"], id="only-a-rate"
         ),
     ],
 )

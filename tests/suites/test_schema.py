@@ -57,6 +57,7 @@ def test_making_a_schema_twice_gives_the_same() -> None:
         pytest.param("eval-set", {"cases": [case()], "$schema": "x", "metadata": 1, "x-b": None}, id="notes"),
         pytest.param("eval-set", eval_set(case(scoring={"metadata": 1})), id="scoring-in-the-case"),
         pytest.param("golden", [{**GOLDEN_CASE, "expected": {"tools_used": []}, "constraints": 1}], id="decision"),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": {"tools_used": [], "min_pass_rate": 0.5}}], id="repeats"),
         pytest.param("golden", [{**GOLDEN_CASE, "expected": ["a"], "must_not_contain": ["b"]}], id="short-qa"),
         pytest.param(
             "golden", [{**GOLDEN_CASE, "expected": {"x-n": 1}, "must_not_contain": ["b"]}], id="notes-in-golden"
@@ -103,8 +104,9 @@ def test_good_suites_hold(kind: Kind, tree: Any) -> None:
         pytest.param("golden", [{**GOLDEN_CASE, "expected": {"x-n": 1}}], id="golden-only-notes"),
         pytest.param("golden", [{**GOLDEN_CASE, "expected": ["a"], "expected_contains": ["b"]}], id="both-spellings"),
         pytest.param(
-            "golden", [{**GOLDEN_CASE, "expected": {"min_pass_rate": 1, "outcome": "tool_success"}}], id="repeats"
+            "golden", [{**GOLDEN_CASE, "expected": {"min_pass_rate": 0, "outcome": "tool_success"}}], id="golden-rate"
         ),
+        pytest.param("golden", [{**GOLDEN_CASE, "expected": {"min_pass_rate": 1}}], id="golden-only-a-rate"),
         pytest.param("golden", [{**GOLDEN_CASE, "must_not_contain": []}], id="golden-empty-list"),
     ],
 )

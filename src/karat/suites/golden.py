@@ -16,6 +16,7 @@ from karat.suites.notes import Notes, flat
 
 FORMAT = "golden"
 _CONTAINS = "expected_contains"
+_RATE = "min_pass_rate"
 
 
 def read(tree: Sequence[Any], vocabulary: Vocabulary, flawed: Iterable[Finding], askings: list[Asking] | None) -> Read:
@@ -46,18 +47,21 @@ def _asking(beside: Iterable[str], raw: Raw, path: Path, faults: Faults) -> Aski
             return (*path, field)
         return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
 
-    return Asking({**inside, **flat_keys}, path, where, whole=not faults)
+    asked = {name: value for name, value in inside.items() if name != _RATE}
+    return Asking({**asked, **flat_keys}, path, where, whole=not faults)
 
 
 def _case(raw: Raw, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
     kept = dict(flat(notes)) if notes else {}
-    inside = raw.get("expected")
+    expected = raw.get("expected")
+    inside = expected if isinstance(expected, dict) else {}
     return Case(
         id=raw["id"],
         prompt=raw["input"],
         category=raw.get("category", ""),
-        outcome=inside.get("outcome", DEFAULT_OUTCOME) if isinstance(inside, dict) else DEFAULT_OUTCOME,
+        outcome=inside.get("outcome", DEFAULT_OUTCOME),
         checks=specs,
+        min_pass_rate=inside.get(_RATE),
         metadata={"constraints": raw["constraints"], **kept} if "constraints" in raw else kept,
     )
 

@@ -44,6 +44,10 @@ Label = Annotated[str, Declared(pattern=LABEL_PATTERN)]
 Text = Annotated[str, Declared(pattern=TEXT_PATTERN)]
 Versions = Literal["0.1", "0.2", "0.3"]
 
+_RATE = (
+    Annotated[float, Declared(gt=0, le=1)],
+    "The share of repeats that must pass, over 0 and at most 1; all by default.",
+)
 
 # An object with no other keys than these; `metadata` and `x-` keys are set aside before it is judged.
 CLOSED = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -105,7 +109,6 @@ def golden(fields: Iterable[Field]) -> Shape:
 
 @lru_cache(maxsize=8)
 def _eval_set(fields: tuple[Field, ...]) -> Shape:
-    rate = Annotated[float, Declared(gt=0, le=1)]
     scoring = (ScoringModel, "How group scores become a status.")
     expected = _model(
         "Expected",
@@ -113,7 +116,7 @@ def _eval_set(fields: tuple[Field, ...]) -> Shape:
         _asked(fields, EVAL_SET)
         | {
             "scoring": scoring,
-            "min_pass_rate": (rate, "The share of repeats that must pass, over 0 and at most 1; all by default."),
+            "min_pass_rate": _RATE,
         },
     )
     case = _model(
@@ -150,7 +153,8 @@ def _eval_set(fields: tuple[Field, ...]) -> Shape:
 @lru_cache(maxsize=8)
 def _golden(fields: tuple[Field, ...]) -> Shape:
     beside = _asked(fields, GOLDEN_CASE)
-    inside: Any = _model("Expected", "What is expected of a decision.", _asked(fields, GOLDEN_EXPECTED))
+    asked = _asked(fields, GOLDEN_EXPECTED) | {"min_pass_rate": _RATE}
+    inside: Any = _model("Expected", "What is expected of a decision.", asked)
     if "expected_contains" in beside:
         inside = inside | beside["expected_contains"][0]
     case = _model(

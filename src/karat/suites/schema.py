@@ -71,6 +71,6 @@ def _golden_rules(defs: dict[str, Any]) -> None:
     case["anyOf"] = [{"required": [key]} for key in beside]
     case["not"] = {"required": ["expected", "expected_contains"], "properties": {"expected": {"type": "array"}}}
     inside = defs["Expected"]
-    asked = [{"required": [key]} for key in inside["properties"] if key != "metadata"]
+    asked = [{"required": [key]} for key in inside["properties"] if key not in (*_OWN_RULES, "metadata")]
     case["if"] = {"not": {"anyOf": [{"required": [key]} for key in beside if key != "expected"]}}
     case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": asked}]}}}
