@@ -54,6 +54,9 @@ def broken():
         pytest.param(SMELLY, [], 0, id="smelly"),
         pytest.param(SMELLY, ["--strict"], 1, id="smelly-strict"),
         pytest.param(SMELLY, ["--strict", "--ignore", "prompt-satisfies,echo-passes"], 0, id="ignored"),
+        pytest.param(
+            SMELLY, ["--strict", "--ignore", "prompt-satisfies", "--ignore", "echo-passes"], 0, id="ignored-one-by-one"
+        ),
         pytest.param({"version": "0.3", "cases": []}, [], 4, id="not-a-suite"),
     ],
 )
@@ -71,8 +74,9 @@ def test_smells_are_shown_at_their_place(karat: Karat) -> None:
 
 
 def test_one_bad_suite_does_not_hide_the_others(karat: Karat) -> None:
-    ran = karat("lint", write("bad.json", "{"), write("s.json", SMELLY), "--strict")
+    ran = karat("lint", "gone.json", write("bad.json", "{"), write("s.json", SMELLY), "--strict")
     assert ran.code == 4
+    assert "karat: gone.json: no such file." in ran.err
     assert "bad.json:1:" in ran.err
     assert "[prompt-satisfies]" in ran.out
 

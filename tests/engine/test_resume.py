@@ -179,6 +179,11 @@ def test_rerun_by_status(tmp_path: Path, karat: Karat, first: Path, status: str,
     assert ("run again for their status" in err) == bool(ran)
 
 
+def test_rerun_by_several_statuses(tmp_path: Path, karat: Karat, first: Path) -> None:
+    karat("rerun", first, "--status", "error", "--status", "pass", "--workers", 0)
+    assert called(tmp_path) == ["a", "c", "d"]
+
+
 def test_rerun_without_a_status_takes_what_failed(tmp_path: Path, karat: Karat, first: Path) -> None:
     karat("rerun", first, "--workers", 0)
     assert called(tmp_path) == ["b", "c"]

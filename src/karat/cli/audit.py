@@ -20,7 +20,10 @@ import click
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides what is tried where there is a choice.")
 @click.option("--suite", metavar="SUITE", help="Refuse the journal if it is not of this suite as it is now.")
 @click.option(
-    "--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where the reports go (default: beside it)."
+    "--results-dir",
+    type=click.Path(path_type=Path),
+    metavar="D",
+    help="Where the reports go (default: beside the journal).",
 )
 def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
     """Prove that a suite can fail: recorded traces that passed are made wrong, one change at a time, and judged again.

@@ -27,9 +27,9 @@ def lint_suites(files: Sequence[str], target: str | None, ignore: Sequence[str],
     for file in files:
         try:
             suite = open_suite(file)
-        except SuiteError as error:
+        except (SuiteError, UsageError) as error:
             readable = False
-            click.echo(str(error), err=True)
+            click.echo(str(error) if isinstance(error, SuiteError) else f"karat: {error}", err=True)
             continue
         found = lint(suite, surroundings, ignore)
         smells += len(found)

@@ -30,12 +30,9 @@ class Seconds(click.FloatRange):
 POSITIVE = Seconds()
 
 
-def comma_list(ctx: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None) -> list[str] | None:
+def comma_list(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
     """`A,B` → ["A", "B"], also of an option given several times; one given without a name in it selects nothing."""
-    if value is None or value == ():
-        return None
-    given = value if isinstance(value, str) else ",".join(value)
-    return [part.strip() for part in given.split(",") if part.strip()]
+    return [part.strip() for part in ",".join(value).split(",") if part.strip()] if value else None
 
 
 def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
@@ -61,9 +58,16 @@ def nearby(folder: Path | None) -> Path | None:
     return folder.relative_to(here) if folder is not None and folder.is_relative_to(here) else folder
 
 
-RESULTS_DIR = click.option(
-    "--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where the journal and the reports go."
-)
+def results_dir(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--results-dir",
+        type=click.Path(path_type=Path),
+        metavar="D",
+        help=f"Where the journal and the reports go (default: {default}).",
+    )
+
+
+RESULTS_DIR = results_dir("results_dir of karat.toml, or karat-results")
 STRICT = click.option("--strict", is_flag=True, help="Count PARTIAL as a failure (exit 1).")
 EACH_CASE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
@@ -81,7 +85,8 @@ HOW_TO_RUN = (
                  help="Processes; 0 runs in this one, for debugging."),
     click.option("--executor", type=click.Choice(["processes", "ray"]), default="processes", show_default=True,
                  help="Where the workers are: on this machine, or on a Ray cluster (one per processor)."),
-    click.option("--ray-address", metavar="A", help="The Ray cluster; without it, one is started here."),
+    click.option("--ray-address", metavar="A",
+                 help="The Ray cluster, or 'auto' for one that runs here; without it, one is started."),
     click.option("--shuffle", type=int, metavar="SEED", help="Run in an order that the seed decides."),
     click.option("--rate", metavar="30/min", help="Start no more cases than this."),
     click.option("--retries", type=click.IntRange(min=0), default=0, show_default=True,
@@ -98,7 +103,7 @@ def run_options(command: Command) -> Command:
 
 
 def resume_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, RESULTS_DIR, STRICT))
+    return _with(command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), STRICT))
 
 
 def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

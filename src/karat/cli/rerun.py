@@ -11,7 +11,7 @@ from karat.cli.options import comma_list, resume_options
 STATUSES = ("pass", "fail", "partial", "error")
 
 
-def statuses(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
     named = [name.lower() for name in comma_list(ctx, param, value) or []]
     unknown = [name for name in named if name not in STATUSES]
     if unknown or not named:
@@ -21,7 +21,8 @@ def statuses(ctx: click.Context, param: click.Parameter, value: str | None) -> l
 
 @click.command(short_help="Run failed cases of a finished run again.")
 @click.argument("journal")
-@click.option("--status", default="error,fail", show_default=True, callback=statuses, help="Which cases to run again.")
+@click.option("--status", multiple=True, default=("error,fail",), show_default=True, callback=statuses, metavar="S,...",
+              help=f"Which cases to run again: {', '.join(STATUSES)}.")  # fmt: skip
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if it has another name now.")
 @resume_options
