@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def main(sets: Path, target: str = "dyno") -> int:
     """Run every set; 0 if all cases passed, else 1."""
     passed = failed = 0
     for number, (kind, name) in enumerate(SECTIONS):
-        print(("\n" if number else "") + f"{RULE}\nRUNNING {kind.upper()} TESTS\n{RULE}")
+        say(("\n" if number else "") + f"{RULE}\nRUNNING {kind.upper()} TESTS\n{RULE}")
         try:
             result = karat.run(
                 sets / name, target, results_dir=Path("karat-results"), listeners=[lambda e, k=kind: show(e, k)]
@@ -30,8 +31,8 @@ def main(sets: Path, target: str = "dyno") -> int:
         summary = result.summary
         passed += summary.passed
         failed += summary.total - summary.passed
-    print(f"\n{RULE}\nSUMMARY\n{RULE}\nPassed: {passed}\nFailed: {failed}\nTotal:  {passed + failed}\n")
-    print(f"✗ {failed} test(s) failed" if failed else "✓ All tests passed")
+    say(f"\n{RULE}\nSUMMARY\n{RULE}\nPassed: {passed}\nFailed: {failed}\nTotal:  {passed + failed}\n")
+    say(f"✗ {failed} test(s) failed" if failed else "✓ All tests passed")
     return 1 if failed else 0
 
 
@@ -42,19 +43,28 @@ def refused(error: BaseException) -> int:
     return 1
 
 
+def say(line: str) -> None:
+    """Print a line at once; if nobody listens any more, the run goes on all the same."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def show(event: Event, kind: str) -> None:
     """One line for a case that finished, and why it did not pass."""
     if not isinstance(event, CaseFinished):
         return
-    good = event.done.status is karat.CaseStatus.PASS
-    print(f"{'✓ PASS' if good else '✗ FAIL'} [{kind}] {terminal(event.item.case.id)}", flush=True)
+    status = event.done.status
+    good = status is karat.CaseStatus.PASS
+    say(f"{'✓' if good else '✗'} {status.value} [{kind}] {terminal(event.item.case.id)}")
     if not good:
         for reason in reasons(event.record):
-            print(f"  • {terminal(reason, 300)}", flush=True)
+            say(f"  • {terminal(reason, 300)}")
 
 
 def reasons(record: karat.CaseRecord) -> list[str]:
-    """Why a case did not pass, in the words of the golden runner's documents."""
+    """Why a case did not pass: its error, or a line for each check that does not hold."""
     if record.trace.error is not None:
         return [f"Error: {record.trace.error.message}"]
     pairs = zip(record.case.checks, record.verdict.checks, strict=True)

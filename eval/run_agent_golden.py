@@ -27,6 +27,8 @@ def enter_environment() -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        sys.exit(f"usage: {sys.argv[0]}, without arguments")
     enter_environment()
     from golden_report import main
 

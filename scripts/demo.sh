@@ -8,7 +8,7 @@ echo "== Golden sets: a LangGraph agent on SQLite, rule-based model"
 (cd eval && ../.venv/bin/python run_agent_golden.py)
 
 if ls .claude/evals/*.json >/dev/null 2>&1; then
-    scripts/install-system-packages.sh
+    scripts/install-system-packages.sh browser
     echo
     echo "== Eval sets: a live app in a headless browser, rule-based assistant"
     "$karat" run .claude/evals/*.json --target canvas --concurrency 4

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs the Debian packages that the tests use, if they are not there yet.
+# Installs the Debian packages that the tests use, if they are not there yet; with "browser", only that.
 set -eu
 
 packages=""
 [ -x /usr/bin/chromium-headless-shell ] || [ -x /usr/bin/chromium ] || packages="$packages chromium-headless-shell"
-ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
+[ "${1:-}" = browser ] || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
 [ -n "$packages" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then

@@ -94,20 +94,38 @@ FAILING_QA: list[dict[str, Any]] = [
 ]
 
 
-def test_what_failed_is_shown_in_the_words_of_the_document(project: Path) -> None:
+def test_what_failed_is_shown_with_its_reasons(project: Path) -> None:
     write_sets(project, decisions=FAILING, qa=FAILING_QA)
     ran = run(project)
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout == (DATA / "failing.txt").read_text()
 
 
-def test_an_agent_that_breaks_is_a_failure_with_its_reason(project: Path) -> None:
+def test_an_agent_that_breaks_is_an_error_with_its_reason(project: Path) -> None:
     write_sets(project, decisions=FAILING[:1], qa=FAILING_QA)
     config = project / "karat.toml"
     config.write_text(config.read_text().replace("timeout = 60", "timeout = 0.000001", 1))
     ran = run(project)
     assert ran.returncode == 1
-    assert "✗ FAIL [decision] alloc_vehicle_not_found\n  • Error: the case took longer than 1e-06 s\n" in ran.stdout
+    assert "✗ ERROR [decision] alloc_vehicle_not_found\n  • Error: the case took longer than 1e-06 s\n" in ran.stdout
+
+
+def test_nobody_has_to_listen_to_the_end(project: Path) -> None:
+    write_sets(project, decisions=FAILING, qa=FAILING_QA)
+    command = f"{sys.executable} -S run_agent_golden.py | head -n 1"
+    ran = subprocess.run(
+        command, shell=True, cwd=project / "eval", capture_output=True, text=True, timeout=600, check=False
+    )
+    assert (ran.stdout, ran.stderr) == (f"{RULE}\n", "")
+    reports = [json.loads(path.read_text()) for path in (project / "karat-results").glob("*.json")]
+    assert sorted(report["summary"]["total"] for report in reports) == [1, 2]
+
+
+def test_it_takes_no_arguments(project: Path) -> None:
+    ran = run(project, "run_agent_golden.py", "--help")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == "usage: run_agent_golden.py, without arguments\n"
+    assert not (project / "karat-results").exists()
 
 
 @pytest.mark.parametrize("script", ["run_agent_golden.py", "run_agent_golden_llm.py"])
