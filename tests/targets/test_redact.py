@@ -18,7 +18,7 @@ from karat.model.suite import Case, CheckSpec
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
 from karat.model.verdict import At, CaseStatus, CheckResult, Group, Status, Verdict
 from karat.targets.limits import cap_trace
-from karat.targets.redact import Redactor, redact_text
+from karat.targets.redact import Redactor
 from karat.telemetry.events import parse
 
 SECRET = 'pä"ss\\wo/rd & 100%'
@@ -49,8 +49,8 @@ def encoded(trace: Trace) -> bytes:
     ],
 )
 def test_removed(text: str, cleaned: str) -> None:
-    assert redact_text(text) == cleaned
-    assert redact_text(cleaned) == cleaned
+    assert Redactor().text(text) == cleaned
+    assert Redactor().text(cleaned) == cleaned
     assert Redactor().finds(encoded(Trace(case_id="a", final_message=text)))
 
 
@@ -66,7 +66,7 @@ def test_removed(text: str, cleaned: str) -> None:
     ],
 )
 def test_left_alone(text: str) -> None:
-    assert redact_text(text) == text
+    assert Redactor().text(text) == text
 
 
 SPELLED = {
@@ -259,5 +259,5 @@ def test_no_value_survives(secret: str, before: str, after: str) -> None:
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     text = unit * (TEXT_CAP // len(unit))
     began = process_time()
-    redact_text(text)
+    Redactor().text(text)
     assert process_time() - began < 5

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from karat.text.ages import stated_ages
-from karat.text.numbers import find_number, ground
+from karat.text.numbers import ground, number_spans
 from karat.text.phrases import find, find_word
 from karat.text.safe_regex import spans
 
@@ -42,7 +42,7 @@ SIZE = 2**18
     [
         pytest.param(lambda text: find(text, "zq zq"), id="find"),
         pytest.param(lambda text: find_word(text, "a"), id="find_word"),
-        pytest.param(lambda text: find_number(text, "12 q"), id="find_number"),
+        pytest.param(lambda text: list(number_spans(text, "12 q")), id="number_spans"),
         pytest.param(lambda text: ground(text, "12", ("absent",), same_line=True), id="ground"),
         pytest.param(stated_ages, id="stated_ages"),
         pytest.param(lambda text: spans("[a1]", text), id="spans"),

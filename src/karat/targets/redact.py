@@ -294,11 +294,6 @@ def _channels(part: str, before: tuple[ToolCall, ...], after: tuple[ToolCall, ..
     return ("tool_results", "tools") if renamed else ("tool_results",)
 
 
-def redact_text(value: str) -> str:
-    """The text without headers, tokens and user info: what needs no configuration to be known for a secret."""
-    return _PLAIN.text(value)
-
-
 def _ends(trace: Trace) -> set[str]:
     """The channels of which only the beginning was kept."""
     return {name for name, cut in trace.cuts.items() if cut.why != SECRETS_REMOVED}
@@ -324,6 +319,3 @@ def _forms(value: str) -> set[str]:
     spelled |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     spelled |= {repr(value)[1:-1], repr(f"\"'{value}")[4:-1]}
     return spelled | {line for form in spelled if len(line := " ".join(form.split())) >= SHORTEST}
-
-
-_PLAIN = Redactor()

@@ -49,14 +49,6 @@ class _Value:
     after: str
 
 
-def find_number(text: str, value: str, *, start: int = 0, end: int | None = None) -> Span | None:
-    """Where the value first stands in text[start:end], as offsets of the whole text as written."""
-    for span in number_spans(text, value):
-        if span[0] >= start and (end is None or span[1] <= end):
-            return span
-    return None
-
-
 def number_spans(text: str, value: str) -> Iterator[Span]:
     """Every place where the value stands, in order, as offsets of the text as written."""
     wanted = _parsed(value)
@@ -79,11 +71,6 @@ def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: 
             phrase, (start, end) = found
             return Grounded(number, phrase, (start + first, end + first))
     return None
-
-
-def is_number(value: str) -> bool:
-    """Whether the value is compared as a number, perhaps with words around it, rather than as words."""
-    return _parsed(value) is not None
 
 
 @lru_cache(maxsize=4096)
