@@ -98,7 +98,7 @@ def test_repeats_that_were_not_recorded_are_errors(karat: Karat) -> None:
     karat("run", "suite.json", "-t", "python:agent.py:greet", "--repeat", "3", "--results-dir", "first")
     ran = karat("rescore", str(journal_of("first")), "--suite", write("two.json", eval_set(case("A"), case("B"))))
     assert (ran.code, ran.statuses) == (1, {"A": "PASS", "B": "ERROR"})
-    assert "B     0.00s  0 of 3 passed" in ran.out
+    assert "B  0.00s  0 of 3 passed" in ran.out
     assert ran.out.count("not-recorded: the journal holds no trace of this case") == 3
 
 

@@ -140,6 +140,48 @@ def test_a_terminal_gets_a_progress_bar_and_colours() -> None:
     assert "\x1b[1m\x1b[31m0 passed, 2 failed in " in after
 
 
+BUSY = """\
+from pathlib import Path
+
+
+def answer(prompt):
+    with Path("asked").open("a") as asked:
+        asked.write("x")
+    if Path("asked").stat().st_size <= 2:
+        return {"error": {"kind": "busy\\x1b[2J[b]", "message": "429", "retry_after": 0.01}}
+    return "Hello."
+"""
+RETRIED = ["run", "suite.json", "-t", "python:busy.py:answer", "--workers", "0", "--retries", "2"]
+RETRY = r"RETRY    \[red\]:smile:  busy\\x1b\[2J\[b\], again in \d\.\ds\r?\n"
+AFTER = r"PASS.*  \[red\]:smile:  \d\.\d\ds  after 2 errors\r?\n"
+
+
+def test_a_case_that_was_tried_again_is_told_on_a_terminal_and_elsewhere() -> None:
+    write("suite.json", eval_set(case("[red]:smile:")))
+    write("busy.py", BUSY)
+    code, shown = on_a_terminal(*RETRIED)
+    assert code == 0
+    assert len(re.findall(RETRY, shown)) == 2
+    assert re.search(AFTER, shown.rpartition("\x1b[2K")[2])
+    Path("asked").unlink()
+    ran = process(*RETRIED)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert re.match(RETRY * 2 + AFTER, ran.stdout)
+
+
+def test_cases_look_the_same_wherever_they_are_shown() -> None:
+    write("suite.json", eval_set(case("a"), case("b", expected={"must_say_any": ["nothing"]}), case("c")))
+    code, shown = on_a_terminal(*RUN, NO_COLOR="1")
+    piped = process(*RUN).stdout
+    again = process("rescore", str(results()[".jsonl"][0]), "--results-dir", "again").stdout
+    lines = [
+        [re.sub(r"[\d.]+s$", "", line) for line in text.splitlines() if line.startswith(("PASS", "FAIL"))]
+        for text in (shown.rpartition("\x1b[2K")[2], piped, again)
+    ]
+    assert code == 1
+    assert lines == [["FAIL     a  ", "PASS     b  ", "FAIL     c  "]] * 3
+
+
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["no-color", "dumb"])
 def test_a_terminal_that_wants_no_colours(environ: dict[str, str]) -> None:
     write("suite.json", eval_set(case("A"), case("B")))

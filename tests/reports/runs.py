@@ -228,7 +228,7 @@ def _huge() -> CaseRecord:
 
 
 def _broken() -> tuple[CaseRecord, CaseRecord]:
-    crashed = Trace(case_id="E1", error=TraceError("crash", "the agent left with code 1", "a long log"))
+    crashed = Trace(case_id="E1", error=TraceError("crash", "the agent left with code 1", f"a long log\n{HOSTILE}"))
     asked = (check("required_sources[0]", Group.SYNTHESIS_COVERAGE, Status.PASSED, args={"source": "GitHub"}),)
     unjudged = record(
         "E1", CaseStatus.ERROR, asked, index=4, category="", reason="crash: the agent left with code 1", trace=crashed
@@ -259,6 +259,12 @@ def passing(count: int = 1) -> MemoryRun:
 def interrupted() -> MemoryRun:
     summary = Summary(passed=1, total=1, incomplete="stopped by <b>Ctrl-C</b>\x1b[2J", interrupted=True)
     return MemoryRun((_passing(),), summary, finished_at="")
+
+
+def tried_again(*errors: TraceError) -> MemoryRun:
+    """One case that passed after these errors."""
+    attempts = tuple(Trace(case_id="G1", error=error) for error in errors)
+    return MemoryRun((msgspec.structs.replace(_passing(), attempts=attempts),), Summary(passed=1, total=1))
 
 
 def repeated() -> MemoryRun:
@@ -311,5 +317,17 @@ def repeated() -> MemoryRun:
 
 def interrupted_repeats() -> MemoryRun:
     whole = repeated()
-    summary = msgspec.structs.replace(whole.summary, incomplete="interrupted", interrupted=True, runs=4, total=2)
+    summary = Summary(
+        passed=1,
+        failed=1,
+        total=2,
+        repeat=3,
+        pass_all=0.0,
+        pass_any=1.0,
+        flaky=1,
+        runs=4,
+        avg_soft_score=0.9,
+        incomplete="interrupted",
+        interrupted=True,
+    )
     return MemoryRun(whole.cases[:4], summary, whole.header)

@@ -10,7 +10,19 @@ from markdown_it import MarkdownIt
 
 from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import At
-from karat.reports.inert import AROUND, CELL_LIMIT, MATCH, clip, evidence, excerpt, markdown_cell, terminal
+from karat.reports.inert import (
+    AROUND,
+    CELL_LIMIT,
+    LOG_LINE,
+    LOG_LINES,
+    MATCH,
+    clip,
+    evidence,
+    excerpt,
+    last_lines,
+    markdown_cell,
+    terminal,
+)
 
 from .runs import HOSTILE, HUGE
 
@@ -131,6 +143,64 @@ def test_excerpt_is_one_bounded_harmless_line(text: str, start: int, end: int) -
     shown = excerpt(text, start, end)
     assert len(shown) <= 2 * AROUND + 2 * MATCH + 4
     assert terminal(shown) == shown
+
+
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "agent.py", line 4, in answer
+    return ask(prompt) + 1
+           ~~~~~~~~~~~~^~~
+  File "agent.py", line 9, in ask
+    raise ConnectionError("down")
+ConnectionError: down
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "said", "shown"),
+    [
+        pytest.param("", "", [], id="nothing"),
+        pytest.param("\n \n\t\r\n", "exit code 1", [], id="blank"),
+        pytest.param("one\n\ntwo\r\n", "", ["one", "two"], id="no-blank-lines"),
+        pytest.param("".join(f"{i}\n" for i in range(99)), "", ["94", "95", "96", "97", "98"], id="the-last"),
+        pytest.param("panic:\n\tat main\n", "", ["panic:", "    at main"], id="tabs"),
+        pytest.param("    a\n      b\n    c", "", ["a", "  b", "c"], id="common-indent"),
+        pytest.param("x" * 9999, "", ["…" + "x" * (LOG_LINE - 2) + "…"], id="a-long-line"),
+        pytest.param("\x1b[31mred\x1b[0m\n\u202eabc", "", [r"\x1b[31mred\x1b[0m", r"\u202eabc"], id="steering"),
+        pytest.param(
+            TRACEBACK,
+            "ConnectionError: down",
+            [
+                'File "agent.py", line 4, in answer',
+                "  return ask(prompt) + 1",
+                'File "agent.py", line 9, in ask',
+                '  raise ConnectionError("down")',
+            ],
+            id="a-traceback-whose-message-is-known",
+        ),
+        pytest.param(
+            TRACEBACK,
+            "exit code 1",
+            TRACEBACK.replace(TRACEBACK.splitlines()[3] + "\n", "").splitlines()[1:],
+            id="a-traceback",
+        ),
+    ],
+)
+def test_last_lines(log: str, said: str, shown: list[str]) -> None:
+    assert last_lines(log, said) == shown
+
+
+@given(texts, texts)
+@example(HUGE, "")
+@example("\t" * 9999, "")
+@example("\U000e0041" * 9999, "")
+def test_last_lines_are_few_bounded_and_harmless(log: str, said: str) -> None:
+    shown = last_lines(log, said)
+    assert len(shown) <= LOG_LINES
+    for line in shown:
+        assert line.strip()
+        assert len(line) <= LOG_LINE * len("\\U000e0041")
+        assert terminal(line) == line
 
 
 TRACE = Trace(

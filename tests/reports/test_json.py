@@ -2,15 +2,41 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
-from karat.reports.json import JsonReport, encode
+from karat.model.trace import TraceError
+from karat.model.verdict import At
+from karat.reports.json import (
+    CaseRow,
+    CheckRow,
+    Checks,
+    ErrorRow,
+    JsonReport,
+    Metrics,
+    RepeatsRow,
+    RunRow,
+    encode,
+)
 
-from .runs import HOSTILE, HUGE, Kept, MemoryRun, every_status, interrupted, passing, repeated
+from .runs import (
+    HOSTILE,
+    HUGE,
+    Kept,
+    MemoryRun,
+    every_status,
+    interrupted,
+    interrupted_repeats,
+    passing,
+    repeated,
+    tried_again,
+)
 
+PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 CASE_FIELDS = [
     "id",
     "category",
@@ -49,6 +75,17 @@ def test_fields_and_their_order() -> None:
         assert list(case["metrics"]["scoring"]["soft_score"]) == ["value", "threshold", "passed"]
 
 
+@pytest.mark.parametrize("row", [CheckRow, Checks, Metrics, ErrorRow, RunRow, RepeatsRow, CaseRow, At])
+def test_every_key_of_a_row_is_documented(row: type[Struct]) -> None:
+    assert [key for key in row.__struct_fields__ if f"`{key}`" not in PAGE] == []
+
+
+def test_every_key_of_the_summary_is_documented() -> None:
+    keys = json.loads(written(interrupted_repeats()))["summary"]
+    assert {"planned", "incomplete", "repeat"} < set(keys)
+    assert [key for key in keys if f"`{key}`" not in PAGE] == []
+
+
 def test_every_check_is_in_one_list() -> None:
     run = every_status()
     for record, case in zip(run.records(), json.loads(written(run))["cases"], strict=True):
@@ -78,7 +115,27 @@ def test_a_case_is_a_line() -> None:
 def test_what_is_missing_from_a_run_is_said() -> None:
     report = json.loads(written(interrupted()))
     assert report["summary"]["incomplete"].startswith("stopped by")
+    assert report["summary"]["planned"] == 6
     assert report["generated_at"] == interrupted().header.started_at
+
+
+def test_cases_are_planned_not_their_repeats() -> None:
+    summary = json.loads(written(interrupted_repeats()))["summary"]
+    assert (summary["total"], summary["planned"], summary["runs"], summary["repeat"]) == (2, 4, 4, 3)
+
+
+def test_an_error_has_its_detail_where_there_is_one() -> None:
+    errors = [case["error"] for case in json.loads(written(every_status()))["cases"]]
+    assert errors[4] == {
+        "kind": "crash",
+        "message": "the agent left with code 1",
+        "detail": "a long log\n" + HOSTILE.replace("\ud800", "\ufffd"),
+    }
+    run = tried_again(TraceError("timeout", "too slow"), TraceError("agent", "boom", "File ..."))
+    assert json.loads(written(run))["cases"][0]["attempts"] == [
+        {"kind": "timeout", "message": "too slow"},
+        {"kind": "agent", "message": "boom", "detail": "File ..."},
+    ]
 
 
 def test_the_runs_of_a_case_are_one_entry() -> None:

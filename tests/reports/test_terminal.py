@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from karat.model.run import CaseRecord, Summary
+from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus
-from karat.reports.terminal import CaseLines, show, show_summary, wants_colour, width
+from karat.reports.terminal import CaseLines, show, show_cases, show_summary, wants_colour, width
 
-from .runs import MemoryRun, every_status, interrupted, passing, record
+from .runs import MemoryRun, every_status, interrupted, passing, record, tried_again
 
 
 class Terminal(io.StringIO):
@@ -20,7 +21,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown(*records: CaseRecord, id_width: int = 4, category_width: int = 0) -> str:
+def shown(*records: CaseRecord, id_width: int = 0, category_width: int = 0) -> str:
     out = io.StringIO()
     lines = CaseLines(out, id_width=id_width, category_width=category_width)
     for case in records:
@@ -55,6 +56,37 @@ def test_a_passing_case_is_one_aligned_line() -> None:
     assert {width(line) for line in lines} == {width(lines[0])}
 
 
+def test_a_name_takes_no_more_room_than_the_widest() -> None:
+    failing = record("a", CaseStatus.FAIL, category="", reason="a check failed")
+    run = MemoryRun((failing,), Summary(failed=1, total=1))
+    out = io.StringIO()
+    show_cases(run, out)
+    assert out.getvalue() == shown(failing, id_width=1) == "FAIL     a  0.42s\n         a check failed\n"
+
+
+@pytest.mark.parametrize(
+    ("detail", "lines"),
+    [
+        pytest.param("", [], id="none"),
+        pytest.param("loading\nno such file: \x1b[1mx", ["loading", r"no such file: \x1b[1mx"], id="a-log"),
+    ],
+)
+def test_what_a_broken_agent_left_behind_stands_under_the_reason(detail: str, lines: list[str]) -> None:
+    trace = Trace(case_id="E", error=TraceError("agent", "exit code 3", detail))
+    broken = record("E", CaseStatus.ERROR, category="", reason="agent: exit code 3", trace=trace)
+    assert shown(broken).splitlines() == [
+        "ERROR    E  0.42s",
+        "         agent: exit code 3",
+        *(f"           {line}" for line in lines),
+    ]
+
+
+@pytest.mark.parametrize(("errors", "more"), [(0, ""), (1, "  after 1 error"), (2, "  after 2 errors")])
+def test_a_case_that_was_tried_again_says_so(errors: int, more: str) -> None:
+    run = tried_again(*[TraceError("agent", "429")] * errors)
+    assert shown(*run.records()) == f"PASS     G1  github  0.42s{more}\n"
+
+
 def test_no_control_character_of_an_agent_reaches_the_terminal() -> None:
     text = shown(*every_status().records()) + summed_up(interrupted(), Path("a\x1b[2J"))
     assert {char for char in text if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}} == {"\n"}
@@ -76,6 +108,7 @@ def test_every_check_that_did_not_pass_is_shown() -> None:
             "12 passed, 1 failed, 2 partial, 1 error in 3.4s, avg soft score 0.8731",
             id="mixed",
         ),
+        pytest.param(Summary(error=2, total=2), "0 passed, 2 errors in 3.4s", id="errors"),
         pytest.param(Summary(), "0 passed in 3.4s", id="nothing"),
     ],
 )

@@ -47,6 +47,7 @@ class Lines:
         self._flushed = 0.0
         self._later: asyncio.TimerHandle | None = None
         self._repeated = False
+        self._retried: set[tuple[int, int]] = set()
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, CaseFinished):
@@ -55,8 +56,8 @@ class Lines:
             self._repeated = event.header.repeat > 1
             self._lines.folder = os.path.dirname(event.journal)
         elif isinstance(event, CaseRetried):
-            why = f"{event.reason}, again in {event.delay:.1f}s"
-            show(self._out, f"RETRY    {terminal(case_name(event.item.case.id, event.item.repeat), NAMES)}  {why}\n")
+            self._retried.add((event.item.index, event.item.repeat))
+            show(self._out, f"{_retry(event)}\n")
             self._flush()
         elif isinstance(event, Noticed):
             _notice(event)
@@ -66,7 +67,7 @@ class Lines:
         if self._repeated:
             name = f"{case.id} #{event.item.repeat + 1}"
             self._lines.one(done.status, name, case.category, done.duration_ms)
-        elif done.status is CaseStatus.PASS:
+        elif done.status is CaseStatus.PASS and (event.item.index, event.item.repeat) not in self._retried:
             self._lines.passed(case.id, case.category, done.duration_ms)
         else:
             self._lines(event.record)
@@ -84,7 +85,7 @@ class Lines:
 
 
 class Bar:
-    """Counts, and what is running now."""
+    """Counts, and what is running now; above it, cases that are tried again."""
 
     def __init__(self, suite: Suite) -> None:
         self.progress = _progress()
@@ -104,6 +105,8 @@ class Bar:
             self._counts[event.done.status] += 1
             self.progress.advance(self._task)
             self._show()
+        elif isinstance(event, CaseRetried):
+            self.progress.console.print(_retry(event), markup=False, highlight=False, emoji=False, soft_wrap=True)
         elif isinstance(event, Noticed):
             _notice(event)
 
@@ -113,6 +116,12 @@ class Bar:
         more = len(self._running) - len(now)
         running = ", ".join(now) + (f" and {more} more" if more > 0 else "")
         self.progress.update(self._task, counts=counts, running=running)
+
+
+def _retry(event: CaseRetried) -> str:
+    item = event.item
+    why = f"{terminal(event.reason, NAMES)}, again in {event.delay:.1f}s"
+    return f"RETRY    {terminal(case_name(item.case.id, item.repeat), NAMES)}  {why}"
 
 
 def _notice(event: Noticed) -> None:

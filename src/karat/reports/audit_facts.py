@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside, Survivor, shown_rate
+from karat.reports.facts import counted
 
 
 class Shown:
@@ -100,7 +101,3 @@ def verdict(summary: AuditSummary, min_kill: float) -> str:
     if unmet:
         return f"NOT PROVED: {'; '.join(unmet)}"
     return f"PROVED: the kill rate {rate(summary.rate)} is at least {min_kill:g}, and no control passes"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

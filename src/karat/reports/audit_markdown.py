@@ -7,7 +7,8 @@ from typing import Final
 
 from karat.model.audit import AuditSummary, CaseAudit, SetAside
 from karat.reports.artifacts import Sink
-from karat.reports.audit_facts import Shown, counted, headline, interval, marked, rate, remarks, verdict
+from karat.reports.audit_facts import Shown, headline, interval, marked, rate, remarks, verdict
+from karat.reports.facts import counted
 from karat.reports.inert import markdown_cell
 
 CASES: Final = 1000

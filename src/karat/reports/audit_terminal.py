@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, SetAside
-from karat.reports.audit_facts import Shown, counted, headline, interval, marked, rate, remarks, verdict
+from karat.reports.audit_facts import Shown, headline, interval, marked, rate, remarks, verdict
+from karat.reports.facts import counted
 from karat.reports.inert import terminal
 from karat.reports.terminal import show, width
 

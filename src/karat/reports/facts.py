@@ -10,6 +10,7 @@ import msgspec
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
 from karat.model.verdict import CheckResult, Group, Status
+from karat.reports.inert import last_lines
 
 
 class Judged(NamedTuple):
@@ -101,15 +102,36 @@ def reasons(record: CaseRecord) -> Iterator[str]:
         yield f"{error.kind}: {error.message}"
 
 
+def log(record: CaseRecord) -> list[str]:
+    """The end of what the agent left behind when it broke: inert lines, none if nothing is known."""
+    error = record.trace.error
+    return last_lines(error.detail, error.message) if error is not None and error.detail else []
+
+
+def after_errors(record: CaseRecord) -> str:
+    """` after 2 errors` behind the status of a case that was tried again, else nothing."""
+    return f" after {counted(len(record.attempts), 'error')}" if record.attempts else ""
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def finished(summary: Summary) -> int:
     """How many cases came to an end, whatever end."""
     return summary.passed + summary.failed + summary.partial + summary.error
 
 
 def counts(summary: Summary) -> str:
-    """`12 passed, 1 failed`: the passed, then every other outcome that occurred."""
-    others = ((summary.failed, "failed"), (summary.partial, "partial"), (summary.error, "error"))
+    """`12 passed, 2 errors`: the passed, then every other outcome that occurred."""
+    errors = "error" if summary.error == 1 else "errors"
+    others = ((summary.failed, "failed"), (summary.partial, "partial"), (summary.error, errors))
     return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)])
+
+
+def planned(run: RunView) -> int:
+    """How many cases the run was to have; the header counts each of their repeats."""
+    return run.header.total // max(run.header.repeat, 1)
 
 
 def incomplete(run: RunView) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import Final
 from urllib.parse import quote
 
@@ -12,6 +13,9 @@ from karat.model.verdict import At
 CELL_LIMIT: Final = 200
 AROUND: Final = 60
 MATCH: Final = 80
+LOG_LINES: Final = 5
+LOG_LINE: Final = 200
+LOG_END: Final = 4_000
 PAGES: Final = ("page", "page_before")
 
 # Everything that moves a cursor, starts an escape sequence, reorders text or cannot be seen: the Unicode categories
@@ -34,6 +38,8 @@ _MARKDOWN: Final = {
     ord("@"): f"@{_BREAK}",
     ord("#"): f"\\#{_BREAK}",
 }
+# Blank lines, and what Python puts above a traceback and under its source lines.
+_idle = re.compile(r"[\s^~]*|Traceback \(most recent call last\):\s*")
 _address = re.compile(r"(:)(?=//)|(www)(?=\.)", re.IGNORECASE)
 
 
@@ -73,6 +79,18 @@ def markdown_link(name: str, file: str) -> str:
 def clip(text: str, limit: int) -> str:
     """At most `limit` characters, an ellipsis where something is missing."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def last_lines(log: str, said: str = "") -> list[str]:
+    """The last few lines of a log or traceback that say something, each bounded and inert.
+
+    Those at its end that `said` holds already are left out.
+    """
+    end = log if len(log) <= LOG_END else f"…{log[-LOG_END:]}"
+    lines = [line.rstrip() for line in end.expandtabs(4).split("\n") if not _idle.fullmatch(line)][-LOG_LINES:]
+    while lines and lines[-1].strip() in said:
+        lines.pop()
+    return [terminal(line, LOG_LINE) for line in dedent("\n".join(lines)).split("\n") if line]
 
 
 def excerpt(text: str, start: int, end: int) -> str:

@@ -9,11 +9,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from karat.model.run import CaseRecord, RunView, Summary
+from karat.model.run import CaseRecord, RunView
 from karat.model.trace import TraceError
 from karat.model.verdict import At, CaseStatus, CheckResult, Group, SoftScore, Status
 from karat.reports.artifacts import Sink
-from karat.reports.facts import PASSED, Facts, Judged, facts, required_sources
+from karat.reports.facts import PASSED, Facts, Judged, facts, planned, required_sources
 from karat.reports.repeated import Together, repeated
 
 
@@ -60,9 +60,12 @@ class Metrics(Struct, gc=False):
     scoring: Scoring
 
 
-class ErrorRow(Struct, gc=False):
+class ErrorRow(Struct, omit_defaults=True, gc=False):
+    """What broke. `detail` is what the agent left behind: the end of its traceback or of its stderr."""
+
     kind: str
     message: str
+    detail: str = ""
 
 
 class RunRow(Struct, omit_defaults=True, gc=False):
@@ -126,7 +129,7 @@ class JsonReport:
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
             "target": header.target,
-            "summary": _summary(run.summary),
+            "summary": _summary(run),
         }
         lines = b",\n".join(b" %s: %s" % (encode(key), encode(value)) for key, value in head.items())
         out.write(b'{\n%s,\n "cases": [' % lines)
@@ -206,7 +209,7 @@ def _run_row(record: CaseRecord) -> RunRow:
 
 
 def _attempts(record: CaseRecord) -> list[ErrorRow]:
-    return [ErrorRow(trace.error.kind, trace.error.message) for trace in record.attempts if trace.error]
+    return [row for trace in record.attempts if (row := _error(trace.error))]
 
 
 def _passed(checks: Sequence[CheckResult]) -> list[CheckRow]:
@@ -230,10 +233,11 @@ def _metrics(record: CaseRecord, known: Facts, scoring: Scoring) -> Metrics:
 
 
 def _error(error: TraceError | None) -> ErrorRow | None:
-    return ErrorRow(error.kind, error.message) if error else None
+    return ErrorRow(error.kind, error.message, error.detail) if error else None
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
+def _summary(run: RunView) -> dict[str, Any]:
+    summary = run.summary
     average = summary.avg_soft_score
     row: dict[str, Any] = {
         "pass": summary.passed,
@@ -244,7 +248,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "avg_soft_score": None if average is None else round(average, 4),
     }
     if summary.incomplete or summary.interrupted:
-        row |= {"incomplete": summary.incomplete or "interrupted"}
+        row |= {"incomplete": summary.incomplete or "interrupted", "planned": planned(run)}
     if summary.repeat != 1:
         row |= {name: getattr(summary, name) for name in ("repeat", "runs", "pass_all", "pass_any", "flaky")}
     return row

@@ -9,7 +9,20 @@ from typing import Final
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import Sink
-from karat.reports.facts import Facts, Judged, case_name, counts, facts, incomplete, reasons, repeats
+from karat.reports.facts import (
+    Facts,
+    Judged,
+    after_errors,
+    case_name,
+    counts,
+    facts,
+    finished,
+    incomplete,
+    log,
+    planned,
+    reasons,
+    repeats,
+)
 from karat.reports.inert import evidence, markdown_cell, markdown_link
 from karat.reports.repeated import Together, repeated, run_name
 
@@ -49,7 +62,7 @@ class MarkdownReport:
             return
         known = facts(record)
         name = case_name(record.case.id, record.repeat)
-        self._out.write(f"{_row(name, record.verdict.status, record, known)}\n".encode())
+        self._out.write(f"{_row(name, record.verdict.status, record, known, after_errors(record))}\n".encode())
         if record.verdict.status is not CaseStatus.PASS:
             self._detail(name, record, known)
 
@@ -86,7 +99,8 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
-    yield f"- Result: {counts(summary)}, {summary.total} total\n"
+    total = f"{finished(summary)} of {planned(run)} cases" if unfinished else f"{summary.total} total"
+    yield f"- Result: {counts(summary)}, {total}\n"
     if repeated := repeats(summary):
         yield f"- {repeated}\n"
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
@@ -95,10 +109,10 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"|{'---|' * len(columns)}\n"
 
 
-def _row(name: str, status: CaseStatus, record: CaseRecord, known: Facts) -> str:
+def _row(name: str, status: CaseStatus, record: CaseRecord, known: Facts, after: str = "") -> str:
     verdict = record.verdict
     score = _score(None if status is CaseStatus.ERROR else verdict.soft.value)
-    start = f"| {markdown_cell(name)} | {status} | {score} |"
+    start = f"| {markdown_cell(name)} | {status}{after} | {score} |"
     if not (known.failed or known.unknown or verdict.hard_fail_triggered):
         return f"{start} | | | | |"
     cells = (
@@ -112,10 +126,15 @@ def _row(name: str, status: CaseStatus, record: CaseRecord, known: Facts) -> str
 
 
 def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
-    yield f"\n### {markdown_cell(name)}: {record.verdict.status}\n\n"
+    yield f"\n### {markdown_cell(name)}: {record.verdict.status}{after_errors(record)}\n"
     for reason in reasons(record):
-        yield f"Reason: {markdown_cell(reason, EXCERPT)}\n\n"
+        yield f"\nReason: {markdown_cell(reason, EXCERPT)}\n"
+    if said := log(record):
+        # Four spaces make it code, and unlike a fence nothing within a line can end that.
+        yield "\n" + "".join(f"    {line}\n" for line in said)
     checks = [*known.failed, *known.unknown]
+    if checks:
+        yield "\n"
     for check in checks[:DETAILED_CHECKS]:
         yield from _check(record, check)
     if len(checks) > DETAILED_CHECKS:

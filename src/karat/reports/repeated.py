@@ -10,6 +10,7 @@ from typing import NamedTuple
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.repeats import Interval, case_status, is_flaky, wilson
+from karat.reports.facts import counted
 
 
 class Repeated(NamedTuple):
@@ -21,11 +22,14 @@ class Repeated(NamedTuple):
     passed: int
     interval: Interval
     flaky: bool
+    errors: int
+    """How many attempts ended in an error and were made again."""
     not_passed: list[CaseRecord]
 
     def __str__(self) -> str:
         low, high = self.interval.low, self.interval.high
         label = ", FLAKY" if self.flaky else ""
+        label += f", {counted(self.errors, 'error')} retried" if self.errors else ""
         return f"{self.passed} of {self.runs} passed (95% interval {low:.2f} to {high:.2f}){label}"
 
 
@@ -37,7 +41,8 @@ def repeated(records: Sequence[CaseRecord]) -> Repeated:
     passed = counts[CaseStatus.PASS]
     not_passed = [record for record in records if record.verdict.status is not CaseStatus.PASS]
     interval = wilson(passed, len(records))
-    return Repeated(status, shown, len(records), passed, interval, is_flaky(counts), not_passed)
+    errors = sum(len(record.attempts) for record in records)
+    return Repeated(status, shown, len(records), passed, interval, is_flaky(counts), errors, not_passed)
 
 
 def by_case(records: Iterable[CaseRecord]) -> Iterator[list[CaseRecord]]:

@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus, Status
-from karat.reports.facts import Judged, case_name, counts, facts, incomplete, reasons, repeats
+from karat.reports.facts import Judged, after_errors, case_name, counts, facts, incomplete, log, reasons, repeats
 from karat.reports.inert import evidence, terminal
 from karat.reports.repeated import by_case, repeated
 
@@ -40,7 +40,7 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
 class CaseLines:
     """Call it with each record as its case ends. Columns are as wide as the widest name so far, within bounds."""
 
-    def __init__(self, out: TextIO, *, colour: bool = False, id_width: int = 4, category_width: int = 0) -> None:
+    def __init__(self, out: TextIO, *, colour: bool = False, id_width: int = 0, category_width: int = 0) -> None:
         self._out = out
         self._colour = colour
         self._id_width = min(id_width, WIDEST)
@@ -49,9 +49,9 @@ class CaseLines:
         """Where the journal stands: files of a case are named relative to it."""
 
     def __call__(self, record: CaseRecord) -> None:
-        line = self._line(
-            record.verdict.status, case_name(record.case.id, record.repeat), record.case.category, record.duration_ms
-        )
+        name = case_name(record.case.id, record.repeat)
+        more = f" {after_errors(record)}" if record.attempts else ""
+        line = self._line(record.verdict.status, name, record.case.category, record.duration_ms, more)
         if record.verdict.status is not CaseStatus.PASS:
             line += self._why(record)
         show(self._out, line)
@@ -63,7 +63,7 @@ class CaseLines:
         mean = sum(record.duration_ms for record in runs) / len(runs)
         line = self._line(total.status, case.id, case.category, mean, f"  {total}")
         for record in total.not_passed:
-            line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}\n"
+            line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}{after_errors(record)}\n"
             line += self._why(record)
         show(self._out, line)
 
@@ -93,9 +93,11 @@ class CaseLines:
 
 
 def why_not_passed(record: CaseRecord, *, colour: bool = False) -> Iterator[str]:
-    """The reason, then each check that did not pass with what was expected, what was found and where."""
+    """The reason, the end of the agent's log, then each failed check: what was expected, what was found and where."""
     for reason in reasons(record):
         yield f"{_INDENT}{terminal(reason, LINE)}"
+    for said in log(record):
+        yield f"{_INDENT}  {said}"
     known = facts(record)
     for check in (*known.failed, *known.unknown):
         yield from _check_lines(record, check, colour)
