@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
+from karat.model.keys import Keys
 from karat.model.suite import Case
-
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Item(Struct, frozen=True):
@@ -30,8 +27,7 @@ class Plan:
 
     def __init__(self, cases: Sequence[Case], target_options: dict[str, Any], *, repeat: int = 1) -> None:
         self._cases = cases
-        options = msgspec.json.encode(target_options, order="sorted")
-        self._target = hashlib.sha256(hashlib.sha256(options).digest())
+        self._keys = Keys(target_options)
         self._repeat = repeat
         self._order = array("Q", range(len(cases) * repeat))
 
@@ -42,7 +38,7 @@ class Plan:
         for place in self._order:
             index, repeat = divmod(place, self._repeat)
             case = self._cases[index]
-            yield Item(index, repeat, self._key(case), case)
+            yield Item(index, repeat, self._keys.of(case), case)
 
     def keep(self, wanted: Callable[[Item], bool]) -> None:
         """Leave out what is not to be run."""
@@ -51,9 +47,3 @@ class Plan:
     def shuffle(self, seed: int) -> None:
         """The same items in an order that the seed decides."""
         random.Random(seed).shuffle(self._order)
-
-    def _key(self, case: Case) -> str:
-        """A hash of all that decides what a case does: its own content and the target's options, not its position."""
-        digest = self._target.copy()
-        digest.update(_encode(case))
-        return digest.hexdigest()[:32]

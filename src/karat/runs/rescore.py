@@ -12,10 +12,12 @@ from karat.checks.base import lost
 from karat.checks.catalog import CATALOG
 from karat.errors import JournalError
 from karat.model.check import Check
+from karat.model.keys import Keys
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CheckResult, Status
+from karat.runs.carry_over import same_target
 from karat.runs.journal import Journal
 from karat.targets.redact import Redactor
 
@@ -46,6 +48,7 @@ def rescored_by(
     holds them, without their secrets. `dropped` hears of recorded cases that are no longer there.
     """
     places = {case_id: index for index, case_id in enumerate(cases)}
+    keys = Keys(same_target(journal.header.options.get("target", {})))
     missing = dict.fromkeys((case_id, repeat) for case_id in cases for repeat in range(journal.header.repeat))
     for record in journal.records():
         case = cases.get(record.case.id)
@@ -57,7 +60,8 @@ def rescored_by(
         if other is not None:
             yield _broken(case, places[case.id], record.repeat, other)
         else:
-            yield structs.replace(_judged(journal, record, case), index=places[case.id])
+            key = record.key if case == record.case else keys.of(case)
+            yield structs.replace(_judged(journal, record, case), index=places[case.id], key=key)
     for case_id, repeat in missing:
         yield _broken(cases[case_id], places[case_id], repeat, NOT_RECORDED)
 

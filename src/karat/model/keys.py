@@ -1,0 +1,26 @@
+"""What tells one run of a case from another: the content of the case and of the target's options, not its position."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from karat.model.suite import Case
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Keys:
+    """Keys of cases that are run against one target."""
+
+    def __init__(self, target: Mapping[str, Any]) -> None:
+        options = msgspec.json.encode(target, order="sorted")
+        self._target = hashlib.sha256(hashlib.sha256(options).digest())
+
+    def of(self, case: Case) -> str:
+        digest = self._target.copy()
+        digest.update(_encode(case))
+        return digest.hexdigest()[:32]
