@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +14,19 @@ import pytest
 from karat.engine.events import CaseFinished, CaseStarted, Event
 from karat.errors import ConfigError
 
-from .support import AGENTS, Started, carried_out, journals, kind, statuses, suite_of, target
+from .support import (
+    AGENTS,
+    Started,
+    carried_out,
+    case,
+    journals,
+    kind,
+    records,
+    statuses,
+    suite_of,
+    target,
+    write_suite,
+)
 
 PASSED = "PASS"
 HOW = ("sync", "async")
@@ -279,3 +292,71 @@ async def test_cases_that_waited_behind_one_that_overran_keep_their_order(
     called = (tmp_path / "calls").read_text().split()
     assert called == sorted(called)
     assert len(called) == 21
+
+
+LATE = """
+import asyncio, time
+
+async def agent(prompt, conversation):
+    if prompt == "answer":
+        return "fine"
+    conversation.tool_call("lookup")
+    if prompt == "blocks":
+        time.sleep(1.0)
+        return "fine"
+    try:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError as error:
+        if prompt == "swallows":
+            return "fine"
+        raise RuntimeError("the request was aborted") from error
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+@pytest.mark.parametrize("limit", ["turn_timeout", "timeout"])
+def test_late_is_late_whatever_the_agent_makes_of_it(tmp_path: Path, limit: str, workers: int) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    (tmp_path / "karat.toml").write_text(f'[targets.late]\nuse = "python:late:agent"\n{limit} = 0.7\n')
+    suite = suite_of(tmp_path, ["blocks", "swallows", "wraps", "answer"])
+    options = ("--target", "late", "--workers", workers, "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        assert run.ended()[0] == 1
+    (journal,) = journals(tmp_path / "out")
+    *late, answered = records(journal).values()
+    assert [kind(record) for record in late] == ["timeout"] * 3
+    what = "turn" if limit == "turn_timeout" else "case"
+    for record in late:
+        assert record.trace.error is not None
+        assert record.trace.error.message.startswith(f"the {what} took longer than 0.7 s")
+        assert [call.name for call in record.trace.tool_calls] == ["lookup"]
+    assert kind(answered) == PASSED
+
+
+def test_a_late_setup_prompt(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    (tmp_path / "karat.toml").write_text('[targets.late]\nuse = "python:late:agent"\nturn_timeout = 0.7\n')
+    suite = write_suite(tmp_path / "suite.json", [{**case("a", "answer"), "setup_prompts": ["blocks"]}])
+    with Started("run", suite, "--target", "late", "--results-dir", "out", cwd=tmp_path) as run:
+        assert run.ended()[0] == 1
+    (journal,) = journals(tmp_path / "out")
+    assert kind(records(journal)["a"]) == "timeout"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a keeper adopts processes on Linux only")
+def test_a_worker_that_leaves_its_group_is_ended_too(tmp_path: Path) -> None:
+    (tmp_path / "leaving.py").write_text(
+        "import os, re\n"
+        "def agent(prompt):\n"
+        "    if prompt == 'leave':\n"
+        "        os.setpgid(0, os.getppid())\n"
+        "        re.match('(a+)+$', 'a' * 64 + 'b')\n"
+        "    return 'fine'\n"
+    )
+    suite = suite_of(tmp_path, ["leave", "answer"])
+    options = ("--target", "python:leaving:agent", "--timeout", 1, "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        assert run.ended()[0] == 1
+        assert run.left_behind() == []
+    (journal,) = journals(tmp_path / "out")
+    assert list(statuses(journal).values()) == ["ERROR", PASSED]

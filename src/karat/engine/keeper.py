@@ -37,7 +37,7 @@ def main() -> None:
     for channel in channels:
         os.close(channel)
     _own_group(worker)
-    signal.signal(signal.SIGTERM, lambda *_: _kill(os.killpg, worker))
+    signal.signal(signal.SIGTERM, lambda *_: _end(worker))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     status = _end_of(worker)
     _kill(os.killpg, worker)
@@ -109,6 +109,12 @@ def _children() -> Iterator[int]:
                 continue
             if parent == me:
                 yield int(name)
+
+
+def _end(worker: int) -> None:
+    """End the worker and its group, of which it may no longer be."""
+    _kill(os.killpg, worker)
+    _kill(os.kill, worker)
 
 
 def _kill(how: Callable[[int, int], None], process: int) -> None:

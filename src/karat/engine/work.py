@@ -111,12 +111,16 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
         return overran(case, timeout, context)
     except TargetError as error:
         broke = structs.replace(error.error, retry_after=error.retry_after)
+        if loop.time() >= end:
+            broke = structs.replace(too_long(timeout), detail=error.detail)
         if error.partial is None:
             return context.recorder.partial(case, broke)
         return structs.replace(error.partial, error=broke)
     except BaseException as error:
         if from_outside(error, task):
             raise
+        if loop.time() >= end:
+            return overran(case, timeout, context)
         what = f"{type(error).__name__}: {said(error)}"
         if isinstance(error, Exception):  # a target that breaks its contract spoils its own case, not the run
             return context.recorder.partial(case, TraceError(BUG, f"the target broke: {what}"))
@@ -127,7 +131,11 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
 
 def overran(case: Case, timeout: float, context: RunContext, how: str = "") -> Trace:
     """What was seen of a case until its time was up."""
-    return context.recorder.partial(case, TraceError(TIMEOUT, f"the case took longer than {timeout:g} s{how}"))
+    return context.recorder.partial(case, too_long(timeout, how))
+
+
+def too_long(timeout: float, how: str = "") -> TraceError:
+    return TraceError(TIMEOUT, f"the case took longer than {timeout:g} s{how}")
 
 
 def broken(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> Done:

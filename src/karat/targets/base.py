@@ -17,6 +17,9 @@ from karat.targets.recorder import Recorder
 
 Answer = TypeVar("Answer")
 
+FOREVER = 1e9
+"""Seconds; JSON knows no infinity."""
+
 
 class TargetError(KaratError):
     """The agent or the way to it broke: the case is an ERROR, with whatever was seen until then.
@@ -66,6 +69,8 @@ class RunContext:
     given: Any = None
     """What the setup hook returned, for the agent."""
     recorder: Recorder = field(default_factory=Recorder)
+    untidy: tuple[Case, ...] = ()
+    """Cases that were lost with their process, before they could be torn down."""
     attachments: Path | None = None
     """The folder for files that show what happened; None: none are wanted."""
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
@@ -131,10 +136,20 @@ async def converse(
 
 
 async def _within(turn: Awaitable[Answer], seconds: float | None) -> Answer:
+    """The answer, if it comes in time: an agent that blocks or ignores its cancellation is late all the same."""
     if seconds is None:
         return await turn
+    loop = asyncio.get_running_loop()
+    end, late = loop.time() + seconds, f"the turn took longer than {seconds:g} s"
     try:
-        async with asyncio.timeout(seconds):
-            return await turn
+        async with asyncio.timeout_at(end):
+            answer = await turn
     except TimeoutError as error:
-        raise TargetError("timeout", f"the turn took longer than {seconds:g} s") from error
+        raise TargetError("timeout", late) from error
+    except TargetError as error:
+        if loop.time() < end:
+            raise
+        raise TargetError("timeout", late, detail=error.detail, partial=error.partial) from error
+    if loop.time() >= end:
+        raise TargetError("timeout", late, partial=answer if isinstance(answer, Trace) else None)
+    return answer

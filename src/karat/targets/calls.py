@@ -17,13 +17,11 @@ from types import ModuleType
 from typing import Any
 
 from karat.errors import ConfigError
-from karat.targets.base import TargetError
+from karat.targets.base import FOREVER, TargetError
 from karat.targets.names import did_you_mean
 from karat.targets.threads import DaemonThreads
 
 DETAIL_CAP = 8_000
-FOREVER = 1e9
-"""Seconds; JSON knows no infinity."""
 BY_PLACE = "*"
 
 
@@ -56,7 +54,10 @@ class Callee:
 def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
     """What the user's function raised, with the end of its traceback."""
     message = said(error)
-    detail = "".join(traceback.format_exception(error))
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith("karat."):
+        frames = frames.tb_next
+    detail = "".join(traceback.format_exception(type(error), error, frames))
     return TargetError(
         kind,
         f"{doing}{type(error).__name__}{f': {message}' if message else ''}",
