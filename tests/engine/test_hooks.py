@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from .support import Started, case, journals, write_suite
+from .support import Started, case, journals, statuses, write_suite
 
 AGENT = """
 import os, time
@@ -73,15 +74,13 @@ def test_a_failed_hook_is_an_error_of_its_case_alone(tmp_path: Path) -> None:
         "good": "PASS",
         "broken": "ERROR",
     }
-    errors = {name: row["error"] for name, row in rows.items()}
-    assert errors["no-setup"] == {
-        "kind": "setup-hook",
-        "message": "the setup hook raised RuntimeError: the database is down",
-    }
-    assert errors["no-reset"] == {
-        "kind": "teardown-hook",
-        "message": "the teardown hook raised RuntimeError: the rows are still there",
-    }
+    for name, kind, said in (
+        ("no-setup", "setup-hook", "the setup hook raised RuntimeError: the database is down"),
+        ("no-reset", "teardown-hook", "the teardown hook raised RuntimeError: the rows are still there"),
+    ):
+        error: Any = rows[name]["error"]
+        assert (error["kind"], error["message"]) == (kind, said)
+        assert error["detail"].splitlines()[1].lstrip().startswith(f'File "{tmp_path / "app.py"}"')
     assert "ask no-setup" not in "\n".join(log)
     assert log.count("teardown no-setup None") == 1
     assert log.count("teardown broken {'tenant': 'broken'}") == 1
@@ -94,3 +93,49 @@ def test_a_case_that_overran_is_reset_too(tmp_path: Path, workers: int) -> None:
     assert rows["stuck"]["status"] == "ERROR"
     assert log[-1] == "teardown stuck {'tenant': 'stuck'}"
     assert len(journals(tmp_path / "out")) == 1
+
+
+ROWS = """
+import os, time
+
+def rows(case):
+    return f"rows-{case.id}"
+
+def setup(case):
+    with open(rows(case), "a") as file:
+        file.write("x")
+
+def teardown(case):
+    if os.path.exists(rows(case)):
+        os.unlink(rows(case))
+
+async def hold(prompt, case):
+    return count(prompt, case)
+
+def count(prompt, case):
+    seen = os.path.getsize(rows(case))
+    time.sleep(0.3)
+    if prompt == "crash":
+        os._exit(3)
+    while prompt == "hold":
+        pass
+    time.sleep(0.3)
+    return "fine" if seen == 1 else f"{seen} rows"
+"""
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+@pytest.mark.parametrize("prompt", ["crash", "hold"])
+def test_a_case_that_is_lost_with_its_process_is_torn_down(tmp_path: Path, prompt: str, concurrency: int) -> None:
+    """Else the one that was beside it would be set up on its own rows, and later ones on those of the lost one."""
+    (tmp_path / "rows.py").write_text(ROWS)
+    agent = "hold" if prompt == "hold" else "count"
+    hooks = 'setup = "rows:setup"\nteardown = "rows:teardown"\n'
+    (tmp_path / "karat.toml").write_text(f'[targets.rows]\nuse = "python:rows:{agent}"\n{hooks}')
+    suite = write_suite(tmp_path / "suite.json", [case("a", prompt), case("b", "x"), case("c", "x")])
+    options = ("--concurrency", concurrency, "--timeout", 3, "--results-dir", "out")
+    with Started("run", suite, "--target", "rows", *options, cwd=tmp_path) as run:
+        run.ended()
+    (journal,) = journals(tmp_path / "out")
+    assert statuses(journal) == {"a": "ERROR", "b": "PASS", "c": "PASS"}
+    assert list(tmp_path.glob("rows-*")) == []

@@ -31,7 +31,7 @@ class Running:
 
     def __init__(self, work: Work, held_before: float, cpu: float) -> None:
         self.work = work
-        self.context = RunContext(repeat=work.item.repeat, attempt=work.attempt)
+        self.context = RunContext(repeat=work.item.repeat, attempt=work.attempt, untidy=work.untidy)
         self.begun = perf_counter()
         self.cpu = cpu
         self.held = 0.0
@@ -99,7 +99,8 @@ class Bench:
         if running in self.running.values() and not running.given_up:
             running.given_up = True
             self._end()
-            self._send(Finished(running.work.token, self.overrun(running, " and ignored its cancellation")))
+            done = self.overrun(running, " and ignored its cancellation")
+            self._send(Finished(running.work.token, done, deaf=True))
 
     async def _lane(self, place: int) -> None:
         me = asyncio.current_task()

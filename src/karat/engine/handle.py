@@ -22,6 +22,7 @@ from karat.engine.messages import Finished, Refused, Returned, Start, Work, enco
 from karat.engine.plan import Item
 from karat.engine.work import TIMEOUT, Done
 from karat.errors import ConfigError
+from karat.model.suite import Case
 from karat.model.trace import TraceError
 
 START_LIMIT = 120.0
@@ -60,20 +61,24 @@ class Job:
 
 
 class Loss:
-    """What a worker had in hand when it was lost, and why it was: which cases may be to blame, and which are not."""
+    """What a worker had in hand when it was lost, and why it was: which cases may be to blame, and which are not.
 
-    __slots__ = ("error", "innocent", "suspects")
+    `untidy`: those that were being carried out, to blame or not.
+    """
 
-    def __init__(self, suspects: list[Job], innocent: list[Job], error: TraceError) -> None:
+    __slots__ = ("error", "innocent", "suspects", "untidy")
+
+    def __init__(self, suspects: list[Job], innocent: list[Job], untidy: list[Job], error: TraceError) -> None:
         self.suspects = suspects
         self.innocent = innocent
+        self.untidy = untidy
         self.error = error
 
 
 class Owner(Protocol):
     """Who hears what becomes of the cases that a worker was given, and of the worker."""
 
-    def finished(self, handle: Handle, job: Job, done: Done) -> None: ...
+    def finished(self, handle: Handle, job: Job, done: Done, *, untidy: bool) -> None: ...
 
     def returned(self, handle: Handle, job: Job, *, alone: bool) -> None: ...
 
@@ -124,7 +129,11 @@ class Handle:
         self._ready = loop.create_future()
         await self._connect(loop)
         assert self._frames is not None
-        self._frames.send(encode(self._start))
+        try:
+            self._frames.send(encode(self._start))
+        except UnicodeEncodeError as error:
+            fix = "Rename it, or use --workers 0."
+            raise ConfigError(f"a path cannot be told to a worker: {error.object!r} is not UTF-8.", fix=fix) from error
         try:
             async with asyncio.timeout(START_LIMIT):
                 await self._ready
@@ -156,8 +165,8 @@ class Handle:
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", 0))
         self._pipes.append(pipe)
 
-    def give(self, job: Job) -> None:
-        """Have one case carried out."""
+    def give(self, job: Job, untidy: tuple[Case, ...] = ()) -> None:
+        """Have one case carried out, and others torn down before it."""
         assert self._frames is not None
         if not self._jobs:
             self._progress = asyncio.get_running_loop().time()
@@ -165,7 +174,7 @@ class Handle:
         self._unbegun.append(job)
         self._jobs[self._tokens] = job
         self._begin_next()
-        self._frames.send(encode(Work(self._tokens, job.item, job.attempt)))
+        self._frames.send(encode(Work(self._tokens, job.item, job.attempt, untidy)))
 
     def watch(self, now: float) -> None:
         """Kill a worker that had cases in hand and gave no sign of life for longer than any one of them may take."""
@@ -239,7 +248,7 @@ class Handle:
             self.retired = True
         if (job := self._jobs.pop(message.token, None)) is not None:
             self._begun -= 1
-            self._owner.finished(self, job, done)
+            self._owner.finished(self, job, done, untidy=message.last or message.deaf)
         self._begin_next()
 
     def _begin_next(self) -> None:
@@ -271,12 +280,14 @@ class Handle:
         printed = b"".join(self._printed)[-TAIL:].decode(errors="replace")
         if not self._ready.done():
             self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
-        suspects, innocent = self._told_apart(tokens_on(self._board) if ended and self._board is not None else set())
+        carried_out = tokens_on(self._board) if ended and self._board is not None else set()
+        suspects, innocent = self._told_apart(carried_out)
+        untidy = [job for token, job in self._jobs.items() if token in carried_out or job in suspects]
         for job in suspects:
             if job in self._unbegun:
                 job.begin()
         self._jobs.clear()
-        self._owner.lost(self, Loss(suspects, innocent, TraceError(kind, why, printed)))
+        self._owner.lost(self, Loss(suspects, innocent, untidy, TraceError(kind, why, printed)))
 
     def _told_apart(self, carried_out: set[int]) -> tuple[list[Job], list[Job]]:
         """Which cases may be to blame: what was being carried out, unless the guilty one is already known."""

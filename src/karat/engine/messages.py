@@ -10,6 +10,7 @@ from msgspec import Struct
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings
 from karat.errors import ConfigError, KaratError, Problem, SuiteError
+from karat.model.suite import Case
 from karat.targets.config import TargetConfig
 
 
@@ -23,12 +24,13 @@ class Start(Struct, frozen=True, tag="start"):
     concurrency: int = 1
 
 
-class Work(Struct, frozen=True, tag="work"):
-    """One case to carry out."""
+class Work(Struct, frozen=True, tag="work", omit_defaults=True):
+    """One case to carry out, and those that are to be torn down before it."""
 
     token: int
     item: Item
     attempt: int
+    untidy: tuple[Case, ...] = ()
 
 
 class Ready(Struct, frozen=True, tag="ready"):
@@ -52,11 +54,15 @@ class Begun(Struct, frozen=True, tag="begun"):
 
 
 class Finished(Struct, frozen=True, tag="finished"):
-    """One case carried out. `last` if the worker ends with it, because this case alone held up all the others."""
+    """One case carried out. `last` if the worker ends with it, because this case alone held up all the others.
+
+    `deaf`: it ignores its cancellation and goes on until its process is ended.
+    """
 
     token: int
     done: Done
     last: bool = False
+    deaf: bool = False
 
 
 class Returned(Struct, frozen=True, tag="returned", omit_defaults=True):

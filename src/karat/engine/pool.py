@@ -14,6 +14,7 @@ from karat.engine.messages import Start
 from karat.engine.plan import Item
 from karat.engine.work import TIMEOUT, Done, broken
 from karat.errors import KaratError
+from karat.model.suite import Case
 from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
@@ -27,7 +28,7 @@ class Pool:
 
     Of a worker that is lost while it carries out one case, that case is to blame. With several, nobody knows which one
     is: each goes to `suspects`, where it is run alone. What was only sent ahead goes back to the queue. Whatever
-    begins, and begins again, waits for the `limiter`.
+    begins, and begins again, waits for the `limiter`. Cases that were lost are `untidy` until another one is begun.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Pool:
         redactor: Redactor,
         limiter: Limiter,
         tell: Callable[[str], None],
+        untidy: list[Case],
         *,
         count: int,
         ahead: int,
@@ -45,6 +47,7 @@ class Pool:
         self._redactor = redactor
         self._limiter = limiter
         self._tell = tell
+        self._untidy = untidy
         self._count = count
         self._ahead = ahead
         self._exact = exact
@@ -120,7 +123,13 @@ class Pool:
                 self._dispatch_in(wait)
                 return
             else:
-                handle.give(waiting.popleft())
+                handle.give(waiting.popleft(), self._owed())
+
+    def _owed(self) -> tuple[Case, ...]:
+        """The cases that are still to be torn down, each told of once."""
+        owed = tuple(self._untidy) if self._start.target.teardown else ()
+        self._untidy.clear()
+        return owed
 
     def _dispatch_in(self, seconds: float) -> None:
         if self._later is not None:
@@ -170,7 +179,9 @@ class Pool:
             raise
         return handle
 
-    def finished(self, handle: Handle, job: Job, done: Done) -> None:
+    def finished(self, handle: Handle, job: Job, done: Done, *, untidy: bool) -> None:
+        if untidy:
+            self._untidy.append(job.item.case)
         if done.error == TIMEOUT and self._exact:
             self._overran[job.item.index, job.item.repeat] = self._gone.setdefault(handle, asyncio.Event())
         job.finish(done)
@@ -185,6 +196,7 @@ class Pool:
 
     def lost(self, handle: Handle, loss: Loss) -> None:
         self._first.extend(loss.innocent)
+        self._untidy.extend(job.item.case for job in loss.untidy)
         if len(loss.suspects) == 1:
             self._broken(loss.suspects[0], loss.error)
         else:

@@ -14,6 +14,7 @@ from karat.engine.plan import Item
 from karat.engine.pool import Pool
 from karat.engine.work import BUG, Done
 from karat.errors import KaratError
+from karat.model.suite import Case
 from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
@@ -45,8 +46,9 @@ class Processes:
         self.lanes = workers * (start.concurrency + ahead)
         alone = structs.replace(start, concurrency=1)
         limiter = Limiter(per_minute)
-        self._pool = Pool(start, redactor, limiter, tell, count=workers, ahead=ahead, exact=exact)
-        self._alone = Pool(alone, redactor, limiter, tell, count=workers, ahead=0, exact=exact)
+        untidy: list[Case] = []
+        self._pool = Pool(start, redactor, limiter, tell, untidy, count=workers, ahead=ahead, exact=exact)
+        self._alone = Pool(alone, redactor, limiter, tell, untidy, count=workers, ahead=0, exact=exact)
         self._pool.suspects = self._alone.add
         self._alone.forsaken = self._not_alone
         self._watch: asyncio.Task[None] | None = None

@@ -28,6 +28,7 @@ class Hooked:
 
     Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case or its
     `case_id`, and what it returns is handed to the agent as `context`; the teardown hook may take these and `context`.
+    A case that was lost with its process is torn down before the next one is set up, with a `context` of None.
     The database hook takes an SQL query (and `context`) and gives its rows: it is asked what the case's `database`
     checks ask.
     """
@@ -62,6 +63,8 @@ class Hooked:
         await self._target.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        for lost in context.untidy:
+            await self._reset(lost, RunContext())
         try:
             if self._setup is not None:
                 context.given = await self._call("setup", self._setup, case, _offered(case))
