@@ -157,6 +157,16 @@ async def test_breaks(code: str, setups: int, kind: str, message: str, detail: s
     assert message in caught.value.message
 
 
+@pytest.mark.parametrize(("asked", "waited"), [("4", 4.0), ("1e12", 1e9)])
+@pytest.mark.parametrize("setups", [0, 1])
+async def test_how_long_it_asks_to_wait(setups: int, asked: str, waited: float) -> None:
+    code = f"write({{'error': {{'message': '429', 'retry_after': {asked}}}}})"
+    async with opened("command", python(code)) as target:
+        with pytest.raises(TargetError) as caught:
+            await ask(target, "p", setup_prompts=("s",) * setups)
+    assert caught.value.retry_after == waited
+
+
 async def test_an_answer_before_a_bad_end_is_kept_as_partial() -> None:
     code = "write({'final_message': 'x', 'tools_called': ['a']}); sys.exit(1)"
     async with opened("command", python(code)) as target:

@@ -90,6 +90,7 @@ def test_the_nearest_upward_counts(tmp_path: Path) -> None:
         pytest.param(f"{A}time_out = 3", ":4: unknown key 'time_out'. Did you mean 'timeout'?", id="target"),
         pytest.param(f"{A}timeout = 'x'", ":4: `targets.a.timeout`: Expected `float | null`, got `str`.", id="type"),
         pytest.param(f"{A}timeout = 0", ":4: `targets.a.timeout`: Expected `float` > 0.0", id="zero"),
+        pytest.param(f"{A}timeout = inf", ":4: `targets.a.timeout`: Expected `float` <= 1000000000.0", id="endless"),
         pytest.param(f"{A}env = {{ A = 1 }}", ":4: `targets.a.env[...]`: Expected `str`, got `int`", id="env"),
         pytest.param("[targets.a]\ntimeout = 3", ": `targets.a`: Object missing required field `use`", id="no-use"),
         pytest.param("[targets.a]\nuse = 'agent'", ":3: 'agent' is no target", id="no-kind"),

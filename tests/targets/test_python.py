@@ -65,6 +65,11 @@ class Mute(Exception):
     @property
     def retry_after(self): raise ValueError("nor when")
 def mute(prompt): raise Mute
+def timed(prompt): return {"final_message": "fine", "timings": {"model_ms": float(prompt)}}
+def limited_trace(prompt):
+    import karat
+    from karat.model.trace import TraceError
+    return karat.Trace(case_id="", error=TraceError("agent", "429", retry_after=4.0))
 """
 
 
@@ -188,6 +193,21 @@ async def test_how_long_a_provider_asks_to_wait(agents: Path, how: str, seconds:
         with pytest.raises(TargetError) as limited:
             await ask(target, how)
     assert limited.value.retry_after == seconds
+
+
+async def test_a_trace_may_ask_to_wait(agents: Path) -> None:
+    async with opened("python", f"{agents.stem}:limited_trace", agents.parent) as target:
+        with pytest.raises(TargetError) as limited:
+            await ask(target, "p")
+    assert (limited.value.message, limited.value.retry_after) == ("429", 4.0)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1"])
+async def test_a_span_that_no_journal_can_hold(agents: Path, number: str) -> None:
+    async with opened("python", f"{agents.stem}:timed", agents.parent) as target:
+        with pytest.raises(TargetError, match="timings") as caught:
+            await ask(target, number)
+    assert caught.value.kind == "bad-answer"
 
 
 async def test_a_provider_may_ask_to_wait_until_a_time(agents: Path) -> None:

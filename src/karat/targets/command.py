@@ -42,11 +42,21 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import RunContext, TargetError
+from karat.targets.base import FOREVER, RunContext, TargetError
 from karat.targets.clean import jsonable, loads
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.process import STDOUT_CAP, Child, Ended
-from karat.targets.short_form import Short, ShortCall, ShortMessage, convert, event_lines, read, to_trace, tool_call
+from karat.targets.short_form import (
+    Short,
+    ShortCall,
+    ShortError,
+    ShortMessage,
+    convert,
+    event_lines,
+    read,
+    to_trace,
+    tool_call,
+)
 from karat.targets.threads import DaemonThreads
 
 LOG_CAP = 300
@@ -189,8 +199,10 @@ class _Answers:
             self._recorder.final_message = short.final_message or ""
             return
         if short.error is not None:
-            message = short.error if isinstance(short.error, str) else short.error.message
-            raise TargetError("setup", f"setup prompt {self._answered} of {setups}: {message}")
+            told = ShortError(message=short.error) if isinstance(short.error, str) else short.error
+            message = f"setup prompt {self._answered} of {setups}: {told.message}"
+            wait = None if told.retry_after is None else min(told.retry_after, FOREVER)
+            raise TargetError("setup", message, detail=told.detail, retry_after=wait)
         self._recorder.restart()
 
     def _died(self, ended: Ended) -> TargetError | None:

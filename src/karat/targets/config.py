@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
-from karat.targets.base import Limits
+from karat.targets.base import FOREVER, Limits
 from karat.targets.names import did_you_mean
 
-Seconds = Annotated[float, Meta(gt=0)]
+Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]
 Text = Annotated[str, Meta(min_length=1)]
 
 Options = TypeVar("Options", bound=Struct)

@@ -118,5 +118,6 @@ def _whole(trace: Trace, case: Case) -> Trace:
     if not trace.tool_calls and not trace.telemetry and not trace.unseen("tools"):
         trace = structs.replace(trace, unobserved={**trace.unobserved, "tools": NO_TOOLS_IN_TRACE})
     if trace.error is not None:
-        raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
+        broke = trace.error
+        raise TargetError(broke.kind, broke.message, detail=broke.detail, partial=trace, retry_after=broke.retry_after)
     return trace

@@ -22,7 +22,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from karat.model.suite import Case
 from karat.model.trace import Message, Tokens, ToolCall, Trace
-from karat.targets.base import TargetError
+from karat.targets.base import FOREVER, TargetError
 from karat.targets.clean import jsonable, table, text
 from karat.targets.names import did_you_mean
 from karat.targets.recorder import Recorder, completed, joined
@@ -33,14 +33,16 @@ NO_TELEMETRY = "the target gave no telemetry"
 NO_PAGE = "the target gave no page"
 
 Name = Annotated[str, Meta(min_length=1)]
-Span = Annotated[float, Meta(ge=0)]
+Wait = Annotated[float, Meta(ge=0)]
+Span = Annotated[float, Meta(ge=0, le=1e15)]
+"""A time span that was measured; JSON knows no endless one."""
 
 
 class ShortError(Struct, forbid_unknown_fields=True, kw_only=True):
     message: str
     kind: str = "agent"
     detail: str = ""
-    retry_after: Span | None = None
+    retry_after: Wait | None = None
 
 
 class ShortMessage(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -86,7 +88,7 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     database: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
     started_at: float | str | None = None
-    timings: dict[str, float] | None = None
+    timings: dict[str, Span] | None = None
     attachments: dict[str, str] | None = None
 
 
@@ -213,7 +215,8 @@ def event_lines(item: str | dict[str, Any]) -> list[str]:
 def _told(error: str | ShortError, trace: Trace) -> TargetError:
     if isinstance(error, str):
         return TargetError("agent", error or "the agent gave an empty error", partial=trace)
-    return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=error.retry_after)
+    wait = None if error.retry_after is None else min(error.retry_after, FOREVER)
+    return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=wait)
 
 
 def _error_text(error: str | dict[str, Any] | None) -> str | None:
