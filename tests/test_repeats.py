@@ -55,6 +55,7 @@ def test_the_interval_holds_the_rate_and_is_symmetric(passed: int, total: int) -
         pytest.param([PASS] * 7 + [FAIL] * 18, 0.28, PASS, id="a-rate-that-binary-cannot-hold"),
         pytest.param([PASS] * 6 + [FAIL] * 19, 0.28, FAIL, id="one-fewer"),
         pytest.param([PASS], 1.0, PASS, id="once"),
+        pytest.param([FAIL, FAIL], 1e-10, FAIL, id="over-zero-is-at-least-one"),
     ],
 )
 def test_status_over_repeats(statuses: list[CaseStatus], rate: float | None, status: CaseStatus) -> None:

@@ -56,7 +56,7 @@ def is_lost(counts: Mapping[CaseStatus, int], min_pass_rate: float | None, repea
 
 
 def _needed(total: int, min_pass_rate: float | None) -> float:
-    return total if min_pass_rate is None else round(min_pass_rate * total, DIGITS)
+    return total if min_pass_rate is None else max(round(min_pass_rate * total, DIGITS), 1)
 
 
 def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
