@@ -16,7 +16,7 @@ from msgspec import structs
 from karat.checks.ui import resolve as resolve_ui
 from karat.checks.ui import vocabulary_flaws
 from karat.engine.journal import JournalWriter, encode
-from karat.errors import ArtifactError, ConfigError, NothingSelectedError
+from karat.errors import ArtifactError, ConfigError, JournalError, NothingSelectedError
 from karat.model.attachments import moved, way
 from karat.model.run import CaseRecord, Footer, Summary
 from karat.model.suite import Suite
@@ -59,7 +59,11 @@ class RunResult:
 
 def reported(names: Names) -> RunResult:
     """A written journal with its reports; if those cannot be written, how to make them later."""
-    journal = Journal(names.journal)
+    try:
+        journal = Journal(names.journal)
+    except JournalError as error:
+        fix = "Run again, into a folder that nothing clears away."
+        raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
     try:
         return RunResult(journal, (names.journal, *write_all(journal, names)))
     except ArtifactError as error:

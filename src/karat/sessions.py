@@ -25,7 +25,7 @@ from karat.engine.plan import Plan
 from karat.engine.retries import Retries
 from karat.engine.run import Policy, Run, opened
 from karat.engine.work import GRACE, Settings
-from karat.errors import ArtifactError, UsageError
+from karat.errors import UsageError
 from karat.model.run import Header
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
@@ -45,6 +45,13 @@ from karat.targets.redact import Redactor
 __all__ = ["Earlier", "RunOptions", "RunResult", "Session", "secret_values"]
 
 DEFAULT_TIMEOUT = 300.0
+BOUNDS = {
+    "concurrency": (1, 10_000),
+    "workers": (0, 1_000),
+    "repeat": (1, 1_000_000),
+    "retries": (0, 1_000),
+    "max_failures": (1, 1 << 32),
+}
 BY_NAME = "Name it as 'python:module:function'."
 
 
@@ -71,11 +78,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        least = {"concurrency": 1, "workers": 0, "repeat": 1, "retries": 0, "max_failures": 1}
-        for name, bound in least.items():
+        for name, (least, most) in BOUNDS.items():
             given = getattr(self, name)
-            if given is not None and given < bound:
-                raise UsageError(f"`{name}` must be at least {bound}, not {given}.", slug="bad-option")
+            if given is not None and not least <= given <= most:
+                bound = f"at least {least}" if given < least else f"at most {most:,}"
+                raise UsageError(f"`{name}` must be {bound}, not {given}.", slug="bad-option")
         for name in ("timeout", "run_timeout", "per_minute", "backoff"):
             given = getattr(self, name)
             if given is not None and not 0 < given < math.inf:
@@ -135,6 +142,11 @@ class Session:
         if self._run is not None:
             self._run.interrupt()
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether it was asked to stop, however late that came."""
+        return self._interrupted.is_set()
+
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
@@ -145,7 +157,7 @@ class Session:
             names = self._reserve()
             try:
                 await self._into(names, plan, executor, earlier, began)
-            except ArtifactError:
+            except BaseException:
                 _drop_if_empty(names.journal)
                 raise
         return reported(names)
@@ -276,7 +288,7 @@ class Session:
             started_at=now.isoformat(timespec="milliseconds"),
             total=total,
             repeat=options.repeat,
-            derived_from=earlier.journal.path if earlier else "",
+            derived_from=text(earlier.journal.path) if earlier else "",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -53,6 +54,9 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
         pytest.param(["run", "bad.json", "-t", "x:y"], 4, "bad.json:1:1: not JSON", id="4-bad-suite"),
         pytest.param(["run", "suite.json", "-t", "x:y"], 4, "no kind of target 'x'", id="4-unknown-kind"),
         pytest.param([*ALL, "--fail-fast", "--max-failures", "3"], 4, "Keep one of the two", id="4-two-limits"),
+        pytest.param([*ALL, "--rate", ""], 4, "'' is no rate", id="4-no-rate"),
+        pytest.param([*ALL, "--repeat", "5000000000"], 4, "at most 1,000,000, not 5000000000", id="4-repeat"),
+        pytest.param([*ALL, "--concurrency", "9" * 23], 4, "`concurrency` must be at most 10,000", id="4-concurrency"),
         pytest.param([*ALL, "--ray-address", "auto"], 4, "nothing runs there", id="4-nothing-on-ray"),
         pytest.param([*ALL, "--cases", "PASSS"], 4, "Did you mean 'PASS'?", id="4-unknown-case"),
         pytest.param(["rescore", "suite.json"], 4, "this is no journal", id="4-no-journal"),
@@ -117,3 +121,28 @@ def test_a_bug_of_our_own_is_3_with_its_traceback(
     err = capsys.readouterr().err
     assert "ZeroDivisionError: ours" in err
     assert err.endswith("karat: this is a bug in Karat; please report it with the lines above\n")
+
+
+@pytest.mark.parametrize("place", ["results", "here"])
+def test_a_path_that_cannot_be_told_to_a_worker(tmp_path: Path, place: str) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/y\xff"))
+    odd.mkdir()
+    write("suite.json", eval_set())
+    options = ["--target", f"python:{Path('agent.py').absolute()}:greet", "--results-dir", str(odd / "out")]
+    if place == "here":
+        options[-1] = "out"
+    command = [str(SCRIPT), "run", str(Path("suite.json").absolute()), *options]
+    ran = subprocess.run(
+        command, cwd=odd if place == "here" else None, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.returncode == 4
+    assert "is not UTF-8. Rename it, or use --workers 0." in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    script = f"mkdir {gone} && cd {gone} && rmdir {gone} && {SCRIPT} run suite.json -t python:a:b"
+    ran = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.returncode, ran.stdout) == (4, "")
+    assert ran.stderr == "karat: the current folder is gone. Go to one that is there.\n"

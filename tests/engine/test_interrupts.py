@@ -193,3 +193,69 @@ def test_repeats_stop_a_run_when_their_case_is_lost(
 )
 def test_what_is_incomplete_is_no_success(summary: karat.Summary, code: int) -> None:
     assert summary.exit_code() == code
+
+
+LINGERS = """
+import asyncio
+keep = []
+async def linger():
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+async def answer(prompt):
+    keep.append(asyncio.create_task(linger()))
+    return "fine"
+"""
+
+
+def test_ctrl_c_while_a_finished_suite_is_closed_begins_no_other(tmp_path: Path) -> None:
+    (tmp_path / "lingers.py").write_text(LINGERS)
+    for name in ("one.json", "two.json"):
+        write_suite(tmp_path / name, [case("a", "x")])
+    options = ("--target", "python:lingers:answer", "--results-dir", "out")
+    with Started("run", "one.json", "two.json", *options, cwd=tmp_path) as run:
+        until(lambda: finished_lines(tmp_path / "out") == 1)
+        run.send(signal.SIGINT)
+        code, out, err = run.ended()
+    assert code == 2
+    assert out.count("PASS") == 1
+    assert "karat: interrupted; not run: two.json" in err
+
+
+def test_who_is_deaf_to_ctrl_c_stays_so(tmp_path: Path) -> None:
+    """A shell that runs it in the background, or `trap '' INT`, wants it to go on."""
+    suite = suite_of(tmp_path, ["answer sync", *["wait sync"] * 40])
+    deaf = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]
+    options = ("--target", target("agent"), "--results-dir", tmp_path / "out")
+    with Started("run", suite, *options, cwd=tmp_path, prefix=deaf) as run:
+        until(lambda: finished_lines(tmp_path / "out") >= 1)
+        run.send(signal.SIGINT)
+        code, out, _ = run.ended()
+    assert code == 0
+    assert "41 passed" in out
+
+
+def test_an_agent_that_goes_elsewhere_when_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "goes.py").write_text(
+        "import os\nos.chdir('sub')\ndef answer(prompt):\n    return 'fine ' + os.path.basename(os.getcwd())\n"
+    )
+    suite = write_suite(tmp_path / "suite.json", [case("a", "x", must_match_regex=["sub"])])
+    options = ("--target", "python:goes:answer", "--workers", 0, "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        code, _, err = run.ended()
+    assert (code, err) == (0, "")
+    assert len(list((tmp_path / "out").iterdir())) == 3
+    assert list((tmp_path / "sub").iterdir()) == []
+
+
+def test_results_that_are_cleared_away_are_a_fault_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "clears.py").write_text("import shutil\ndef answer(p):\n    shutil.rmtree('out')\n    return 'fine'\n")
+    suite = write_suite(tmp_path / "suite.json", [case("a", "x")])
+    with Started("run", suite, "--target", "python:clears:answer", "--results-dir", "out", cwd=tmp_path) as run:
+        code, _, err = run.ended()
+    assert code == 3
+    assert "the journal of this run is lost" in err
+    assert "Run again, into a folder that nothing clears away." in err

@@ -302,3 +302,27 @@ def test_secret_options_are_asked_for_again(tmp_path: Path, karat: Karat, first:
     code, _, err = resume(karat, first)
     assert code == 4
     assert "Give -o key=...." in err
+
+
+def test_a_verdict_by_another_suite_is_none_by_this_one(tmp_path: Path, karat: Karat) -> None:
+    """A rescore keeps what was observed, and its records stand for the cases that they were judged by."""
+    write_suite(tmp_path / "suite.json", [case("b", "wrong sync")])
+    write_suite(tmp_path / "draft.json", [{**case("b", "wrong sync"), "expected": {"must_match_regex": ["."]}}])
+    karat("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "1")
+    (recorded,) = journals(tmp_path / "1")
+    assert karat("rescore", recorded, "--suite", "draft.json", "--results-dir", "2")[0] == 0
+    (rescored,) = journals(tmp_path / "2")
+    code, _, err = karat("resume", rescored, "--suite", "suite.json", "--workers", 0, "--results-dir", "3")
+    assert (code, called(tmp_path)) == (1, ["b"])
+    assert "changed since, run again: b" in err
+    code, _, err = karat("resume", rescored, "--suite", "draft.json", "--workers", 0, "--results-dir", "4")
+    assert (code, called(tmp_path)) == (0, [])
+    assert "kept 1 finished case" in err
+
+
+def test_a_journal_that_cannot_be_gone_on_from_leaves_nothing(tmp_path: Path, karat: Karat, first: Path) -> None:
+    first.write_bytes(first.read_bytes().replace(b'"status":"PASS"', b'"status":"WAT"'))
+    code, _, err = karat("resume", first, "--workers", 0, "--results-dir", "other")
+    assert code == 4
+    assert "a record cannot be read" in err
+    assert list((tmp_path / "other").iterdir()) == []

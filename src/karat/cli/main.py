@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -103,6 +104,9 @@ def run(arguments: list[str]) -> int:
         complain("karat: interrupted")
         return Exit.INTERRUPTED
     except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
+        if _is_nowhere():
+            complain("karat: the current folder is gone. Go to one that is there.")
+            return Exit.USAGE
         import traceback
 
         traceback.print_exc()
@@ -119,3 +123,11 @@ def complain(text: str) -> None:
     from karat.suites.shown import visible
 
     click.echo("\n".join(map(visible, text.split("\n"))), err=True)
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -78,7 +78,7 @@ EACH_CASE_AS_BEFORE = (
     click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each case, if more than before."),
 )
 HOW_TO_RUN = (
-    click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the whole run; resume the rest."),
+    click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the run of a suite; resume the rest."),
     click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Cases at once per worker."),
     click.option("--workers", type=click.IntRange(min=0), default=1, show_default=True,

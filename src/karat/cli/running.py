@@ -49,11 +49,15 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
     most, failures = _max_failures(given), 0
     for number, suite in enumerate(suites, 1):
         allowed = None if most is None else most - failures
-        summary = _run(suite, target_name, config, {**given, "fail_fast": False, "max_failures": allowed})
+        shared = {**given, "fail_fast": False, "max_failures": allowed}
+        summary, stopped = _run(suite, target_name, config, shared)
         codes.append(summary.exit_code(strict=given["strict"]))
         failures += summary.failed + summary.error
         enough = most is not None and failures >= most
         why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else summary.incomplete
+        if stopped and not why and number < len(suites):
+            why = "interrupted"
+            codes.append(Exit.INTERRUPTED)
         if why and number < len(suites):
             left = ", ".join(suite.file for suite in suites[number:])
             click.echo(f"karat: {why}; not run: {left}", err=True)
@@ -65,12 +69,14 @@ def run_one(
     suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
 ) -> int:
     """Run one suite and show how it went."""
-    return _run(suite, target_name, config, given, earlier).exit_code(strict=given["strict"])
+    summary, _ = _run(suite, target_name, config, given, earlier)
+    return summary.exit_code(strict=given["strict"])
 
 
 def _run(
     suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
-) -> Summary:
+) -> tuple[Summary, bool]:
+    """How a suite came out, and whether somebody wants no other to be begun."""
     for warning in suite.warnings:
         click.echo(warning, err=True)
     target = resolve(target_name, config, Path.cwd())
@@ -85,7 +91,7 @@ def _run(
     with closing:
         result = asyncio.run(_interruptible(session, earlier))
     show(result, in_order=sys.stdout.isatty(), colour=colour)
-    return result.summary
+    return result.summary, session.is_interrupted
 
 
 def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Sequence[str] | None) -> list[Suite]:
@@ -141,7 +147,8 @@ async def _interruptible(session: Session, earlier: Earlier | None) -> RunResult
         loop.call_soon_threadsafe(session.interrupt)
 
     # Not the event loop's own handlers: an agent that blocks the loop would keep them from running.
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
     try:
         return await session.run(earlier)
     finally:
@@ -166,7 +173,7 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         ray_address=given["ray_address"],
         repeat=given["repeat"],
         shuffle=given["shuffle"],
-        per_minute=parse_rate(given["rate"]) if given["rate"] else None,
+        per_minute=None if given["rate"] is None else parse_rate(given["rate"]),
         retries=given["retries"],
         max_failures=_max_failures(given),
         run_timeout=given["run_timeout"],

@@ -53,13 +53,21 @@ class Inline:
         self._settings = settings
         self._redactor = redactor
         self._folder = ""
+        self._elsewhere = ""
+        """Where the agent went while it was opened: it is there when its cases are run, not when a journal is begun."""
 
     async def open(self) -> None:
         with suppress(FileNotFoundError):
             self._folder = os.getcwd()
         await self._target.open()
+        if self._folder and (elsewhere := os.getcwd()) != self._folder:
+            self._elsewhere = elsewhere
+            os.chdir(self._folder)
 
     async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+        if self._elsewhere:
+            os.chdir(self._elsewhere)
+            self._elsewhere = ""
         begun(item)
         context = RunContext(repeat=item.repeat, attempt=attempt)
         return await carry_out(item, self._target, self._settings, self._redactor, context)
