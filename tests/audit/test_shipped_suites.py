@@ -78,7 +78,7 @@ def test_lint_is_clean(suite: str, target: str) -> None:
 def test_the_audit_proves_it(suite: str, target: str, tmp_path: Path) -> None:
     if target == "canvas" and CHROMIUM is None:
         pytest.skip("no Chromium: apt-get install chromium-headless-shell")
-    journal = karat.run(suite, target, results_dir=tmp_path).journal
+    journal = karat.run(suite, target, results_dir=tmp_path, concurrency=4).journal
     report = audit(journal)
     assert complaints(report) == []
     assert unnamed(journal, report) == []
