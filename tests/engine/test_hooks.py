@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .support import Started, case, journals, statuses, write_suite
+from .support import Started, case, journals, records, statuses, write_suite
 
 AGENT = """
 import os, time
@@ -139,3 +139,24 @@ def test_a_case_that_is_lost_with_its_process_is_torn_down(tmp_path: Path, promp
     (journal,) = journals(tmp_path / "out")
     assert statuses(journal) == {"a": "ERROR", "b": "PASS", "c": "PASS"}
     assert list(tmp_path.glob("rows-*")) == []
+
+
+def test_a_lost_case_that_cannot_be_torn_down_spoils_the_next(tmp_path: Path) -> None:
+    """Nobody knows what the next one would be run on."""
+    (tmp_path / "rows.py").write_text(
+        f"{ROWS}\ndef stuck(case):\n    if case.id == 'a':\n        raise OSError('stuck')\n"
+    )
+    hooks = 'setup = "rows:setup"\nteardown = "rows:stuck"\n'
+    (tmp_path / "karat.toml").write_text(f'[targets.rows]\nuse = "python:rows:count"\n{hooks}')
+    suite = write_suite(tmp_path / "suite.json", [case("a", "crash"), case("b", "x"), case("c", "x")])
+    with Started("run", suite, "--target", "rows", "--results-dir", "out", cwd=tmp_path) as run:
+        run.ended()
+    (journal,) = journals(tmp_path / "out")
+    found = records(journal)
+    assert {name: record.status for name, record in found.items()} == {"a": "ERROR", "b": "ERROR", "c": "PASS"}
+    error = found["b"].trace.error
+    assert error is not None
+    assert (error.kind, error.message) == (
+        "teardown-hook",
+        "after case 'a' was lost, the teardown hook raised OSError: stuck",
+    )

@@ -64,7 +64,11 @@ class Hooked:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         for lost in context.untidy:
-            await self._reset(lost, RunContext())
+            try:
+                await self._reset(lost, RunContext())
+            except TargetError as error:
+                error.message = f"after case {lost.id!r} was lost, {error.message}"
+                raise
         try:
             if self._setup is not None:
                 context.given = await self._call("setup", self._setup, case, _offered(case))
