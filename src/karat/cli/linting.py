@@ -11,6 +11,7 @@ from karat.audit.lint import SLUGS, lint, open_suite
 from karat.audit.lint_base import Surroundings
 from karat.audit.lint_target import around, around_all
 from karat.errors import Exit, SuiteError, UsageError
+from karat.reports.facts import counted
 from karat.suites.hints import did_you_mean
 from karat.targets.config import load as load_config
 from karat.targets.config import resolve
@@ -36,7 +37,7 @@ def lint_suites(files: Sequence[str], target: str | None, ignore: Sequence[str],
         for problem in found:
             click.echo(str(problem))
         cases = len(suite.suite.cases)
-        click.echo(f"{file}: {_counted(cases, 'case')}, {_counted(len(found), 'smell') if found else 'no smell'}")
+        click.echo(f"{file}: {counted(cases, 'case')}, {counted(len(found), 'smell') if found else 'no smell'}")
     if smells:
         click.echo("Each slug is explained in docs/lint.md; leave out what is meant with --ignore SLUG.", err=True)
     if not readable:
@@ -48,7 +49,3 @@ def _surroundings(target: str | None) -> Surroundings:
     here = Path.cwd()
     config = load_config(here)
     return around_all(config) if target is None else around(resolve(target, config, here))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -19,6 +19,7 @@ def command(suites: tuple[str, ...]) -> int:
     """
     from karat.api import load_suite
     from karat.cli.main import complain
+    from karat.reports.facts import counted
 
     sound = True
     for name in suites:
@@ -32,10 +33,6 @@ def command(suites: tuple[str, ...]) -> int:
             complain(warning)
         checks = sum(len(case.checks) for case in suite.cases)
         click.echo(
-            f"{name}: {suite.format} {suite.version}, {_count(len(suite.cases), 'case')}, {_count(checks, 'check')}"
+            f"{name}: {suite.format} {suite.version}, {counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
         )
     return Exit.OK if sound else Exit.USAGE
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
