@@ -42,7 +42,7 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import FOREVER, RunContext, TargetError
+from karat.targets.base import RunContext, TargetError
 from karat.targets.clean import jsonable, loads
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.process import STDOUT_CAP, Child, Ended
@@ -201,8 +201,7 @@ class _Answers:
         if short.error is not None:
             told = ShortError(message=short.error) if isinstance(short.error, str) else short.error
             message = f"setup prompt {self._answered} of {setups}: {told.message}"
-            wait = None if told.retry_after is None else min(told.retry_after, FOREVER)
-            raise TargetError("setup", message, detail=told.detail, retry_after=wait)
+            raise TargetError("setup", message, detail=told.detail, retry_after=told.wait)
         self._recorder.restart()
 
     def _died(self, ended: Ended) -> TargetError | None:

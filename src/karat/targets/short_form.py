@@ -44,6 +44,11 @@ class ShortError(Struct, forbid_unknown_fields=True, kw_only=True):
     detail: str = ""
     retry_after: Wait | None = None
 
+    @property
+    def wait(self) -> float | None:
+        """How long it asks to wait, in a number that JSON knows."""
+        return None if self.retry_after is None else min(self.retry_after, FOREVER)
+
 
 class ShortMessage(Struct, forbid_unknown_fields=True, kw_only=True):
     role: str
@@ -215,8 +220,7 @@ def event_lines(item: str | dict[str, Any]) -> list[str]:
 def _told(error: str | ShortError, trace: Trace) -> TargetError:
     if isinstance(error, str):
         return TargetError("agent", error or "the agent gave an empty error", partial=trace)
-    wait = None if error.retry_after is None else min(error.retry_after, FOREVER)
-    return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=wait)
+    return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=error.wait)
 
 
 def _error_text(error: str | dict[str, Any] | None) -> str | None:
