@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from karat.engine.handle import END_LIMIT, Handle, Job, Loss
 from karat.engine.limiter import Limiter
@@ -23,34 +23,30 @@ BACKOFF = 0.5
 LONGEST = 5.0
 
 
+class Common(NamedTuple):
+    """What the pools of a run share. `exact`: where a case overran, the next one waits until its process is gone."""
+
+    redactor: Redactor
+    limiter: Limiter
+    tell: Callable[[str], None]
+    exact: bool
+    untidy: list[Case]
+    """Cases that were lost with their process, and are not torn down yet."""
+
+
 class Pool:
     """Hands out cases to up to `count` workers, started as they are needed and replaced when they are lost.
 
     Of a worker that is lost while it carries out one case, that case is to blame. With several, nobody knows which one
     is: each goes to `suspects`, where it is run alone. What was only sent ahead goes back to the queue. Whatever
-    begins, and begins again, waits for the `limiter`. Cases that were lost are `untidy` until another one is begun.
+    begins, and begins again, waits for the common limiter.
     """
 
-    def __init__(
-        self,
-        start: Start,
-        redactor: Redactor,
-        limiter: Limiter,
-        tell: Callable[[str], None],
-        untidy: list[Case],
-        *,
-        count: int,
-        ahead: int,
-        exact: bool,
-    ) -> None:
+    def __init__(self, start: Start, common: Common, *, count: int, ahead: int) -> None:
         self._start = start
-        self._redactor = redactor
-        self._limiter = limiter
-        self._tell = tell
-        self._untidy = untidy
+        self._common = common
         self._count = count
         self._ahead = ahead
-        self._exact = exact
         self.suspects: Callable[[Job], None] = self.add
         self.forsaken: Callable[[KaratError], None] = self.give_up
         self._queue: deque[Job] = deque()
@@ -119,7 +115,7 @@ class Pool:
                 return
             if waiting[0].future.done():
                 waiting.popleft()
-            elif wait := self._limiter.wait():
+            elif wait := self._common.limiter.wait():
                 self._dispatch_in(wait)
                 return
             else:
@@ -127,8 +123,8 @@ class Pool:
 
     def _owed(self) -> tuple[Case, ...]:
         """The cases that are still to be torn down, each told of once."""
-        owed = tuple(self._untidy) if self._start.target.teardown else ()
-        self._untidy.clear()
+        owed = tuple(self._common.untidy) if self._start.target.teardown else ()
+        self._common.untidy.clear()
         return owed
 
     def _dispatch_in(self, seconds: float) -> None:
@@ -163,7 +159,7 @@ class Pool:
             self._count, self._failures = len(self._active), 0
             if not self._made_do:
                 self._made_do = True
-                self._tell(f"not all workers could be opened, going on with fewer: {error}")
+                self._common.tell(f"not all workers could be opened, going on with fewer: {error}")
         elif not any(handle.in_hand for handle in self._all):
             self.forsaken(error)
 
@@ -181,8 +177,8 @@ class Pool:
 
     def finished(self, handle: Handle, job: Job, done: Done, *, untidy: bool) -> None:
         if untidy:
-            self._untidy.append(job.item.case)
-        if done.error == TIMEOUT and self._exact:
+            self._common.untidy.append(job.item.case)
+        if done.error == TIMEOUT and self._common.exact:
             self._overran[job.item.index, job.item.repeat] = self._gone.setdefault(handle, asyncio.Event())
         job.finish(done)
         self._settle(handle)
@@ -196,7 +192,7 @@ class Pool:
 
     def lost(self, handle: Handle, loss: Loss) -> None:
         self._first.extend(loss.innocent)
-        self._untidy.extend(job.item.case for job in loss.untidy)
+        self._common.untidy.extend(job.item.case for job in loss.untidy)
         if len(loss.suspects) == 1:
             self._broken(loss.suspects[0], loss.error)
         else:
@@ -206,7 +202,7 @@ class Pool:
 
     def _broken(self, job: Job, error: TraceError) -> None:
         took = round((perf_counter() - job.begun_at) * 1000, 3)
-        job.finish(broken(job.item, error, took, self._redactor))
+        job.finish(broken(job.item, error, took, self._common.redactor))
 
     def _settle(self, handle: Handle) -> None:
         """Replace a worker that takes no more cases, end it when it is done, and go on."""
@@ -218,7 +214,7 @@ class Pool:
         self._dispatch()
 
     async def _ended(self, handle: Handle) -> None:
-        if self._exact:
+        if self._common.exact:
             handle.kill(TIMEOUT, "an earlier case overran")
         await handle.close()
         self._all.discard(handle)

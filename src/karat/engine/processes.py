@@ -11,10 +11,9 @@ from karat.engine.handle import Job
 from karat.engine.limiter import Limiter
 from karat.engine.messages import Start
 from karat.engine.plan import Item
-from karat.engine.pool import Pool
+from karat.engine.pool import Common, Pool
 from karat.engine.work import BUG, Done
 from karat.errors import KaratError
-from karat.model.suite import Case
 from karat.model.trace import TraceError
 from karat.targets.redact import Redactor
 
@@ -45,10 +44,9 @@ class Processes:
         ahead = 0 if exact else AHEAD
         self.lanes = workers * (start.concurrency + ahead)
         alone = structs.replace(start, concurrency=1)
-        limiter = Limiter(per_minute)
-        untidy: list[Case] = []
-        self._pool = Pool(start, redactor, limiter, tell, untidy, count=workers, ahead=ahead, exact=exact)
-        self._alone = Pool(alone, redactor, limiter, tell, untidy, count=workers, ahead=0, exact=exact)
+        common = Common(redactor, Limiter(per_minute), tell, exact, untidy=[])
+        self._pool = Pool(start, common, count=workers, ahead=ahead)
+        self._alone = Pool(alone, common, count=workers, ahead=0)
         self._pool.suspects = self._alone.add
         self._alone.forsaken = self._not_alone
         self._watch: asyncio.Task[None] | None = None
