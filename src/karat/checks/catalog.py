@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -97,8 +98,8 @@ class Catalog:
     @cached_property
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
-        own = Check.strays.__func__  # type: ignore[attr-defined]
-        may = {cls for cls in self.classes.values() if cls.companions or cls.strays.__func__ is not own}  # type: ignore[attr-defined]
+        own = getattr_static(Check, "strays")
+        may = {cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "strays") is not own}
         return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
     def compile(self, case: Case) -> tuple[Check, ...]:

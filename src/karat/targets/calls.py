@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from karat.errors import ConfigError
 from karat.targets.base import FOREVER, TargetError
@@ -86,7 +86,7 @@ def load(spec: str, root: Path) -> Callable[..., Any]:
     found = load_attribute(spec, root)
     if not callable(found):
         raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
-    return found  # type: ignore[no-any-return]
+    return cast(Callable[..., Any], found)
 
 
 def load_attribute(spec: str, root: Path) -> Any:
