@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karat.model.trace import ExecutionContext, Message, ToolCall, Trace
     from karat.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
     from karat.results import RunResult
-    from karat.sessions import RunOptions
+    from karat.session import RunOptions
 
 _HOMES = {
     "karat.api": ("ajudge", "aload_suite", "arun", "judge", "load_suite", "rescore", "run"),
@@ -28,7 +28,7 @@ _HOMES = {
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),
     "karat.model.verdict": ("CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
     "karat.results": ("RunResult",),
-    "karat.sessions": ("RunOptions",),
+    "karat.session": ("RunOptions",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -22,12 +22,12 @@ from karat import results, scoring
 from karat.checks.catalog import CATALOG
 from karat.engine.events import Listener
 from karat.errors import UsageError
+from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
 from karat.results import RunResult
-from karat.runs.journal import Journal
-from karat.sessions import Session, run_options, secret_values
+from karat.session import Session, run_options, secret_values
 from karat.suites import load
 from karat.targets.base import Target
 from karat.targets.config import TargetConfig, resolve

@@ -15,18 +15,18 @@ from msgspec import structs
 
 from karat.checks.ui import resolve as resolve_ui
 from karat.checks.ui import vocabulary_flaws
-from karat.engine.journal import JournalWriter, encode
 from karat.errors import ArtifactError, ConfigError, JournalError, NothingSelectedError
+from karat.journal.reader import Journal
+from karat.journal.rescore import rescored, rescored_by
+from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
 from karat.model.run import CaseRecord, Footer, Summary
 from karat.model.suite import Suite
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, results_dir_for
 from karat.reports.catalog import write_all
-from karat.runs.journal import Journal
-from karat.runs.rescore import rescored, rescored_by
-from karat.targets.clean import text
-from karat.targets.redact import Redactor
+from karat.traces.clean import text
+from karat.traces.redact import Redactor
 
 BATCH = 1 << 18
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import karat
-from karat.audit.base import Mutant, Operator, Subject
-from karat.audit.case import mutants
-from karat.audit.run import audit
+from karat.audit.case_audit import mutants
+from karat.audit.operators.base import Mutant, Operator, Subject
+from karat.audit.run_audit import audit
 from karat.checks.catalog import CATALOG
+from karat.journal.reader import Journal
 from karat.model.audit import AuditReport, CaseAudit
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
-from karat.runs.journal import Journal
 from karat.suites import loads
 
 Answer = str | dict[str, Any]

@@ -14,20 +14,20 @@ import karat
 from audit import sample
 from audit.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 from karat import scoring
-from karat.audit.base import Subject
-from karat.audit.case import audit_case, mutants
-from karat.audit.catalog import OPERATORS
+from karat.audit.case_audit import audit_case, mutants
 from karat.audit.judging import ANSWER, CALLS, judged
-from karat.audit.run import Auditor, audit
+from karat.audit.operators.base import Subject
+from karat.audit.operators.catalog import OPERATORS
+from karat.audit.run_audit import Auditor, audit
 from karat.checks.catalog import CATALOG, CHECKS
 from karat.checks.says import MustSayAny
 from karat.errors import JournalError
+from karat.journal.reader import Journal
 from karat.model.audit import AuditReport, CaseAudit
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus
-from karat.runs.journal import Journal
 
 HEADER = Header(
     run_id="r", suite="s.json", suite_format="eval-set", suite_sha256="", target="t", started_at="", total=1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from karat.audit.catalog import OPERATORS
+from karat.audit.operators.catalog import OPERATORS
 from karat.model.audit import (
     AuditSummary,
     Brittle,
@@ -22,11 +22,12 @@ from karat.model.audit import (
     SetAside,
     Survivor,
 )
-from karat.reports import audit_markdown, audit_terminal
-from karat.reports.audit_facts import MARKS
-from karat.reports.audit_json import AuditJson
-from karat.reports.audit_markdown import AuditMarkdown
-from karat.reports.audit_terminal import AuditLines
+from karat.reports.audit import markdown as audit_markdown
+from karat.reports.audit import terminal as audit_terminal
+from karat.reports.audit.facts import MARKS
+from karat.reports.audit.json import AuditJson
+from karat.reports.audit.markdown import AuditMarkdown
+from karat.reports.audit.terminal import AuditLines
 from reports.runs import HOSTILE, Kept
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from audit.support import audited, bare_case, case, recorded, suite_of
-from karat.audit.base import Subject
 from karat.audit.controls import controls
-from karat.audit.run import audit
+from karat.audit.operators.base import Subject
+from karat.audit.run_audit import audit
 from karat.model.trace import ToolCall, Trace
 
 SEEN = Trace(

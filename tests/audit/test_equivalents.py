@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from audit.support import Answer, audited, bare_case
-from karat.audit.base import Subject
 from karat.audit.equivalents import EQUIVALENTS
+from karat.audit.operators.base import Subject
 from karat.model.trace import ToolCall, Trace
 
 BY_NAME = {equivalent.name: equivalent for equivalent in EQUIVALENTS}

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.support import QUIET, bare_case, made
-from karat.audit.base import Operator, Subject, same
-from karat.audit.case import PER_OPERATOR, mutants
-from karat.audit.catalog import OPERATORS
+from karat.audit.case_audit import PER_OPERATOR, mutants
 from karat.audit.equivalents import EQUIVALENTS
+from karat.audit.operators.base import Operator, Subject, same
+from karat.audit.operators.catalog import OPERATORS
 from karat.model.trace import ToolCall, Trace
 from karat.telemetry.events import tool_calls
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from audit.support import QUIET, bare_case
-from karat.audit.base import Operator, Subject, same
-from karat.audit.case import mutants
-from karat.audit.catalog import OPERATORS
+from karat.audit.case_audit import mutants
 from karat.audit.hints import known_fields, remedy
 from karat.audit.judging import judged
+from karat.audit.operators.base import Operator, Subject, same
+from karat.audit.operators.catalog import OPERATORS
 from karat.checks.catalog import CATALOG
 from karat.model.verdict import CaseStatus
 

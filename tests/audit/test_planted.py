@@ -10,10 +10,10 @@ import pytest
 
 from audit import sample
 from audit.support import Answer, case, recorded
-from karat.audit.lint import lint
-from karat.audit.lint_base import Surroundings
-from karat.audit.run import audit
+from karat.audit.run_audit import audit
 from karat.checks.catalog import CATALOG
+from karat.lint.base import Surroundings
+from karat.lint.linter import lint
 from karat.model.verdict import CaseStatus
 from karat.suites.reading import located
 

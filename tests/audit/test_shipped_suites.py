@@ -9,15 +9,15 @@ import pytest
 
 import karat
 from karat import scoring
-from karat.audit.base import Subject
-from karat.audit.case import mutants
-from karat.audit.catalog import OPERATORS
-from karat.audit.lint import lint, open_suite
-from karat.audit.lint_target import around
-from karat.audit.run import audit
+from karat.audit.case_audit import mutants
+from karat.audit.operators.base import Subject
+from karat.audit.operators.catalog import OPERATORS
+from karat.audit.run_audit import audit
 from karat.checks.catalog import CATALOG
+from karat.journal.reader import Journal
+from karat.lint.linter import lint, open_suite
+from karat.lint.target import around
 from karat.model.audit import AuditReport
-from karat.runs.journal import Journal
 from karat.targets.config import load, resolve
 
 ROOT = Path(__file__).parents[2]

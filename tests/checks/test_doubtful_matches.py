@@ -8,11 +8,11 @@ import pytest
 
 from karat.api import judge
 from karat.checks.catalog import CATALOG
-from karat.checks.traces import says
+from karat.checks.sample_traces import says
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Trace
-from karat.targets.limits import cap_trace
-from karat.targets.redact import Redactor
+from karat.traces.limits import cap_trace
+from karat.traces.redact import Redactor
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 LOST_SOME = {"final_message": Cut(SECRETS_REMOVED)}

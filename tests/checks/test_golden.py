@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from karat.checks.golden import AllocationValid
 from karat.checks.indicators import FAILURE, SUCCESS, indicators
-from karat.checks.traces import says
+from karat.checks.sample_traces import says
 from karat.model.verdict import Status
 
 NEGATED = (

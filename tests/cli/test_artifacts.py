@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.support import Ran, case, eval_set, journal_of, report_of, results, traces, write
-from karat import sessions
+from karat import session as sessions
 
 Karat = Callable[..., Ran]
 

@@ -17,8 +17,8 @@ import msgspec
 
 import karat
 from karat.engine.events import Listener
+from karat.journal.reader import Journal
 from karat.model.run import CaseRecord
-from karat.runs.journal import Journal
 from karat.targets.config import TargetConfig
 
 HERE = Path(__file__).parent

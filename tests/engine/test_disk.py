@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from karat.engine.journal import JournalWriter, begin, encode
 from karat.errors import ArtifactError, Exit
+from karat.journal.reader import Journal
+from karat.journal.writer import JournalWriter, begin, encode
 from karat.model.run import Header
-from karat.runs.journal import Journal
 
 from .support import Started, case, journals, records, target, write_suite
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from karat.errors import JournalError
-from karat.runs.journal import Journal
+from karat.journal.reader import Journal
 
 from .support import Started, finished_lines, journals, records, suite_of, target, until
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import karat
-from karat.engine import pool
 from karat.engine.events import Event, Noticed
-from karat.engine.run import NotBegunError
+from karat.engine.processes import pool
+from karat.engine.runner import NotBegunError
 from karat.targets.config import TargetConfig
 
 from .support import kind, suite_of

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from karat.cli.main import run
+from karat.journal.reader import Journal
 from karat.model.run import CaseRecord
-from karat.runs.journal import Journal
 
 from .support import case, journals, records, statuses, target, write_suite
 

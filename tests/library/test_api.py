@@ -15,8 +15,8 @@ import pytest
 
 import karat
 from karat.engine.events import CaseFinished, Event, RunFinished, RunStarted
+from karat.journal.reader import Journal
 from karat.model.suite import Suite
-from karat.runs.journal import Journal
 
 SUITE = {
     "version": "0.3",

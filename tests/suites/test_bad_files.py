@@ -10,7 +10,8 @@ import pytest
 
 from karat.checks.catalog import CATALOG
 from karat.errors import Exit, SuiteError, UsageError
-from karat.suites import load, source
+from karat.suites import load
+from karat.suites.documents import source
 from suites.support import lines
 
 GOOD = '{"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["é"]}}]}'

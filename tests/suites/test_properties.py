@@ -15,7 +15,7 @@ from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
 from karat.model.suite import Case, Suite
 from karat.suites import loads
-from karat.suites.json_document import SMALL
+from karat.suites.documents.json import SMALL
 
 KEYS = [
     *("id", "prompt", "input", "expected", "scoring", "cases", "version", "metadata", "x-n", "category", "hard_fail"),

@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from karat.checks.catalog import CATALOG
-from karat.suites import loads, yaml_document
+from karat.suites import loads
+from karat.suites.documents import yaml as yaml_document
 from suites.support import lines
 
 SUITE = """\

@@ -186,7 +186,7 @@ async def test_the_end_of_stderr_is_kept_and_the_rest_drained() -> None:
 
 
 async def test_output_over_the_cap_is_drained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.targets.process.STDOUT_CAP", 100_000)
+    monkeypatch.setattr("karat.targets.child_process.STDOUT_CAP", 100_000)
     code = "write({'final_message': 'x'})\nfor _ in range(1000): sys.stdout.write('y' * 30_000)"
     tracemalloc.start()
     try:

@@ -13,7 +13,7 @@ import pytest
 from karat.errors import SuiteError
 from karat.model.trace import TEXT_CAP, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
-from karat.targets.limits import cap_trace
+from karat.traces.limits import cap_trace
 
 from .behaviours import HUGE
 from .conftest import PROGRAM, ask, case, opened

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import TargetError
-from karat.targets.limits import cap_trace
-from karat.targets.recorder import Recorder, joined
 from karat.targets.short_form import Short, ShortCall, read, to_trace, tool_call
+from karat.traces.limits import cap_trace
+from karat.traces.recorder import Recorder, joined
 
 from .conftest import case
 

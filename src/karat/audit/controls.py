@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from karat.audit.base import Subject
+from karat.audit.operators.base import Subject
 from karat.model.trace import Trace
 
 ELSEWHERE = "Paris is the capital of France, and the Seine runs through it."

@@ -7,8 +7,8 @@ import unicodedata
 import regex
 from msgspec import structs
 
-from karat.audit.base import Equivalent, Subject
-from karat.audit.tool_calls import parallel
+from karat.audit.operators.base import Equivalent, Subject
+from karat.audit.operators.tool_calls import parallel
 from karat.model.trace import Trace
 
 TYPOGRAPHY = str.maketrans({"'": "’", "-": "‑"})

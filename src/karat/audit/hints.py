@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from karat.audit.base import Mutant, Operator, Subject
+from karat.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.base import excerpt
 from karat.checks.catalog import CATALOG
 

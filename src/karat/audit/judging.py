@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karat import scoring
-from karat.audit.base import Subject
+from karat.audit.operators.base import Subject
 from karat.checks.catalog import CATALOG
 from karat.errors import JournalError
 from karat.model.check import Check

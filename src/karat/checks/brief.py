@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
 from karat.checks.page import UNSURE, offers
+from karat.checks.sample_traces import says, shows
 from karat.checks.says import regex_flaws, unfailable
-from karat.checks.traces import says, shows
 from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace

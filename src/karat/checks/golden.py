@@ -17,9 +17,9 @@ from karat.checks.base import (
     each,
     unreadable,
 )
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import called
-from karat.checks.traces import UNSEEN_TOOLS, calls, says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from karat.text.normalise import fold, fold_phrase, original_span
+from karat.text.folding import fold, fold_phrase, original_span
 
 SUCCESS = (
     "allocated",

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.sample_traces import says
 from karat.checks.says import regex_flaws
-from karat.checks.traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status

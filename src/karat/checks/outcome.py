@@ -10,8 +10,8 @@ import regex
 
 from karat.checks.base import Check, Reading, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools import called
-from karat.checks.traces import UNSEEN_TOOLS, calls, says, shows
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status

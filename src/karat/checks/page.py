@@ -10,7 +10,7 @@ import regex
 
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
-from karat.text.normalise import fold
+from karat.text.folding import fold
 
 NODE = regex.compile(
     r"""^([ \t]*)-[ \t]+['"]?([a-z]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*+)")?"""

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import regex
 
 from karat.checks.base import Check, Phrases, Reading, each, excerpt
+from karat.checks.sample_traces import UNSEEN_TELEMETRY, logs
 from karat.checks.says import unfailable
-from karat.checks.traces import UNSEEN_TELEMETRY, logs
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status

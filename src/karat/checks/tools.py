@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, quoted
-from karat.checks.traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status

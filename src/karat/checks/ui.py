@@ -13,15 +13,15 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import Check, Phrase, Reading
 from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
+from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
-from karat.checks.traces import says, shows
 from karat.errors import ConfigError
 from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text.normalise import fold, fold_phrase
+from karat.text.folding import fold, fold_phrase
 
 HOW_TO_DEFINE = "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead"
 COMPONENT = "component"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from karat.checks.base import Check, Phrases, Reading, blank, quoted
-from karat.checks.traces import says
+from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status

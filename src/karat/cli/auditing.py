@@ -10,15 +10,15 @@ from typing import TextIO
 import msgspec
 
 from karat.api import load_suite
-from karat.audit.run import Auditor
+from karat.audit.run_audit import Auditor
 from karat.errors import JournalError
+from karat.journal.reader import Journal
 from karat.model.suite import Suite
 from karat.reports.artifacts import whole_file
-from karat.reports.audit_json import AuditJson
-from karat.reports.audit_markdown import AuditMarkdown
-from karat.reports.audit_terminal import AuditLines
+from karat.reports.audit.json import AuditJson
+from karat.reports.audit.markdown import AuditMarkdown
+from karat.reports.audit.terminal import AuditLines
 from karat.reports.terminal import wants_colour
-from karat.runs.journal import Journal
 
 NAMED = 5
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from karat.audit.lint import SLUGS, lint, open_suite
-from karat.audit.lint_base import Surroundings
-from karat.audit.lint_target import around, around_all
 from karat.errors import Exit, SuiteError, UsageError
+from karat.lint.base import Surroundings
+from karat.lint.linter import SLUGS, lint, open_suite
+from karat.lint.target import around, around_all
 from karat.reports.facts import counted
-from karat.suites.hints import did_you_mean
 from karat.targets.config import load as load_config
 from karat.targets.config import resolve
+from karat.text.wording import did_you_mean
 
 
 def lint_suites(files: Sequence[str], target: str | None, ignore: Sequence[str], *, strict: bool) -> int:

@@ -120,7 +120,7 @@ def run(arguments: list[str]) -> int:
 
 def complain(text: str) -> None:
     """Say what is wrong; a message may quote a file or an agent, so nothing in it may steer the terminal."""
-    from karat.suites.shown import visible
+    from karat.text.wording import visible
 
     click.echo("\n".join(map(visible, text.split("\n"))), err=True)
 

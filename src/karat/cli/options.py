@@ -37,7 +37,7 @@ def comma_list(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 
 def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
     """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
-    from karat.targets.clean import jsonable, loads
+    from karat.traces.clean import jsonable, loads
 
     found: dict[str, Any] = {}
     for pair in value:

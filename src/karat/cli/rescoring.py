@@ -11,13 +11,13 @@ import click
 
 from karat.checks.catalog import CATALOG
 from karat.cli.options import nearby
+from karat.journal.reader import Journal
 from karat.model.run import Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import results_dir_for
 from karat.reports.facts import case_name
 from karat.reports.terminal import CaseLines, show_cases, show_summary, wants_colour
 from karat.results import rescore
-from karat.runs.journal import Journal
 from karat.suites import load as load_suite
 
 

@@ -11,11 +11,11 @@ import click
 from karat.api import load_suite
 from karat.cli.running import run_one
 from karat.errors import UsageError
+from karat.journal.carry_over import named
+from karat.journal.reader import Journal
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
-from karat.runs.carry_over import named
-from karat.runs.journal import Journal
-from karat.sessions import Earlier
+from karat.session import Earlier
 from karat.suites.select import select
 from karat.targets.config import load as load_config
 

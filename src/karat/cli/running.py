@@ -23,12 +23,12 @@ from karat.model.run import Summary
 from karat.model.suite import Suite
 from karat.model.trace import REMOVED
 from karat.reports.terminal import show_cases, show_summary, wants_colour
-from karat.sessions import Earlier, RunOptions, RunResult, Session, secret_values
-from karat.suites.hints import did_you_mean
+from karat.session import Earlier, RunOptions, RunResult, Session, secret_values
 from karat.suites.select import select
-from karat.targets.clean import text
 from karat.targets.config import HIDDEN, Config, parse_rate, resolve
 from karat.targets.config import load as load_config
+from karat.text.wording import did_you_mean
+from karat.traces.clean import text
 
 SHOW_CURSOR = b"\x1b[?25h\n"
 STOPPING = b"\nkarat: stopping; once more stops at once\n"

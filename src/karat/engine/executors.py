@@ -10,7 +10,7 @@ from typing import Protocol
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings, carry_out
 from karat.targets.base import RunContext, Target
-from karat.targets.redact import Redactor
+from karat.traces.redact import Redactor
 
 
 class Executor(Protocol):

@@ -18,9 +18,9 @@ from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus
 from karat.targets.base import RunContext, Target, TargetError
-from karat.targets.calls import from_outside, said
-from karat.targets.limits import cap_trace
-from karat.targets.redact import Redactor
+from karat.targets.user_code import from_outside, said
+from karat.traces.limits import cap_trace
+from karat.traces.redact import Redactor
 
 _encode = msgspec.json.Encoder().encode
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def load(path: str | Path, vocabulary: Vocabulary) -> Suite:
     """Read a suite file. Raises UsageError if it cannot be read, SuiteError with every problem that it holds."""
-    from karat.suites.source import read_bytes
+    from karat.suites.documents.source import read_bytes
 
     return loads(read_bytes(path), str(path), vocabulary)
 

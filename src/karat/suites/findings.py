@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 from karat.errors import Problem
-from karat.suites.shown import shorten, visible
+from karat.text.wording import shorten, visible
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]

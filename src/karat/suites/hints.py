@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterator
 from typing import Any
 
 from karat.suites.findings import Path
-from karat.suites.shown import quoted
+from karat.text.wording import nearest, quoted
 
-CUTOFF = 0.7
-LONGEST = 80
 MOST = 500
 """Different unknown fields of one file that get a suggestion: each costs a comparison with every known one."""
 
@@ -22,21 +19,6 @@ _LEVELS = {
     "SoftScore": "under 'scoring.soft_score'",
 }
 _SYNONYMS = {"prompt": "input", "input": "prompt", "question": "input", "tests": "cases"}
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most like this one, if any is like it at all."""
-    if len(word) > LONGEST:
-        return None
-    by_folded = {k.casefold(): k for k in known}
-    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=CUTOFF)
-    return by_folded[close[0]] if close else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?`, or nothing."""
-    near = nearest(word, known)
-    return f" Did you mean {quoted(near)}?" if near else ""
 
 
 class Levels:

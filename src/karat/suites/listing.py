@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from karat.suites.shown import visible
+from karat.text.wording import visible
 
 if TYPE_CHECKING:
     from pathlib import Path

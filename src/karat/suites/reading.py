@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from karat.errors import SuiteError
 from karat.model.check import Vocabulary
 from karat.model.suite import Suite
-from karat.suites import eval_set, golden
-from karat.suites.cases import Asking, Read
+from karat.suites.documents.one_case_at_a_time import AmissError
+from karat.suites.documents.source import utf8
 from karat.suites.findings import Document, Finding, RefusedError, problems
-from karat.suites.hints import did_you_mean
-from karat.suites.pieces import AmissError
-from karat.suites.source import utf8
+from karat.suites.formats import eval_set, golden
+from karat.suites.formats.cases import Asking, Read
+from karat.text.wording import did_you_mean
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -75,10 +75,10 @@ def _located(
 def parse(data: bytes, file: str, *, whole: bool = False) -> Document:
     """The values of a file, by its suffix YAML or JSON. `whole`: a large one is not taken in pieces."""
     if PurePath(file).suffix.lower() in YAML_SUFFIXES:
-        from karat.suites.yaml_document import YamlDocument
+        from karat.suites.documents.yaml import YamlDocument
 
         return YamlDocument(utf8(data))
-    from karat.suites.json_document import JsonDocument
+    from karat.suites.documents.json import JsonDocument
 
     return JsonDocument(utf8(data), whole=whole)
 
@@ -90,4 +90,4 @@ def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | No
     if isinstance(tree, Sequence) and not isinstance(tree, str):
         return golden.read(tree, vocabulary, document.findings, askings)
     near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""
-    raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS}{near}", "unknown-format"))
+    raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS} {near}".rstrip(), "unknown-format"))

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from karat.errors import NothingSelectedError, UsageError
 from karat.model.suite import Suite
-from karat.suites.hints import did_you_mean
-from karat.suites.shown import listed, quoted
+from karat.text.wording import did_you_mean, listed, quoted
 
 _SHOWN = 10
 
@@ -34,7 +33,7 @@ def _refuse_unknown(ids: Iterable[str], known: Sequence[str], file: str) -> None
     if unknown:
         named = listed([quoted(name) for name in unknown], "and")
         what = "no case has the id" if len(unknown) == 1 else "no cases have the ids"
-        hints = "".join(dict.fromkeys(did_you_mean(name, known) for name in unknown[:_SHOWN]))
+        hints = " ".join(dict.fromkeys(did_you_mean(name, known) for name in unknown[:_SHOWN]))
         raise UsageError(
             f"{what} {named}.", where=file, fix=hints.strip() or _some("Ids are", known), slug="unknown-case"
         )
@@ -48,7 +47,7 @@ def _ways_out(suite: Suite, ids: Sequence[str] | None, categories: Sequence[str]
         return "The cases of this suite have no category."
     if ids is not None and set(categories) & set(known):
         return "No case has both that id and that category."
-    hints = "".join(dict.fromkeys(did_you_mean(name, known) for name in categories[:_SHOWN]))
+    hints = " ".join(dict.fromkeys(did_you_mean(name, known) for name in categories[:_SHOWN]))
     return hints.strip() or _some("Categories are", known)
 
 

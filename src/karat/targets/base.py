@@ -13,7 +13,7 @@ from msgspec import Struct
 from karat.errors import Exit, KaratError
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
-from karat.targets.recorder import Recorder
+from karat.traces.recorder import Recorder
 
 Answer = TypeVar("Answer")
 

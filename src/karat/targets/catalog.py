@@ -9,7 +9,7 @@ from karat.errors import ConfigError
 from karat.targets.base import Target
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import Hooked
-from karat.targets.names import did_you_mean
+from karat.text.wording import did_you_mean
 
 
 class Kind(NamedTuple):
@@ -23,8 +23,8 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind("python", "karat.targets.python", "PythonTarget", "python:module:function"),
-    Kind("langgraph", "karat.targets.langgraph", "LangGraphTarget", "langgraph:module:graph"),
-    Kind("browser", "karat.targets.browser", "BrowserTarget", "browser:http://127.0.0.1:8000"),
+    Kind("langgraph", "karat.targets.langgraph.target", "LangGraphTarget", "langgraph:module:graph"),
+    Kind("browser", "karat.targets.browser.target", "BrowserTarget", "browser:http://127.0.0.1:8000"),
     Kind("command", "karat.targets.command", "CommandTarget", "command:./agent --flag"),
     Kind("replay", "karat.targets.replay", "ReplayTarget", "replay:traces.jsonl"),
 )

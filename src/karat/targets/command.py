@@ -43,9 +43,8 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError
-from karat.targets.clean import jsonable, loads
+from karat.targets.child_process import STDOUT_CAP, Child, Ended
 from karat.targets.config import TargetConfig, no_options
-from karat.targets.process import STDOUT_CAP, Child, Ended
 from karat.targets.short_form import (
     Short,
     ShortCall,
@@ -58,6 +57,7 @@ from karat.targets.short_form import (
     tool_call,
 )
 from karat.targets.threads import DaemonThreads
+from karat.traces.clean import jsonable, loads
 
 LOG_CAP = 300
 KINDS = ("tool_call", "message", "telemetry")

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 from karat.targets.base import FOREVER, Limits
-from karat.targets.names import did_you_mean
+from karat.text.wording import did_you_mean
 
 Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]
 Text = Annotated[str, Meta(min_length=1)]

@@ -8,8 +8,8 @@ from uuid import uuid4
 import msgspec
 
 from karat.model.trace import Message
-from karat.targets.recorder import Recorder
 from karat.targets.short_form import ShortCall, event_lines, tool_call
+from karat.traces.recorder import Recorder
 
 
 class Conversation:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from karat.targets.calls import Callee
 from karat.targets.config import TargetConfig
 from karat.targets.python import OFFERED, PythonTarget
+from karat.targets.user_code import Callee
 
 
 class FunctionTarget(PythonTarget):

@@ -12,10 +12,10 @@ from msgspec import structs
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
-from karat.targets.calls import Callee, extend_path, failed, from_outside, load
-from karat.targets.clean import jsonable
 from karat.targets.config import TargetConfig
 from karat.targets.threads import DaemonThreads
+from karat.targets.user_code import Callee, extend_path, failed, from_outside, load
+from karat.traces.clean import jsonable
 
 DATABASE = "database"
 OFFERED = ("case", "case_id", "context")

@@ -19,13 +19,13 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
-from karat.targets.calls import Callee, extend_path, failed, from_outside, load
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import Conversation
-from karat.targets.limits import checked
-from karat.targets.names import did_you_mean
 from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
 from karat.targets.threads import DaemonThreads
+from karat.targets.user_code import Callee, extend_path, failed, from_outside, load
+from karat.text.wording import did_you_mean
+from karat.traces.limits import checked
 
 OFFERED = ("case", "conversation", "context")
 TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}

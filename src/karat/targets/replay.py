@@ -23,10 +23,10 @@ from karat.model.attachments import moved, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
-from karat.targets.clean import loads
 from karat.targets.config import TargetConfig, no_options
-from karat.targets.names import did_you_mean
 from karat.targets.short_form import Short, read, to_trace
+from karat.text.wording import did_you_mean
+from karat.traces.clean import loads
 
 PROBLEMS_CAP = 20
 WHOLE_ONLY = frozenset({"unobserved", "cuts"})

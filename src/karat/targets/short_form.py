@@ -23,10 +23,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from karat.model.suite import Case
 from karat.model.trace import Message, Tokens, ToolCall, Trace
 from karat.targets.base import FOREVER, TargetError
-from karat.targets.clean import jsonable, table, text
-from karat.targets.names import did_you_mean
-from karat.targets.recorder import Recorder, completed, joined
 from karat.telemetry.events import moment
+from karat.text.wording import did_you_mean
+from karat.traces.clean import jsonable, table, text
+from karat.traces.recorder import Recorder, completed, joined
 
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
 NO_TELEMETRY = "the target gave no telemetry"

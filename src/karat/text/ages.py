@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import digit
 
-from karat.text.normalise import lines, original_span_of_lines
+from karat.text.folding import lines, original_span_of_lines
 from karat.text.offsets import Span
 from karat.text.phrases import is_word_char
 from karat.text.safe_regex import matched

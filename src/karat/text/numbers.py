@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Final
 
 from karat.text.characters import LINE_ENDS, folded, plain
-from karat.text.normalise import glyphs, original_span_of_lines
+from karat.text.folding import glyphs, original_span_of_lines
 from karat.text.number_tokens import Number, canonical, find_numbers
 from karat.text.offsets import Span
 from karat.text.phrases import find_any, is_word_char, word_spans

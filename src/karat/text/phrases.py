@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from unicodedata import category
 
-from karat.text.normalise import fold, fold_phrase, original_span
+from karat.text.folding import fold, fold_phrase, original_span
 from karat.text.offsets import Span
 
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 import regex
 
-from karat.text.normalise import lines, original_span_of_lines
+from karat.text.folding import lines, original_span_of_lines
 from karat.text.offsets import Span
 from karat.text.pattern_syntax import BadPattern, rewritten
 

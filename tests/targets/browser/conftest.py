@@ -12,7 +12,7 @@ import pytest_asyncio
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext
-from karat.targets.browser import BrowserTarget
+from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
 
 from .stub import Stub, serving

@@ -16,9 +16,9 @@ import pytest
 from karat.errors import ConfigError
 from karat.model.trace import TEXT_CAP, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser import BrowserTarget
+from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
-from karat.targets.limits import cap_trace
+from karat.traces.limits import cap_trace
 from processes import below
 
 from .conftest import ask, case, opened, target_for

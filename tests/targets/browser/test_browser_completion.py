@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Playwright
 
-from karat.targets import chromium
 from karat.targets.base import TargetError
-from karat.targets.browser_options import Complete
-from karat.targets.browser_watch import Watch
+from karat.targets.browser import chromium
+from karat.targets.browser.options import Complete
+from karat.targets.browser.watch import Watch
 
 from .conftest import ask, opened
 from .stub import Stub

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
-from karat.targets.browser_echo import Echo, Kind
-from karat.targets.browser_snapshot import MASK, Asked, without_prompts
+from karat.targets.browser.echo import Echo, Kind
+from karat.targets.browser.snapshot import MASK, Asked, without_prompts
 
 LONG = "Compare GitHub with Slack, and say:\n- which one is fresh?"
 FLAT = "compare github with slack and say which one is fresh"

@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser_evidence import scrub
+from karat.targets.browser.evidence import scrub
 
 from .conftest import ask, config_for, opened
 from .stub import COOKIE, Stub

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
-from karat.targets import chromium
 from karat.targets.base import Limits
-from karat.targets.browser import NO_FIELD, ONE_SESSION, BrowserTarget
+from karat.targets.browser import chromium
+from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
 from karat.targets.config import TargetConfig, load, resolve
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser import NO_LOG
+from karat.targets.browser.target import NO_LOG
 
 from .conftest import ask, opened
 from .stub import Stub

@@ -10,7 +10,7 @@ import pytest
 
 from karat.model.trace import Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
-from karat.targets.limits import cap_trace
+from karat.traces.limits import cap_trace
 from targets.conftest import ask, case, opened
 
 HERE = Path(__file__).parent

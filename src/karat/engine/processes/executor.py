@@ -1,0 +1,84 @@
+"""Worker processes: an agent that blocks, leaks or crashes the interpreter takes down its own case and no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import structs
+
+from karat.engine.limiter import Limiter
+from karat.engine.plan import Item
+from karat.engine.processes.handle import Job
+from karat.engine.processes.messages import Start
+from karat.engine.processes.pool import Common, Pool
+from karat.engine.work import BUG, Done
+from karat.errors import KaratError
+from karat.model.trace import TraceError
+from karat.traces.redact import Redactor
+
+AHEAD = 32
+"""How many quick cases are sent to a worker beyond those that it carries out at once."""
+WATCH = 0.25
+
+
+class Processes:
+    """`workers` processes with several cases at once in each, fewer if no more can be opened: `tell` hears of that.
+
+    When a process is lost with several cases in hand, each is run again, alone in a process, and there the guilty one
+    is an ERROR. `exact`: no case is sent ahead, and one that overran is `cleared` when its process is gone.
+    """
+
+    keeps_rate = True
+
+    def __init__(
+        self,
+        start: Start,
+        redactor: Redactor,
+        *,
+        workers: int = 1,
+        exact: bool = False,
+        per_minute: float | None = None,
+        tell: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        ahead = 0 if exact else AHEAD
+        self.lanes = workers * (start.concurrency + ahead)
+        alone = structs.replace(start, concurrency=1)
+        common = Common(redactor, Limiter(per_minute), tell, exact, untidy=[])
+        self._pool = Pool(start, common, count=workers, ahead=ahead)
+        self._alone = Pool(alone, common, count=workers, ahead=0)
+        self._pool.suspects = self._alone.add
+        self._alone.forsaken = self._not_alone
+        self._watch: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        self._watch = asyncio.create_task(self._keep_watch())
+        await self._pool.open()
+
+    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+        job = Job(item, attempt, begun, asyncio.get_running_loop().create_future())
+        self._pool.add(job)
+        return await job.future
+
+    async def cleared(self, item: Item) -> None:
+        for pool in (self._pool, self._alone):
+            await pool.cleared(item)
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        await asyncio.gather(self._pool.close(), self._alone.close())
+
+    def _not_alone(self, error: KaratError) -> None:
+        """No process can be had beside the others, but those go on."""
+        if self._pool.works:
+            self._alone.blame(TraceError(BUG, f"the case could not be run again, alone, after a crash: {error}"))
+        else:
+            self._alone.give_up(error)
+
+    async def _keep_watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(WATCH)
+            for pool in (self._pool, self._alone):
+                pool.watch(loop.time())

@@ -1,0 +1,1 @@
+"""A Ray cluster as the place where cases are carried out."""

@@ -1,0 +1,322 @@
+"""A Ray cluster: the plan in shards, each a task of its own on some node. Ray is imported when a run asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+from karat.engine.plan import Item
+from karat.engine.processes.handle import Job
+from karat.engine.processes.messages import Begun, Finished, Refused, Start, Work, encode, for_runner, refused_as
+from karat.engine.work import Done, broken
+from karat.errors import ConfigError, Exit, KaratError
+from karat.model.trace import TraceError
+from karat.traces.redact import Redactor
+
+LARGEST = 500
+"""Cases in one task: enough to make the cost of a task small, few enough to lose little with a node."""
+ROUNDS = 4
+"""A slot gets its share in at least this many tasks, smaller ones towards the end: none waits long for another."""
+LOSSES = 3
+"""How often a case may be lost with its node before it is an ERROR."""
+WAIT = 0.1
+PATIENCE = 5.0
+LEAVE = 30.0
+"""Seconds for a cluster to let go of us, or for one of our own to end."""
+WATCH = 0.5
+LOST = 10.0
+"""Seconds without its head node after which a cluster is lost. Ray itself ends this process after a minute of that."""
+CUT_OFF = 2.0
+"""Seconds without the node of this machine after which it is: it does not come back."""
+ADDRESS = "Give --ray-address HOST:PORT of its head node, or 'auto' on a machine of the cluster."
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_DEDUP_LOGS": "0",
+}
+
+
+class ClusterLostError(KaratError):
+    """The cluster is gone in the middle of a run."""
+
+    exit_code = Exit.INTERNAL
+    slug = "ray-lost"
+
+
+class Shard:
+    """A task on the cluster and the cases that it still owes."""
+
+    def __init__(self, answers: Any, jobs: dict[int, Job]) -> None:
+        self.answers = answers
+        self.jobs = jobs
+
+
+class Cluster:
+    """Sends shards to a Ray cluster, a bounded number at a time, and hears of each case as it finishes.
+
+    Ray is not asked to repeat a task that was lost, because it would run finished cases again: what a lost task still
+    owed is put into new shards. A thread of its own talks to Ray, whose calls block: one from the beginning to the end,
+    because the processes of a cluster that Ray starts here end with the thread that started them.
+    """
+
+    keeps_rate = False
+
+    def __init__(self, start: Start, redactor: Redactor, *, address: str | None, total: int, exact: bool) -> None:
+        self.lanes = 1
+        self._start = encode(start)
+        self._redactor = redactor
+        self._address = address
+        self._total = total
+        self._exact = exact
+        self._ray: Any = None
+        self._shard: Any = None
+        self._ours = False
+        self._slots = 1
+        self._tokens = 0
+        self._queue: deque[Job] = deque()
+        self._shards: dict[Any, Shard] = {}
+        self._wake = threading.Event()
+        self._closing = False
+        self._gone = False
+        self._needed: dict[str, float] = {}
+        self._loop: asyncio.AbstractEventLoop
+        self._connected: asyncio.Future[None] | None = None
+        self._left: asyncio.Future[None]
+        self._watch: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._connected, self._left = self._loop.create_future(), self._loop.create_future()
+        # Not on this thread: Ray would put its own handler in place of the one that ends a run gracefully.
+        threading.Thread(target=self._live, name="karat-ray", daemon=True).start()
+        await asyncio.shield(self._connected)
+        self._watch = asyncio.create_task(self._keep_watch())
+
+    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+        job = Job(item, attempt, begun, self._loop.create_future())
+        self._queue.append(job)
+        # When all lanes have had their turn, so that the first shards are not too small.
+        self._loop.call_soon(self._wake.set)
+        return await job.future
+
+    async def cleared(self, item: Item) -> None:
+        """The workers of the node see to that."""
+
+    async def close(self) -> None:
+        self._closing = True
+        self._wake.set()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._connected is None:
+            return
+        await asyncio.wait({self._connected}, timeout=PATIENCE)
+        if self._connected.done():
+            await asyncio.wait({self._left}, timeout=LEAVE)
+
+    def _live(self) -> None:
+        """Connect, serve and disconnect; what breaks is raised where somebody waits for it."""
+        assert self._connected is not None
+        try:
+            self._connect()
+        except BaseException as error:  # noqa: BLE001 - handed to the one who waits
+            self._tell(_settle, self._connected, error)
+        else:
+            self._tell(_settle, self._connected, None)
+            self._serve()
+        finally:
+            with suppress(Exception):
+                self._disconnect()
+            self._tell(_settle, self._left, None)
+
+    def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(what, *arguments)
+
+    def _connect(self) -> None:
+        where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
+        try:
+            _reached(self._address)
+            self._join(_imported())
+        except KaratError:
+            raise
+        except Exception as error:  # Ray raises plain Exceptions too
+            raise ConfigError(f"{where} cannot be reached: {_line(error)}.", fix=ADDRESS, slug="ray") from error
+        self._prepare(self._ray)
+
+    def _join(self, ray: Any) -> None:
+        self._ray = ray
+        if not ray.is_initialized():
+            self._ours = True
+            dashboard = None if self._address else False
+            ray.init(self._address, include_dashboard=dashboard, log_to_driver=False, logging_level=logging.ERROR)
+
+    def _prepare(self, ray: Any) -> None:
+        from karat.engine.ray import shard
+
+        self._needed = _needed(ray)
+        self._slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self.lanes = self._slots if self._exact else min(self._total, 2 * self._slots * LARGEST)
+        remote = ray.remote(num_cpus=1, max_retries=0)
+        answer = for_runner(ray.get(remote(shard.probe).remote(self._start, os.getcwd())))
+        if isinstance(answer, Refused):
+            raise refused_as(answer)
+        self._shard = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(shard.shard)
+
+    def _disconnect(self) -> None:
+        if self._ray is not None:
+            for task in () if self._gone else self._shards:
+                self._ray.cancel(task, force=True)
+            if self._ours:
+                self._ray.shutdown()
+
+    async def _keep_watch(self) -> None:
+        """Hear of the end of the nodes that all depends on: Ray's own calls wait for them to come back."""
+        seen = dict.fromkeys(self._needed, self._loop.time())
+        while True:
+            await asyncio.sleep(WATCH)
+            for address, patience in self._needed.items():
+                if await _answers(address):
+                    seen[address] = self._loop.time()
+                elif self._loop.time() - seen[address] > patience:
+                    self._lose(f"nobody answers at {address} any more")
+                    return
+
+    def _serve(self) -> None:
+        """Submit and collect until the run is over; what breaks here is raised where cases are waited for."""
+        try:
+            while not self._closing:
+                self._wake.clear()
+                self._submit()
+                if not self._shards:
+                    self._wake.wait(WAIT)
+                    continue
+                ready, _ = self._ray.wait(list(self._shards), num_returns=1, timeout=WAIT)
+                for answers in ready:
+                    self._collect(answers)
+        except Exception as error:  # noqa: BLE001 - nobody waits for this thread; those who wait for cases hear of it
+            self._tell(self._lose, _line(error))
+
+    def _submit(self) -> None:
+        """Keep every slot of the cluster busy and the same number of tasks waiting, and no more."""
+        most = self._slots if self._exact else 2 * self._slots
+        while self._queue and len(self._shards) < most:
+            size = 1 if self._exact else math.ceil(len(self._queue) / (ROUNDS * self._slots))
+            jobs: dict[int, Job] = {}
+            while self._queue and len(jobs) < min(size, LARGEST):
+                self._tokens += 1
+                jobs[self._tokens] = self._queue.popleft()
+            works = [encode(Work(token, job.item, job.attempt)) for token, job in jobs.items()]
+            answers = self._shard.remote(self._start, os.getcwd(), works)
+            self._shards[answers] = Shard(answers, jobs)
+
+    def _collect(self, answers: Any) -> None:
+        shard = self._shards[answers]
+        try:
+            batch = self._ray.get(next(answers))
+        except StopIteration:
+            self._lost(answers, shard, "its task ended without it")
+        except self._ray.exceptions.RayError as error:
+            self._lost(answers, shard, _line(error))
+        else:
+            told = [for_runner(line) for line in batch]
+            self._loop.call_soon_threadsafe(self._deliver, shard, told)
+
+    def _lost(self, answers: Any, shard: Shard, why: str) -> None:
+        """The task is over: what it still owes is to be done by another."""
+        del self._shards[answers]
+        with suppress(OSError):
+            _reached(self._ray.get_runtime_context().gcs_address)  # else Ray would wait for it, deaf to all else
+            self._slots = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        delivered = threading.Event()
+        self._loop.call_soon_threadsafe(self._again, shard, why, delivered)
+        delivered.wait()
+
+    def _deliver(self, shard: Shard, told: list[Any]) -> None:
+        for message in told:
+            if isinstance(message, Refused):
+                self._give_up(refused_as(message))
+            elif isinstance(message, Begun) and message.token in shard.jobs:
+                shard.jobs[message.token].begin()
+            elif isinstance(message, Finished) and message.token in shard.jobs:
+                shard.jobs.pop(message.token).finish(message.done)
+
+    def _again(self, shard: Shard, why: str, delivered: threading.Event) -> None:
+        for job in reversed(shard.jobs.values()):
+            job.losses += 1
+            if job.losses < LOSSES:
+                self._queue.appendleft(job)
+            else:
+                error = TraceError("harness", f"the case was lost with its node {LOSSES} times: {why}")
+                job.finish(broken(job.item, error, round((perf_counter() - job.begun_at) * 1000, 3), self._redactor))
+        delivered.set()
+
+    def _lose(self, why: str) -> None:
+        self._gone = True
+        fix = "What was journalled can be resumed elsewhere: karat resume JOURNAL."
+        self._give_up(ClusterLostError(f"the Ray cluster was lost: {why}.", fix=fix))
+
+    def _give_up(self, error: BaseException) -> None:
+        self._closing = True
+        for shard in list(self._shards.values()):
+            self._queue.extend(shard.jobs.values())
+        while self._queue:
+            self._queue.popleft().fail(error)
+
+
+def _imported() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        raise ConfigError("Ray is not installed.", fix="pip install 'karat[ray]'", slug="no-ray") from error
+
+
+def _reached(address: str | None) -> None:
+    """Ray itself would try for ever to reach a cluster that is not there."""
+    host, colon, port = (address or "").rpartition(":")
+    if "://" in host:
+        raise ValueError("Ray Client does not stream results.")
+    if colon:
+        socket.create_connection((host, int(port)), PATIENCE).close()
+
+
+def _needed(ray: Any) -> dict[str, float]:
+    """The addresses that must answer, and for how long each may not."""
+    context = ray.get_runtime_context()
+    needed = {context.gcs_address: LOST}
+    for node in ray.nodes():
+        if node["NodeID"] == context.get_node_id():
+            needed[f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"] = CUT_OFF
+    return needed
+
+
+async def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            _, writer = await asyncio.open_connection(host, int(port))
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+def _settle(future: asyncio.Future[None], error: BaseException | None) -> None:
+    if not future.done():
+        future.set_result(None) if error is None else future.set_exception(error)
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:500].removesuffix(".")

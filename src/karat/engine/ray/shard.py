@@ -1,0 +1,112 @@
+"""What runs on a node of a cluster: a part of the plan, carried out by worker processes of that node."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from queue import SimpleQueue
+
+from karat.engine.plan import Item
+from karat.engine.processes.executor import Processes
+from karat.engine.processes.messages import Begun, Finished, Ready, Refused, Start, Work, encode, for_worker, refusal
+from karat.errors import KaratError
+from karat.traces.redact import Redactor
+
+Batch = list[bytes]
+
+
+def probe(start: bytes, cwd: str) -> bytes:
+    """Open the target here, so that one that cannot be opened is found out before any case is run."""
+    host = _host_for(start, cwd)
+    return encode(host.refused or Ready())
+
+
+def shard(start: bytes, cwd: str, works: Batch) -> Iterator[Batch]:
+    """Carry out some cases; what becomes of each is yielded as soon as it is known, several at once if they come so."""
+    host = _host_for(start, cwd)
+    if host.refused is not None:
+        yield [encode(host.refused)]
+        return
+    yield from host.carried_out([_work(line) for line in works])
+
+
+class Host:
+    """Worker processes on this node. They stay open from one shard to the next: opening a target may take long."""
+
+    def __init__(self, start: Start) -> None:
+        self.refused: Refused | None = None
+        self._executor = Processes(start, Redactor(start.secrets))
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="karat-host", daemon=True).start()
+        try:
+            asyncio.run_coroutine_threadsafe(self._executor.open(), self._loop).result()
+        except KaratError as error:
+            self.refused = refusal(error)
+
+    def carried_out(self, works: list[Work]) -> Iterator[Batch]:
+        heard: SimpleQueue[bytes | None] = SimpleQueue()
+        running = asyncio.run_coroutine_threadsafe(self._carry_out(deque(works), heard), self._loop)
+        running.add_done_callback(lambda _: heard.put(None))
+        while (line := heard.get()) is not None:
+            batch = [line]
+            ended = False
+            while not heard.empty() and not ended:
+                more = heard.get()
+                ended = more is None
+                batch += () if more is None else (more,)
+            yield batch
+            if ended:
+                break
+        running.result()
+
+    def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._executor.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    async def _carry_out(self, works: deque[Work], heard: SimpleQueue[bytes | None]) -> None:
+        async def lane() -> None:
+            while works:
+                work = works.popleft()
+                try:
+                    done = await self._executor.run(work.item, work.attempt, partial(begun, work.token))
+                except KaratError as error:
+                    heard.put(encode(refusal(error)))
+                    works.clear()
+                    return
+                heard.put(encode(Finished(work.token, done)))
+
+        def begun(token: int, item: Item) -> None:
+            heard.put(encode(Begun(token)))
+
+        await asyncio.gather(*(lane() for _ in range(min(self._executor.lanes, len(works)))))
+
+
+def _work(line: bytes) -> Work:
+    work = for_worker(line)
+    assert isinstance(work, Work)
+    return work
+
+
+_hosts: dict[bytes, Host] = {}
+
+
+def _host_for(start: bytes, cwd: str) -> Host:
+    """The host of a run in this process; that of an earlier run is closed."""
+    if start not in _hosts:
+        while _hosts:
+            _hosts.popitem()[1].close()
+        if os.path.isdir(cwd):
+            os.chdir(cwd)
+        told = for_worker(start)
+        assert isinstance(told, Start)
+        sys.path[:] = [*told.path, *(entry for entry in sys.path if entry not in told.path)]
+        host = Host(told)
+        if host.refused is not None:
+            return host
+        _hosts[start] = host
+    return _hosts[start]

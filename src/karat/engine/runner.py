@@ -1,0 +1,194 @@
+"""The run itself: lanes take items, an executor carries them out, the journal keeps them, listeners hear of them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+from msgspec import Struct
+
+from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Listener, RunFinished, RunStarted
+from karat.engine.executors import Executor
+from karat.engine.limiter import Limiter
+from karat.engine.plan import Item, Plan
+from karat.engine.retries import Retries, failed_attempt, with_attempts
+from karat.engine.work import Done
+from karat.errors import Exit, KaratError
+from karat.journal.writer import JournalWriter, encode
+from karat.model.run import Footer, Header, Summary
+from karat.model.trace import Trace
+from karat.repeats import Tally
+
+INTERRUPTED = "interrupted"
+
+
+class NotBegunError(KaratError):
+    """The run was stopped before its first case."""
+
+    exit_code = Exit.INTERRUPTED
+    slug = "interrupted"
+
+
+class Policy(Struct, frozen=True):
+    """What governs a run as a whole."""
+
+    retries: Retries = Retries()
+    per_minute: float | None = None
+    max_concurrency: int | None = None
+    max_failures: int | None = None
+    run_timeout: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it matters when each case begins, so that none may be sent ahead."""
+        return any(limit is not None for limit in (self.per_minute, self.max_concurrency, self.max_failures))
+
+
+class Run:
+    """One run of a plan into one journal. It `began` at that time of the event loop, with opening the target."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        executor: Executor,
+        policy: Policy,
+        listeners: Sequence[Listener],
+        *,
+        began: float,
+        chance: random.Random,
+        clock: Callable[[], str],
+    ) -> None:
+        self._plan = plan
+        self._executor = executor
+        self._policy = policy
+        self._listeners = listeners
+        self._chance = chance
+        self._clock = clock
+        self._limiter = Limiter(None if executor.keeps_rate else policy.per_minute)
+        self._began = began
+        self._stop = asyncio.Event()
+        self._why = ""
+        self._interrupted = False
+        self._broken = False
+        self._finished = 0
+        self._failed: set[int] = set()
+
+    def interrupt(self, why: str = INTERRUPTED) -> None:
+        """End the run: cases in flight are given up and can be resumed."""
+        self._why = self._why or why
+        self._interrupted = True
+        self._stop.set()
+
+    async def into(self, path: str, header: Header, tally: Tally) -> Summary:
+        """Append each case to the journal as it finishes, and then the footer. `tally` knows what is already there."""
+        with JournalWriter(path) as journal:
+            self._tell(RunStarted(header, path, len(self._plan)))
+            await self._work(journal, tally)
+            missing = self._finished < len(self._plan)
+            summary = tally.summary(
+                incomplete=self._why if missing else "",
+                interrupted=self._interrupted and missing,
+                broken=self._broken and missing,
+            )
+            journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
+        self._tell(RunFinished(summary))
+        return summary
+
+    async def _work(self, journal: JournalWriter, tally: Tally) -> None:
+        items = iter(self._plan)
+        lanes = min(self._executor.lanes, self._policy.max_concurrency or self._executor.lanes, len(self._plan))
+        tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(lanes)]
+        stopped = asyncio.create_task(self._stopped())
+        try:
+            await self._until_done(tasks, stopped)
+        finally:
+            for task in (*tasks, stopped):
+                task.cancel()
+            await asyncio.gather(*tasks, stopped, return_exceptions=True)
+
+    async def _until_done(self, tasks: list[asyncio.Task[None]], stopped: asyncio.Task[None]) -> None:
+        waiting: set[asyncio.Task[None]] = set(tasks)
+        while waiting and not stopped.done():
+            done, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done - {stopped}:
+                waiting.discard(task)
+                task.result()
+
+    async def _stopped(self) -> None:
+        limit = self._policy.run_timeout
+        try:
+            async with asyncio.timeout_at(None if limit is None else self._began + limit):
+                await self._stop.wait()
+        except TimeoutError:
+            self.interrupt(f"the run took longer than {limit:g} s")
+
+    async def _lane(self, items: Iterator[Item], journal: JournalWriter, tally: Tally) -> None:
+        while not self._stop.is_set():
+            item = next(items, None)
+            if item is None:
+                return
+            try:
+                done = await self._tried(item)
+            except KaratError as error:
+                if error.exit_code == Exit.INTERNAL:
+                    raise
+                self._why = self._why or f"no further case could be run: {error}"
+                self._broken = not self._interrupted
+                self._stop.set()
+                return
+            journal.write(bytes(done.line))
+            self._finished += 1
+            tally.add(item.index, done.status, done.soft, item.case.min_pass_rate)
+            self._tell(CaseFinished(item, done))
+            if tally.is_lost(item.index, done.status):
+                self._count_failure(item)
+            await self._executor.cleared(item)
+
+    async def _tried(self, item: Item) -> Done:
+        attempts: list[Trace] = []
+        while True:
+            await self._limiter.turn()
+            done = await self._executor.run(item, len(attempts), self._begun)
+            delay = self._policy.retries.delay(len(attempts), done, self._chance)
+            if delay is None:
+                return with_attempts(done, attempts)
+            attempts.append(failed_attempt(done))
+            self._tell(CaseRetried(item, done.error, delay))
+            await asyncio.sleep(delay)
+            await self._executor.cleared(item)
+
+    def _begun(self, item: Item) -> None:
+        self._tell(CaseStarted(item))
+
+    def _count_failure(self, item: Item) -> None:
+        self._failed.add(item.index)
+        count, most = len(self._failed), self._policy.max_failures
+        if most is not None and count >= most:
+            self._why = self._why or f"stopped after {count} failed case{'s' * (count > 1)}"
+            self._stop.set()
+
+    def _tell(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)
+
+
+@asynccontextmanager
+async def opened(executor: Executor, interrupted: asyncio.Event, limit: float | None) -> AsyncIterator[Executor]:
+    """The executor, open within the run's time unless interrupted; closed whatever happens, even if not opened."""
+    opening = asyncio.create_task(executor.open())
+    waiting = asyncio.create_task(interrupted.wait())
+    try:
+        await asyncio.wait({opening, waiting}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done() and not opening.done():
+            raise NotBegunError("interrupted before any case was run.")
+        if not opening.done():
+            raise NotBegunError(f"the target did not open within the {limit:g} s of the run.", slug="run-timeout")
+        opening.result()
+        yield executor
+    finally:
+        for task in (opening, waiting):
+            task.cancel()
+        await asyncio.gather(opening, waiting, return_exceptions=True)
+        await asyncio.shield(asyncio.ensure_future(executor.close()))

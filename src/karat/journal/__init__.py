@@ -1,0 +1,1 @@
+"""Writing and reading journals: a run on disk, its truth."""

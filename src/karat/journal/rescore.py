@@ -1,0 +1,108 @@
+"""Judging recorded traces again, without an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+from msgspec import structs
+
+from karat import scoring
+from karat.checks.base import lost
+from karat.checks.catalog import CATALOG
+from karat.errors import JournalError
+from karat.journal.carry_over import same_target
+from karat.journal.reader import Journal
+from karat.model.check import Check
+from karat.model.keys import Keys
+from karat.model.run import CaseRecord
+from karat.model.suite import Case
+from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
+from karat.model.verdict import CheckResult, Status
+from karat.traces.redact import Redactor
+
+NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
+OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another prompt: run the case again")
+SECRET_PROMPT = TraceError(
+    "not-recorded",
+    "the recorded prompt lost a secret and cannot be told to be this one: set the secret as it was, or run it again",
+)
+LOST = "what was expected held a secret, which is not in the journal: judge by the suite, with --suite"
+
+
+def rescored(journal: Journal) -> Iterator[CaseRecord]:
+    """Every record, judged by its own case."""
+    for record in journal.records():
+        if OF_CASE in record.trace.cuts and record.trace.error is None:
+            yield _judged_in_part(journal, record)
+        else:
+            yield _judged(journal, record, record.case)
+
+
+def rescored_by(
+    journal: Journal, cases: Mapping[str, Case], dropped: Callable[[str], None], redactor: Redactor
+) -> Iterator[CaseRecord]:
+    """Every record, judged by the case of the same id; a case without a record is an ERROR, never left out.
+
+    An answer to another prompt says nothing of this one, so that is an ERROR too; prompts are compared as the journal
+    holds them, without their secrets. `dropped` hears of recorded cases that are no longer there.
+    """
+    places = {case_id: index for index, case_id in enumerate(cases)}
+    keys = Keys(same_target(journal.header.options.get("target", {})))
+    missing = dict.fromkeys((case_id, repeat) for case_id in cases for repeat in range(journal.header.repeat))
+    for record in journal.records():
+        case = cases.get(record.case.id)
+        if case is None:
+            dropped(record.case.id)
+            continue
+        missing.pop((case.id, record.repeat), None)
+        other = _other_prompt(case, record, redactor)
+        if other is not None:
+            yield _broken(case, places[case.id], record.repeat, other)
+        else:
+            key = record.key if case == record.case else keys.of(case)
+            yield structs.replace(_judged(journal, record, case), index=places[case.id], key=key)
+    for case_id, repeat in missing:
+        yield _broken(cases[case_id], places[case_id], repeat, NOT_RECORDED)
+
+
+def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceError | None:
+    now, then = _asked(case), _asked(record.case)
+    if now == then or [*map(redactor.text, now)] == [*map(redactor.text, then)]:
+        return None
+    return SECRET_PROMPT if OF_CASE in record.trace.cuts and REMOVED in "".join(then) else OTHER_PROMPT
+
+
+def _asked(case: Case) -> tuple[str, ...]:
+    return (*case.setup_prompts, case.prompt)
+
+
+def _judged_in_part(journal: Journal, record: CaseRecord) -> CaseRecord:
+    """Judged by a case that lost secrets: a check that did is unknown."""
+    results = [
+        CheckResult(check.name, check.group, Status.UNKNOWN, str(getattr(check, "wanted", "")), LOST)
+        if lost(spec, record.trace)
+        else scoring.carried_out(check, record.trace)
+        for spec, check in zip(record.case.checks, _compiled(journal, record.case), strict=True)
+    ]
+    return structs.replace(record, verdict=scoring.verdict(tuple(results), record.case.scoring))
+
+
+def _judged(journal: Journal, record: CaseRecord, case: Case) -> CaseRecord:
+    verdict = scoring.judge(_compiled(journal, case), case.scoring, record.trace)
+    return structs.replace(record, case=case, verdict=verdict)
+
+
+def _compiled(journal: Journal, case: Case) -> tuple[Check, ...]:
+    try:
+        return CATALOG.compile(case)
+    except msgspec.DecodeError as error:
+        message = f"a check of case {case.id!r} cannot be read: {error}."
+        raise JournalError(message, where=journal.path, fix="The file was changed.") from error
+
+
+def _broken(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
+    trace = Trace(case_id=case.id, input=case.prompt, error=error)
+    return CaseRecord(
+        index=index, repeat=repeat, case=case, trace=trace, verdict=scoring.judge((), case.scoring, trace)
+    )

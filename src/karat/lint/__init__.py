@@ -1,0 +1,1 @@
+"""Smells of a suite that no run shows."""

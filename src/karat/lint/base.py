@@ -1,0 +1,83 @@
+"""What a lint rule sees: a case with its checks, each at its place in the file, and what is known of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karat.checks.catalog import CATALOG
+from karat.model.check import Check
+from karat.model.suite import Case
+from karat.suites.findings import Document, Finding, Path
+from karat.suites.formats.cases import Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known beside the suite. `tools` of None: nobody can tell which tools the target has."""
+
+    target: str = ""
+    vocabulary: Mapping[str, Any] = field(default_factory=dict)
+    tools: frozenset[str] | None = None
+
+
+class Placed(NamedTuple):
+    """One check, its arguments, and where the file asks for it."""
+
+    check: Check
+    args: Mapping[str, Any]
+    path: Path
+
+
+class LintCase:
+    """One case of a file."""
+
+    def __init__(self, case: Case, asking: Asking, document: Document) -> None:
+        self.case = case
+        self.path = asking.case
+        self.expected = asking.expected
+        self.where = asking.where
+        self._document = document
+
+    @cached_property
+    def checks(self) -> tuple[Placed, ...]:
+        compiled = CATALOG.compile(self.case)
+        asked = list(CATALOG.read(self.expected))
+        return tuple(
+            Placed(check, msgspec.json.decode(one.spec.args), (*self.where(str(one.path[0])), *one.path[1:]))
+            for check, one in zip(compiled, asked, strict=True)
+        )
+
+    def named(self, *names: str) -> Iterator[Placed]:
+        return (placed for placed in self.checks if placed.check.name in names)
+
+    @property
+    def scoring_path(self) -> Path:
+        """Where the scoring of the case stands, in the case or in what it expects."""
+        return (*self.path, "scoring") if "scoring" in self._raw else (*self.path, "expected", "scoring")
+
+    @property
+    def hard_fail(self) -> Sequence[str]:
+        """The groups as the file lists them."""
+        raw = self._raw
+        rules = raw["scoring"] if "scoring" in raw else raw.get("expected", {}).get("scoring", {})
+        listed: Sequence[str] = rules.get("hard_fail", ())
+        return listed
+
+    @cached_property
+    def _raw(self) -> Mapping[str, Any]:
+        raw: Any = self._document.tree
+        for step in self.path:
+            raw = raw[step]
+        return raw if isinstance(raw.get("expected"), dict) else {}
+
+
+class Rule(NamedTuple):
+    """One kind of smell in one case."""
+
+    slug: str
+    look: Callable[[LintCase, Surroundings], Iterator[Finding]]

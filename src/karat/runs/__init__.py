@@ -1,1 +1,0 @@
-"""Reading journals: no agent is needed for anything in here."""

@@ -1,0 +1,1 @@
+"""From bytes to a tree whose every value has a place: JSON and YAML."""

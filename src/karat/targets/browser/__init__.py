@@ -1,0 +1,1 @@
+"""A live web app in a real browser."""

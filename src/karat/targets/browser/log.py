@@ -1,0 +1,127 @@
+"""One turn's lines of the app's telemetry log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from karat.targets.base import TargetError
+from karat.targets.browser.options import Telemetry
+from karat.telemetry.events import PREFIX
+from karat.telemetry.jsonl_tail import CaptureBrokenError, Fits, LogSegment
+
+FOLLOW = 0.05
+EXCERPT = 80
+
+
+class TurnLog:
+    """Begun before the prompt is sent, and read all along. A capture that is broken makes the case an ERROR."""
+
+    def __init__(self, path: Path, telemetry: Telemetry, session: str, session_query: str = "") -> None:
+        self._telemetry = telemetry
+        field = telemetry.correlation_field
+        ends = _is_event(telemetry.end_source, telemetry.end_event) if telemetry.end_event else None
+        if ends is not None and session_query and not field:
+            ends = _own(ends, session_query, session)
+        try:
+            self._segment = LogSegment(path, _has(field, session) if field else None, ends)
+        except CaptureBrokenError as error:
+            raise _broken(error) from error
+        self._why: CaptureBrokenError | None = None
+        self._following = asyncio.create_task(self._follow())
+
+    def ended(self) -> bool:
+        """Whether the line that ends the turn is there."""
+        self._read()
+        if self._why is not None:
+            raise _broken(self._why) from self._why
+        return self._segment.ended
+
+    def so_far(self) -> list[str]:
+        """What was seen of the turn, whether or not it ended."""
+        self._read()
+        return self._segment.lines
+
+    async def finish(self) -> tuple[str, ...]:
+        """All lines of the turn, once it has ended."""
+        self.ended()
+        self._following.cancel()
+        try:
+            return tuple(await self._segment.finish(self._telemetry.wait_ms / 1000))
+        except CaptureBrokenError as error:
+            raise _broken(error) from error
+
+    def close(self) -> None:
+        self._following.cancel()
+        self._segment.close()
+
+    async def _follow(self) -> None:
+        """Read often, so that no file that is rotated away is missed."""
+        while self._why is None:
+            self._read()
+            await asyncio.sleep(FOLLOW)
+
+    def _read(self) -> None:
+        """Once broken, always broken."""
+        if self._why is None:
+            try:
+                self._segment.read()
+            except CaptureBrokenError as error:
+                self._why = error
+
+
+def _broken(error: CaptureBrokenError) -> TargetError:
+    return TargetError("telemetry", f"telemetry capture is broken: {error}")
+
+
+def _has(field: str, session: str) -> Fits:
+    """Whose line it is. A tool's line that nobody can attribute may be this conversation's: then nothing is proved."""
+
+    def fits(line: str) -> bool:
+        tool = f'"{PREFIX}' in line
+        if session not in line and not tool:
+            return False
+        found = _object(line)
+        if not found:
+            raise CaptureBrokenError(f"a line of it cannot be read: {line[:EXCERPT]}")
+        if found.get(field) in (None, "") and str(found.get("source", "")).startswith(PREFIX):
+            raise CaptureBrokenError(f"an event of {found['source']} has no {field!r}, so nobody can say whose it is")
+        return found.get(field) == session
+
+    return fits
+
+
+def _is_event(source: str, event: str) -> Fits:
+    def fits(line: str) -> bool:
+        if event not in line:
+            return False
+        found = _object(line)
+        return found.get("event") == event and (not source or found.get("source") == source)
+
+    return fits
+
+
+def _own(ends: Fits, field: str, session: str) -> Fits:
+    """Refuses the end of a turn that names another conversation in the very field that tells the app this one."""
+
+    def fits(line: str) -> bool:
+        if not ends(line):
+            return False
+        named = _object(line).get(field)
+        if isinstance(named, str) and named not in ("", session):
+            raise CaptureBrokenError(
+                f"a turn of {field} {named[:EXCERPT]!r} ended in it: set `correlation_field`, if {field!r} is one"
+            )
+        return True
+
+    return fits
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line.strip("\ufeff \t\r\n"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

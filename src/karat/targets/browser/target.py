@@ -1,0 +1,187 @@
+"""`browser:URL`: a live web app in a real browser, with its telemetry log.
+
+One browser, a fresh context per case. With a telemetry log and no field that tells conversations apart, cases run one
+at a time, because nobody could say whose line is whose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from msgspec import structs
+
+from karat.model.suite import Case
+from karat.model.trace import Message, Trace
+from karat.targets.base import Limits, RunContext, TargetError, converse
+from karat.targets.browser.evidence import Evidence
+from karat.targets.browser.log import TurnLog
+from karat.targets.browser.options import SESSION, Options, checked, environment_values, filled, secret_values
+from karat.targets.browser.page import ChatPage
+from karat.targets.browser.stage import Stage
+from karat.targets.config import TargetConfig, read_options
+from karat.targets.short_form import NO_TELEMETRY
+from karat.telemetry.events import tool_calls
+from karat.traces.recorder import Recorder
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Error
+
+NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
+ONE_SESSION = "all cases share the session that was given"
+NO_LOG = "nobody said where the app's telemetry log is: set `telemetry.log`, or TELEMETRY_LOG_PATH for the script"
+HURRY = 0.8
+"""Seconds for a look at a page that is stuck, or at one whose case was cancelled: who cancelled is waiting."""
+
+
+class BrowserTarget:
+    """An app that is reached through its page."""
+
+    def __init__(self, config: TargetConfig) -> None:
+        self._config = config
+        self._options = checked(read_options(config, Options), config.spec)
+        self._stage = Stage(config, self._options)
+        self.options = config.identity
+        self.secrets = secret_values(self._options, config.spec)
+        self.limits = self._limits()
+
+    def _limits(self) -> Limits:
+        options, limits = self._options, self._config.limits
+        if options.session:
+            return structs.replace(limits, max_concurrency=1, why=ONE_SESSION)
+        if (options.telemetry or options.telemetry_log) and not options.telemetry.correlation_field:
+            return structs.replace(limits, max_concurrency=1, why=NO_FIELD)
+        return limits
+
+    async def open(self) -> None:
+        environment_values(self._options, self._config.spec)
+        await self._stage.open()
+
+    async def close(self) -> None:
+        await self._stage.close()
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        from playwright.async_api import Error
+
+        session = self._options.session or f"karat-{uuid4().hex}"
+        try:
+            browser = await self._stage.ready()
+            async with self._window(browser, session) as window:
+                return await self._conversation(case, context, window, session)
+        except Error as error:
+            raise await self._explained(TargetError("agent", _first_line(error))) from error
+        except TargetError as error:
+            raise await self._explained(error) from error
+
+    async def _explained(self, error: TargetError) -> TargetError:
+        """What breaks because the app is gone is told as that."""
+        why = await self._stage.gone() if error.kind != "gone" else ""
+        return TargetError("gone", f"{why} ({error.message})", detail=error.detail) if why else error
+
+    @asynccontextmanager
+    async def _window(self, browser: Browser, session: str) -> AsyncIterator[BrowserContext]:
+        """A context of its own: nothing of another case is in it."""
+        from playwright.async_api import Error
+
+        options, base = self._options, self._stage.base.replace(SESSION, session)
+        width, height = options.viewport
+        window = await browser.new_context(
+            viewport={"width": width, "height": height},
+            extra_http_headers={name: filled(value, session) for name, value in options.headers.items()},
+            reduced_motion="reduce",
+        )
+        try:
+            window.set_default_timeout(options.wait_ms)
+            for name, value in options.cookies.items():
+                await window.add_cookies([{"name": name, "value": filled(value, session), "url": base}])
+            yield window
+        finally:
+            with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
+                async with asyncio.timeout(HURRY):
+                    await window.close()
+
+    async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
+        if not self._options.screenshots:
+            context.attachments = None
+        evidence = Evidence(case, context, window, self.secrets, [*self._options.headers])
+        await evidence.start()
+        base, starts = self._stage.base.replace(SESSION, session), self._stage.starts
+        chat = ChatPage(await window.new_page(), self._options, base, session)
+
+        async def turn(prompt: str) -> Trace:
+            trace = await self._turn(case, context.recorder, chat, session, prompt)
+            why = await self._stage.left(starts)
+            if why:  # what the page shows may be half an answer
+                raise TargetError("gone", why, partial=trace)
+            return trace
+
+        try:
+            await chat.reach(case.preconditions)
+            return await converse(case, context, turn, self._config.turn_timeout)
+        finally:
+            await evidence.keep(chat)
+
+    async def _turn(self, case: Case, recorder: Recorder, chat: ChatPage, session: str, prompt: str) -> Trace:
+        recorder.page_before = await chat.snapshot()
+        log = self._log(session)
+        started_at, began = time.time(), time.perf_counter()
+        try:
+            answer = await chat.ask(
+                prompt, log.ended if log is not None and self._options.telemetry.end_event else None
+            )
+            page = await chat.snapshot()
+            lines = await log.finish() if log is not None else ()
+        except BaseException as error:  # also a cancellation: what was seen until then is kept
+            if isinstance(error, asyncio.CancelledError):
+                chat.patience = HURRY
+            await _last_look(recorder, chat, log, prompt)
+            raise
+        finally:
+            if log is not None:
+                log.close()
+        return Trace(
+            case_id=case.id,
+            input=case.prompt,
+            final_message=answer,
+            messages=(Message("user", prompt), Message("assistant", answer)),
+            tool_calls=tool_calls(lines),
+            telemetry=lines,
+            page=page,
+            page_before=recorder.page_before,
+            unobserved={} if log is not None else self._unobserved(),
+            started_at=started_at,
+            duration_ms=round((time.perf_counter() - began) * 1000, 3),
+        )
+
+    def _log(self, session: str) -> TurnLog | None:
+        file, options = self._stage.log, self._options
+        return None if file is None else TurnLog(file, options.telemetry, session, options.session_query)
+
+    def _unobserved(self) -> dict[str, str]:
+        why = NO_LOG if self._options.telemetry else NO_TELEMETRY
+        return {"tools": why, "telemetry": why}
+
+
+async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, prompt: str) -> None:
+    """What a broken turn leaves behind. A page that is stuck or gone shows nothing."""
+    from playwright.async_api import Error
+
+    if log is not None:
+        recorder.telemetry = log.so_far()
+    recorder.messages.append(Message("user", prompt))
+    try:
+        async with asyncio.timeout(chat.patience):
+            recorder.final_message = await chat.answer(prompt)
+            recorder.page = await chat.snapshot()
+    except (Error, TimeoutError):
+        chat.patience = HURRY
+
+
+def _first_line(error: Error) -> str:
+    if "crashed" in error.message:
+        return "the page crashed"
+    return error.message.strip().split("\n", 1)[0]

@@ -1,0 +1,1 @@
+"""A LangGraph graph in this process."""

@@ -1,0 +1,223 @@
+"""A function of the user's, named as `module:function` or `file.py:function`: found, and called as it wishes."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from karat.errors import ConfigError
+from karat.targets.base import FOREVER, TargetError
+from karat.targets.threads import DaemonThreads
+from karat.text.wording import did_you_mean
+
+DETAIL_CAP = 8_000
+BY_PLACE = "*"
+
+
+class Callee:
+    """A function, and which of the arguments on offer it asks for.
+
+    Its parameters are filled by name; the first that bears no name on offer gets the first argument.
+    """
+
+    def __init__(self, function: Callable[..., Any], where: str, first: str, offered: Sequence[str]) -> None:
+        self.function = function
+        self.is_async = _is_async(function)
+        self.takes_first, self.takes = _wanted(function, where, first, offered)
+
+    def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], Any]:
+        named = {name: offered[name] for name in self.takes}
+        if not self.takes_first:
+            return partial(self.function, **named)
+        if self.takes_first == BY_PLACE:
+            return partial(self.function, first, **named)
+        return partial(self.function, **{self.takes_first: first}, **named)
+
+    async def call(self, first: object, offered: Mapping[str, object], threads: DaemonThreads) -> Any:
+        """Call it: in the event loop if it is async, else in a thread."""
+        bound = self.bind(first, offered)
+        result = bound() if self.is_async else await threads.call(bound)
+        return await result if inspect.isawaitable(result) else result
+
+
+def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
+    """What the user's function raised, with the end of its traceback."""
+    message = said(error)
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_globals.get("__name__", "").startswith("karat."):
+        frames = frames.tb_next
+    detail = "".join(traceback.format_exception(type(error), error, frames))
+    return TargetError(
+        kind,
+        f"{doing}{type(error).__name__}{f': {message}' if message else ''}",
+        detail=detail[-DETAIL_CAP:],
+        retry_after=_retry_after(error),
+    )
+
+
+def from_outside(error: BaseException, task: asyncio.Task[Any] | None, *, in_thread: bool = False) -> bool:
+    """Whether an exception that came out of the user's code in a task is not its own, and has to go on.
+
+    A task is cancelled or interrupted by others, and its coroutine is closed from beside it when its loop is.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return task is not None and task.cancelling() > 0
+    if isinstance(error, GeneratorExit):
+        try:
+            return asyncio.current_task() is not task
+        except RuntimeError:
+            return True
+    return isinstance(error, KeyboardInterrupt) and not in_thread
+
+
+def load(spec: str, root: Path) -> Callable[..., Any]:
+    """The function that a spec names; relative files are looked for below `root`."""
+    found = load_attribute(spec, root)
+    if not callable(found):
+        raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
+    return cast(Callable[..., Any], found)
+
+
+def load_attribute(spec: str, root: Path) -> Any:
+    """Whatever a spec names."""
+    place, colon, path = spec.rpartition(":")
+    if not colon or not place or not path:
+        raise ConfigError(f"{spec!r} names no function.", fix="Write it as 'module:function' or 'file.py:function'.")
+    module = _from_file(root / place, spec) if place.endswith(".py") else _from_name(place, spec)
+    found: Any = module
+    for name in path.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            near = did_you_mean(name, (known for known in dir(found) if not known.startswith("__")))
+            raise ConfigError(f"{spec!r}: {place} has no {name!r}.", fix=near) from None
+    return found
+
+
+def extend_path(entries: Sequence[Path]) -> None:
+    """Put directories at the head of sys.path, in this order, each once."""
+    for entry in reversed([str(path.resolve()) for path in entries]):
+        if entry in sys.path:
+            sys.path.remove(entry)
+        sys.path.insert(0, entry)
+
+
+def _from_name(name: str, spec: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise ConfigError(
+                f"{spec!r}: there is no module {error.name!r}.",
+                fix="Run from its directory, or name its directory in `python_path`.",
+            ) from None
+        raise _not_importable(spec, error) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # importing runs the user's code
+        raise _not_importable(spec, error) from error
+
+
+def _from_file(file: Path, spec: str) -> ModuleType:
+    if not file.is_file():
+        raise ConfigError(f"{spec!r}: there is no file {file}.")
+    name = f"karat_agent_{abs(hash(file.resolve())):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    found = importlib.util.spec_from_file_location(name, file)
+    if found is None or found.loader is None:
+        raise ConfigError(f"{spec!r}: {file} cannot be imported.")
+    module = importlib.util.module_from_spec(found)
+    extend_path([file.parent])
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except BaseException as error:  # importing runs the user's code
+        del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise _not_importable(spec, error) from error
+    return module
+
+
+def _not_importable(spec: str, error: BaseException) -> ConfigError:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    if isinstance(error, SyntaxError):
+        where = f" at {error.filename}:{error.lineno}"
+    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {said(error)}{where}")
+
+
+def _wanted(
+    function: Callable[..., Any], where: str, first: str, offered: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    """How it takes the first argument (by which name, by place, or not at all), and which others it asks for."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return BY_PLACE, ()  # some functions written in C do not tell their parameters
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = tuple(p.name for p in parameters if p.name in offered and p.kind in by_name)
+    rest = [p for p in parameters if p.name not in named and p.kind is not p.VAR_KEYWORD]
+    taker = rest.pop(0) if rest and rest[0].kind is not rest[0].KEYWORD_ONLY else None
+    for parameter in rest:
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
+            near = did_you_mean(parameter.name, offered)
+            raise ConfigError(
+                f"{where} asks for {parameter.name!r}, which Karat does not have.",
+                fix=f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip(),
+            )
+    if taker is None:
+        return "", named
+    return taker.name if taker.kind is taker.POSITIONAL_OR_KEYWORD else BY_PLACE, named
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004  the method itself is asked, not whether there is one
+    return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
+
+
+def said(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    try:
+        return " ".join(str(error).split())[:500]
+    except Exception:  # noqa: BLE001 - exceptions are the user's code too
+        return "what it says cannot be read"
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """How long a provider asked to wait: `retry_after` of the exception, or the header of its response."""
+    try:
+        asked = getattr(error, "retry_after", None)
+        headers = getattr(getattr(error, "response", None), "headers", None)
+        if asked is None and isinstance(headers, Mapping):
+            asked = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
+        seconds = None if asked is None else _seconds(asked)
+    except Exception:  # noqa: BLE001 - whatever stands there, it is no time
+        return None
+    return min(seconds, FOREVER) if seconds is not None and seconds >= 0 else None
+
+
+def _seconds(asked: Any) -> float:
+    """A number of seconds, or the seconds until a date as HTTP writes it."""
+    if isinstance(asked, timedelta):
+        return asked.total_seconds()
+    try:
+        return float(asked)
+    except OverflowError:
+        return FOREVER
+    except (TypeError, ValueError):
+        from email.utils import parsedate_to_datetime
+
+        return max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)

@@ -1,0 +1,61 @@
+"""How messages are worded: what a user may have meant, and texts of others as one inert, bounded line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_JOINERS = "\u200c\u200d"
+_LONGEST = 80
+_ALIKE = 0.65
+
+
+def visible(text: str) -> str:
+    """The text with line ends, tabs and control characters spelled out, so that it stays one inert line."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
+
+
+def shorten(text: str, limit: int = _LONGEST) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def quoted(text: str) -> str:
+    """A text from the file in quotes, fit for a message."""
+    return f"'{visible(shorten(text))}'"
+
+
+def listed(words: Iterable[str], joint: str = "or") -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *first, last = words
+    return f"{', '.join(first)} {joint} {last}" if first else last
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in plain words."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return "a number"
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like this one, if any is like it at all."""
+    if len(word) > _LONGEST:
+        return None  # nobody's typing error, and comparing it costs time
+    from difflib import get_close_matches
+
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=_ALIKE)
+    return by_folded[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`Did you mean 'x'?`, or nothing."""
+    near = nearest(word, known)
+    return f"Did you mean {quoted(near)}?" if near else ""

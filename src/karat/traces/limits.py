@@ -1,0 +1,164 @@
+"""A trace of any size and content → one that can be written: UTF-8, JSON, and each channel within its cap."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from karat.model.trace import TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.traces import clean
+
+NAME_CAP = 1_000
+NOTE_CAP = 1 << 14
+"""For what explains a trace but is not judged: error messages, tracebacks, reasons."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encodable(trace: Trace) -> tuple[Trace, bytes]:
+    """The trace and its JSON; cleaned first if it holds what JSON or UTF-8 cannot."""
+    try:
+        return trace, _encode(trace)
+    except (UnicodeEncodeError, TypeError, ValueError, OverflowError, RecursionError):
+        cleaned = checked(trace)
+    return cleaned, _encode(cleaned)
+
+
+def checked(trace: Trace) -> Trace:
+    """The trace with every field of its type and every value one of JSON's. Raises ValueError if that cannot be."""
+    return msgspec.convert(clean.jsonable(_fields(trace)), Trace)
+
+
+def cap_trace(trace: Trace) -> Trace:
+    """The same trace with each channel within TEXT_CAP bytes; what was cut is named in `cuts` with its size and hash.
+
+    Of tool calls, results are cut first and named as `tool_results`: names and successes are still whole then. If calls
+    had to be left out, the tools are also unobserved: what is not in the list may still have been called.
+    """
+    trace, encoded = encodable(trace)
+    return trace if len(encoded) <= TEXT_CAP else capped(trace)
+
+
+def capped(trace: Trace) -> Trace:
+    """`cap_trace` for a trace that is known to be encodable and large."""
+    cuts = dict(trace.cuts)
+    final_message = _text(trace.final_message, "final_message", cuts)
+    page = None if trace.page is None else _text(trace.page, "page", cuts)
+    page_before = None if trace.page_before is None else _text(trace.page_before, "page_before", cuts)
+    tool_calls = _calls(trace.tool_calls, cuts)
+    dropped = {"tools": cuts["tools"].why} if len(tool_calls) < len(trace.tool_calls) else {}
+    return structs.replace(
+        trace,
+        final_message=final_message,
+        messages=_messages(trace.messages, cuts),
+        tool_calls=tool_calls,
+        telemetry=_telemetry(trace.telemetry, cuts),
+        page=page,
+        page_before=page_before,
+        database=_table(trace.database, "database", cuts),
+        metadata=_table(trace.metadata, "metadata", cuts),
+        error=_error(trace.error),
+        unobserved=trace.unobserved | dropped,
+        cuts=cuts,
+    )
+
+
+def _fields(value: Any) -> Any:
+    """Structs as dicts, one level after the other, so that cleaning sees every string in them."""
+    if isinstance(value, msgspec.Struct):
+        return {name: _fields(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, tuple):
+        return [_fields(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _fields(item) for key, item in value.items()}
+    return value
+
+
+def _cut(size: int, digest: Any) -> Cut:
+    return Cut(f"only the first {TEXT_CAP:,} of {size:,} bytes were kept", size, digest.hexdigest())
+
+
+def _prefix(data: bytes, room: int) -> str:
+    return data[: max(room, 0)].decode("utf-8", "ignore")
+
+
+def _text(value: str, channel: str, cuts: dict[str, Cut]) -> str:
+    data = value.encode()
+    if len(data) <= TEXT_CAP:
+        return value
+    cuts[channel] = _cut(len(data), hashlib.sha256(data))
+    return _prefix(data, TEXT_CAP)
+
+
+def _messages(messages: tuple[Message, ...], cuts: dict[str, Cut]) -> tuple[Message, ...]:
+    encoded = [_encode(message) for message in messages]
+    whole, room = _whole(encoded)
+    if whole == len(messages):
+        return messages
+    cuts["messages"] = _cut_of(encoded)
+    first = messages[whole]
+    torn = Message(first.role[:NAME_CAP], _prefix(first.content.encode(), room), first.name and first.name[:NAME_CAP])
+    return (*messages[:whole], torn)
+
+
+def _telemetry(lines: tuple[str, ...], cuts: dict[str, Cut]) -> tuple[str, ...]:
+    encoded = [line.encode() for line in lines]
+    whole, room = _whole(encoded)
+    if whole == len(lines):
+        return lines
+    cuts["telemetry"] = _cut_of(encoded)
+    return (*lines[:whole], _prefix(encoded[whole], room))
+
+
+def _calls(calls: tuple[ToolCall, ...], cuts: dict[str, Cut]) -> tuple[ToolCall, ...]:
+    encoded = [_encode((call.arguments, call.result, call.error)) for call in calls]
+    whole, room = _whole(encoded)
+    if whole < len(calls):
+        cuts["tool_results"] = _cut_of(encoded)
+        torn = structs.replace(calls[whole], arguments=None, result=_prefix(_encode(calls[whole].result), room))
+        calls = (
+            *calls[:whole],
+            _bare(torn),
+            *(_bare(structs.replace(call, arguments=None, result=None)) for call in calls[whole + 1 :]),
+        )
+    encoded = [_encode((call.name, call.id, call.missing_fields, call.error)) for call in calls]
+    whole, _ = _whole(encoded)
+    if whole < len(calls):
+        cuts["tools"] = Cut(f"only the first {whole:,} of {len(calls):,} tool calls were kept")
+    return calls[:whole]
+
+
+def _bare(call: ToolCall) -> ToolCall:
+    return structs.replace(call, error=call.error and call.error[:NAME_CAP])
+
+
+def _whole(encoded: list[bytes]) -> tuple[int, int]:
+    """How many of them fit into the cap as a whole, and how many bytes are left for the next."""
+    room = TEXT_CAP
+    for index, data in enumerate(encoded):
+        if len(data) > room:
+            return index, room
+        room -= len(data)
+    return len(encoded), room
+
+
+def _cut_of(encoded: list[bytes]) -> Cut:
+    data = b"\n".join(encoded)
+    return _cut(len(data), hashlib.sha256(data))
+
+
+def _table(value: dict[str, Any], name: str, cuts: dict[str, Cut]) -> dict[str, Any]:
+    data = _encode(value)
+    if len(data) <= TEXT_CAP:
+        return value
+    cuts[name] = Cut(f"it holds {len(data):,} bytes and was left out", len(data), hashlib.sha256(data).hexdigest())
+    return {}
+
+
+def _error(error: TraceError | None) -> TraceError | None:
+    if error is None or len(error.message) + len(error.detail) <= NOTE_CAP:
+        return error
+    return TraceError(error.kind, error.message[:NOTE_CAP], error.detail[-NOTE_CAP:])

@@ -1,0 +1,3 @@
+from audit.conftest import karat
+
+__all__ = ["karat"]
