@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
+_PROGRAMS = ("initdb", "pg_ctl", "createuser", "createdb")
 _DEBIAN_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
 def _postgres_binaries() -> Path:
     on_path = shutil.which("initdb")
-    folders = ([Path(on_path).parent] if on_path else []) + _DEBIAN_BINARIES
+    folders = ([Path(on_path).resolve().parent] if on_path else []) + _DEBIAN_BINARIES
     for folder in folders:
-        if (folder / "initdb").exists() and (folder / "pg_ctl").exists():
+        if all((folder / program).exists() for program in _PROGRAMS):
             return folder
-    pytest.skip("PostgreSQL's initdb and pg_ctl are missing: apt install postgresql")
+    pytest.skip("PostgreSQL's programs are missing: apt install postgresql")
 
 
 def _as_server_user() -> list[str]:
