@@ -10,7 +10,7 @@ from typing import TextIO
 import msgspec
 
 from karat.api import load_suite
-from karat.audit.run_audit import Auditor
+from karat.audits.run_audit import Auditor
 from karat.errors import JournalError
 from karat.journal.reader import Journal
 from karat.model.suite import Suite

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from karat.errors import Exit, SuiteError, UsageError
-from karat.lint.base import Surroundings
-from karat.lint.linter import SLUGS, lint, open_suite
-from karat.lint.target import around, around_all
 from karat.reports.facts import counted
+from karat.smells.base import Surroundings
+from karat.smells.linter import SLUGS, lint, open_suite
+from karat.smells.target import around, around_all
 from karat.targets.config import load as load_config
 from karat.targets.config import resolve
 from karat.text.wording import did_you_mean

@@ -1,0 +1,13 @@
+"""Every operator, one family per file."""
+
+from __future__ import annotations
+
+from karat.audits.operators import answers, content, surroundings, tool_calls
+from karat.audits.operators.base import Operator
+
+OPERATORS: tuple[Operator, ...] = (
+    *tool_calls.OPERATORS,
+    *answers.OPERATORS,
+    *content.OPERATORS,
+    *surroundings.OPERATORS,
+)

@@ -1,0 +1,150 @@
+"""Expectations of one case that exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import regex
+
+from karat.checks.indicators import FAILURE, SUCCESS, indicators
+from karat.checks.telemetry import shorthand
+from karat.checks.ui import Ui
+from karat.smells.base import LintCase, Placed, Rule, Surroundings
+from karat.suites.findings import Finding, Path, render
+from karat.telemetry.events import PREFIX
+from karat.text import phrases, safe_regex
+from karat.text.folding import fold
+from karat.text.wording import quoted
+
+SLUG = "contradiction"
+NEEDS_A_CALL = frozenset(("tool_success", "tool_started", "graceful_error"))
+CLOSED = frozenset(("exact", "ordered", "set", "subset"))
+"""Ways to match `tools_used` that allow no tool beside it."""
+PLAIN_WORDS = regex.compile(r"[\w ,:'-]+")
+ANCHOR = regex.compile(r"[\^$]|\\[AZzbB]|\(\?[=!<]")
+
+
+class Wanted(NamedTuple):
+    """Words that the answer must hold; `choice` if others may stand for them."""
+
+    path: Path
+    words: str
+    choice: bool = False
+
+
+def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """The answer must say what it must not."""
+    wanted = list(_wanted(case))
+    for path, words, choice in wanted:
+        for ban in case.named("must_not_say", "must_not_contain", "must_not_match_regex"):
+            if _forbids(ban, words):
+                clash = f"{_spelled(ban)} forbids {quoted(words)}"
+                message = "this alternative can never be used." if choice else "no answer can satisfy both."
+                yield Finding(path, f"{clash}: {message}", SLUG)
+    for placed in case.named("allocation_valid"):
+        lists = (
+            tuple(placed.args.get("success_indicators", ())) or SUCCESS,
+            tuple(placed.args.get("failure_indicators", ())) or FAILURE,
+        )
+        for path, words, choice in wanted:
+            success, failure = indicators(words, *lists)
+            if not choice and (failure if placed.args["valid"] else success):
+                kind = "failure" if placed.args["valid"] else "success"
+                yield Finding(path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG)
+
+
+def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """A tool must be called and must not."""
+    banned = {placed.args["tool"]: _spelled(placed) for placed in case.named("tool_calls_none")}
+    for path, tool, choice in _called(case):
+        if tool in banned:
+            message = "this alternative can never be used." if choice else "no agent can satisfy both."
+            yield Finding(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
+    for placed in case.named("tools_used"):
+        allowed = set(placed.args["tools"])
+        if placed.args.get("match", "exact") not in CLOSED:
+            continue
+        if not allowed and case.case.outcome in NEEDS_A_CALL:
+            message = f"the outcome {case.case.outcome} needs a tool call, and tools_used allows none."
+            yield Finding(placed.path, message, SLUG)
+        for path, tool, choice in _called(case):
+            if tool not in allowed and not choice:
+                yield Finding(path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG)
+        for listed in case.named("tool_calls_any"):
+            if allowed.isdisjoint(listed.args["tools"]):
+                yield Finding(listed.path, "tools_used allows none of these tools: no agent can satisfy both.", SLUG)
+
+
+def outcomes(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """No tool may succeed, and one must."""
+    if case.case.outcome != "graceful_block":
+        return
+    for placed in case.named("tool_calls", "telemetry"):
+        pattern = shorthand(placed.args["entry"]) if "entry" in placed.args else None
+        if placed.args.get("success") is True or (pattern is not None and pattern.success is True):
+            yield Finding(placed.path, "no tool may succeed with the outcome graceful_block.", SLUG)
+
+
+def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """The page must show more of something than it may."""
+    seen: dict[tuple[str, str, str], tuple[int, int | None, str]] = {}
+    for placed in case.named("ui"):
+        for element in placed.check.elements if isinstance(placed.check, Ui) else ():
+            key = (element.role, fold(element.name), fold(element.name_contains))
+            low, high = element.bounds
+            if key in seen:
+                other_low, other_high, where = seen[key]
+                if (other_high is not None and low > other_high) or (high is not None and other_low > high):
+                    yield Finding(placed.path, f"{where} asks for the opposite: no page can satisfy both.", SLUG)
+            seen[key] = (low, high, _spelled(placed))
+
+
+def _wanted(case: LintCase) -> Iterator[Wanted]:
+    for placed in case.named("expected_contains", "reason_contains"):
+        yield Wanted(placed.path, placed.args["phrase"])
+    for placed in case.named("must_say_any"):
+        several = len(placed.args["phrases"]) > 1
+        yield from (Wanted((*placed.path, i), phrase, several) for i, phrase in enumerate(placed.args["phrases"]))
+    for placed in case.named("must_match_regex"):
+        if PLAIN_WORDS.fullmatch(placed.args["pattern"]):
+            yield Wanted(placed.path, placed.args["pattern"])
+    for placed in case.named("required_sources"):
+        several = len(placed.args["phrases"]) > 1
+        yield from (Wanted(placed.path, phrase, several) for phrase in placed.args["phrases"])
+
+
+def _called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
+    for placed in case.named("tool_calls_any"):
+        several = len(placed.args["tools"]) > 1
+        yield from (((*placed.path, i), tool, several) for i, tool in enumerate(placed.args["tools"]))
+    for placed in case.named("tools_used"):
+        if placed.args.get("match", "exact") != "subset":
+            yield from (((*placed.path, i), tool, False) for i, tool in enumerate(placed.args["tools"]))
+    for placed in case.named("tool_calls"):
+        yield (*placed.path, "tool"), placed.args["tool"], False
+    for placed in case.named("telemetry"):
+        pattern = shorthand(placed.args["entry"])
+        if pattern is not None and pattern.source is not None:
+            yield placed.path, pattern.source.removeprefix(PREFIX), False
+
+
+def _forbids(ban: Placed, words: str) -> bool:
+    if "phrase" in ban.args:
+        return phrases.find(words, ban.args["phrase"]) is not None
+    # What stands around the words decides about anchors and looks around.
+    if ANCHOR.search(ban.args["pattern"]):
+        return False
+    try:
+        return safe_regex.search(ban.args["pattern"], words) is not None
+    except safe_regex.RegexTimeout:
+        return False
+
+
+def _spelled(placed: Placed) -> str:
+    """The field and entry alone: that it stands in the same case is understood."""
+    start = next((i for i, step in enumerate(placed.path) if step == placed.check.name), 0)
+    return render(placed.path[start:])
+
+
+RULES = (Rule(SLUG, words), Rule(SLUG, tools), Rule(SLUG, outcomes), Rule(SLUG, elements))

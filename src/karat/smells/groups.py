@@ -1,0 +1,25 @@
+"""Groups that count in the scoring of a case which has no check of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karat.smells.base import LintCase, Rule, Surroundings
+from karat.suites.findings import Finding
+
+
+def unchecked(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Groups in `hard_fail` or `weights` that nothing can fail."""
+    judged = {placed.check.group for placed in case.checks}
+    for index, group in enumerate(case.hard_fail):
+        if group not in judged:
+            message = f"no check of this case is in the group {group}, so it can never fail. Add one, or leave it out."
+            yield Finding((*case.scoring_path, "hard_fail", index), message, "group-without-checks")
+    for group, weight in (case.case.scoring.weights or {}).items():
+        if weight and group not in judged:
+            message = f"no check of this case is in the group {group}, so its weight counts for nothing."
+            path = (*case.scoring_path, "soft_score", "weights", group.value)
+            yield Finding(path, message, "group-without-checks", key=True)
+
+
+RULES = (Rule("group-without-checks", unchecked),)

@@ -1,0 +1,57 @@
+"""Smells of a suite: what is allowed to stand in it and is most likely not meant. Static, no agent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from karat.checks.catalog import CATALOG
+from karat.errors import Problem
+from karat.smells import contradictions as lint_contradictions
+from karat.smells import groups as lint_groups
+from karat.smells import phrases as lint_phrases
+from karat.smells import prompts as lint_prompts
+from karat.smells import regexes as lint_regexes
+from karat.smells import telemetry as lint_telemetry
+from karat.smells import tools as lint_tools
+from karat.smells import ui as lint_ui
+from karat.smells.base import LintCase, Rule, Surroundings
+from karat.suites.documents.source import read_bytes
+from karat.suites.findings import Finding, problems
+from karat.suites.reading import Located, located
+
+RULES: tuple[Rule, ...] = (
+    *lint_prompts.RULES,
+    *lint_groups.RULES,
+    *lint_telemetry.RULES,
+    *lint_ui.RULES,
+    *lint_regexes.RULES,
+    *lint_phrases.RULES,
+    *lint_contradictions.RULES,
+    *lint_tools.RULES,
+)
+READING = ("newer-field", "missing-version")
+"""Smells that reading a suite tells of already."""
+SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, *READING)))
+
+
+def open_suite(path: str | Path) -> Located:
+    """Read a suite file. Raises SuiteError with every problem that it holds."""
+    return located(read_bytes(path), str(path), CATALOG)
+
+
+def lint(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> list[Problem]:
+    """Every smell of a suite at its line and column, in the order of the file."""
+    found = [finding for finding in _findings(suite, around) if finding.slug not in ignore]
+    return problems(suite.suite.file, found, suite.document)
+
+
+def _findings(suite: Located, around: Surroundings) -> Iterator[Finding]:
+    yield from suite.warnings
+    cases = [
+        LintCase(case, asking, suite.document) for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
+    ]
+    yield from lint_prompts.duplicates(cases)
+    for case in cases:
+        for rule in RULES:
+            yield from rule.look(case, around)

@@ -1,0 +1,86 @@
+"""Expectations that the prompt itself satisfies, and prompts that stand twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from karat import scoring
+from karat.checks.base import excerpt
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus, Status
+from karat.smells.base import LintCase, Placed, Rule, Surroundings
+from karat.suites.findings import Finding
+from karat.text import phrases
+from karat.text.folding import fold
+from karat.text.wording import quoted
+
+DUPLICATE = "duplicate-prompt"
+SAID = frozenset(
+    (
+        "must_say_any",
+        "must_match_regex",
+        "must_label_assumptions",
+        "required_levers",
+        "claim_evidence_alignment",
+        "evidence_freshness_max_age_minutes",
+        "must_allow_override_actions",
+        "expected_contains",
+        "reason_contains",
+        "allocation_valid",
+    )
+)
+NAMED = frozenset(("required_sources", "must_ground_numbers"))
+"""An answer may well take up names and numbers of the prompt: a smell only where nothing else is asked of it."""
+
+
+def satisfied(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Checks that an agent satisfies by repeating the prompt."""
+    echo = _echo(case)
+    asked = [placed for placed in case.checks if placed.check.name in SAID | NAMED or _asks_back(case, placed)]
+    found = [(placed, scoring.carried_out(placed.check, echo)) for placed in asked]
+    holds = [(placed, result) for placed, result in found if result.status is Status.PASSED]
+    for placed, result in holds:
+        if placed.check.name in SAID or placed.args.get("regex") or len(holds) == len(found):
+            path, said = _place(placed, case.case.prompt, result.found)
+            what = f"the prompt itself holds {quoted(said)}" if said else "the prompt itself satisfies this"
+            message = f"{what}: repeating it is enough. Ask for what only a right answer can hold."
+            yield Finding(path, message, "prompt-satisfies")
+
+
+def echoed(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Cases that pass with the prompt for an answer."""
+    checks = [placed.check for placed in case.checks]
+    if scoring.judge(checks, case.case.scoring, _echo(case)).status is CaseStatus.PASS:
+        message = "an agent that repeats the prompt and calls no tool passes. Say what a right answer holds."
+        yield Finding((*case.path, "id"), message, "echo-passes")
+
+
+def duplicates(cases: Sequence[LintCase]) -> Iterator[Finding]:
+    """Prompts that an earlier case asks in the same words."""
+    first: dict[tuple[str, ...], str] = {}
+    for case in cases:
+        words = tuple(map(fold, (*case.case.setup_prompts, case.case.prompt)))
+        earlier = first.setdefault(words, case.case.id)
+        if earlier != case.case.id:
+            message = f"case {quoted(earlier)} asks the same. Ask something else, or expect all of it in one case."
+            yield Finding((*case.path, "prompt" if case.path[0] == "cases" else "input"), message, DUPLICATE)
+
+
+def _asks_back(case: LintCase, placed: Placed) -> bool:
+    """Whether this check wants a question, which is a thing to say as well."""
+    return placed.check.name == "outcome" and case.case.outcome == "needs_input"
+
+
+def _echo(case: LintCase) -> Trace:
+    return Trace(case_id=case.case.id, input=case.case.prompt, final_message=case.case.prompt)
+
+
+def _place(placed: Placed, prompt: str, found: str) -> tuple[tuple[str | int, ...], str]:
+    """Where the satisfied expectation stands, and the words of the prompt that satisfy it."""
+    if placed.check.name == "must_say_any":
+        held = [i for i, phrase in enumerate(placed.args["phrases"]) if phrases.find(prompt, phrase)]
+        return (*placed.path, held[0]), placed.args["phrases"][held[0]]
+    return placed.path, excerpt(found, 60) if placed.check.name not in ("required_levers", "allocation_valid") else ""
+
+
+RULES = (Rule("prompt-satisfies", satisfied), Rule("echo-passes", echoed))

@@ -1,0 +1,94 @@
+"""Regexes that nearly every answer matches, and regexes that none can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from karat.smells.base import LintCase, Rule, Surroundings
+from karat.suites.findings import Finding, Path
+from karat.text import safe_regex
+from karat.text.regex_examples import UnreadableError, example
+
+LISTS = ("must_match_regex", "must_not_match_regex")
+SINGLE = (
+    "lever_regex",
+    "claim_marker_regex",
+    "evidence_marker_regex",
+    "alignment_marker_regex",
+    "evidence_freshness_regex",
+)
+NEARLY_ALL = 0.8
+
+ANSWERS = (
+    "Yes.",
+    "No, that is not possible today.",
+    "I'm sorry, but I can't help with that.",
+    "The kettle is in the kitchen, beside the blue cups.",
+    "Here you go:\n- bread\n- butter\n- jam",
+    "1. Open the door.\n2. Go in.",
+    '{"colour": "green", "legs": 4}',
+    "Which of the two do you mean?",
+    "Das Wetter bleibt morgen freundlich.",
+    "def add(a, b):\n    return a + b",
+    "Done! 🎉",
+    "東京は日本の首都です。",
+)
+FIGURES = (
+    "There are 7 apples left.",
+    "Chapter 3 begins on page 112.",
+    "It was founded in 1897.",
+    "Roughly 45% of the seats are taken.",
+    "Set the oven to 180 degrees and wait for 25 minutes.",
+)
+
+
+def loose(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Regexes that ordinary answers to other questions match."""
+    for path, pattern in _regexes(case):
+        share = _share(pattern, ANSWERS)
+        if share >= NEARLY_ALL:
+            message = f"this regex matches nearly every answer: {share:.0%} of ordinary ones to other questions."
+            yield Finding(path, f"{message} Ask for more.", "loose-regex")
+        elif "must_ground_numbers" in path and _share(pattern, FIGURES) >= NEARLY_ALL:
+            message = "any number satisfies this regex. Write the number, or the words that stand beside it."
+            yield Finding(path, message, "loose-regex")
+
+
+def dead(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Regexes for which no text could be made that they match."""
+    for path, pattern in _regexes(case):
+        try:
+            matched = example(pattern)
+        except UnreadableError:
+            continue
+        if matched is None:
+            message = "this regex seems to match no text at all. Look at its anchors and at what stands around them."
+            yield Finding(path, message, "dead-regex")
+
+
+def _regexes(case: LintCase) -> Iterator[tuple[Path, str]]:
+    """Every regex that the file spells out, with its place."""
+    expected = case.expected
+    for field in LISTS:
+        for index, pattern in enumerate(expected.get(field, ())):
+            yield (*case.where(field), index), pattern
+    for field in SINGLE:
+        if field in expected:
+            yield case.where(field), expected[field]
+    for index, entry in enumerate(expected.get("must_ground_numbers", ())):
+        if isinstance(entry, dict) and "regex" in entry:
+            yield (*case.where("must_ground_numbers"), index, "regex"), entry["regex"]
+
+
+def _share(pattern: str, texts: Sequence[str]) -> float:
+    return sum(_found(pattern, text) for text in texts) / len(texts)
+
+
+def _found(pattern: str, text: str) -> bool:
+    try:
+        return safe_regex.search(pattern, text) is not None
+    except safe_regex.RegexTimeout:
+        return False
+
+
+RULES = (Rule("loose-regex", loose), Rule("dead-regex", dead))

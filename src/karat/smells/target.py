@@ -1,0 +1,61 @@
+"""What can be told of a target without running it: the words for its page, and the tools of a LangGraph graph."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from karat.errors import ConfigError
+from karat.smells.base import Surroundings
+from karat.targets.config import Config, TargetConfig
+from karat.targets.user_code import extend_path, load_attribute
+
+DEEPEST = 20
+
+
+def around_all(config: Config) -> Surroundings:
+    """The vocabularies of every configured target, for who did not say which one is meant."""
+    return Surroundings(
+        vocabulary={s: e for target in config.targets.values() for s, e in target.ui_vocabulary.items()}
+    )
+
+
+def around(target: TargetConfig) -> Surroundings:
+    """What is known of one target. A graph is built for it, so this runs the agent's code, but no case."""
+    tools = tools_of(_graph(target)) if target.kind == "langgraph" else None
+    return Surroundings(target.name or target.use, target.ui_vocabulary, tools)
+
+
+def tools_of(graph: Any) -> frozenset[str] | None:
+    """The tools of a graph's tool nodes; None if it has no such node, because then any node may call anything."""
+    names = {name for node in _nodes(graph, DEEPEST) for name in getattr(node, "tools_by_name", None) or ()}
+    return frozenset(names) or None
+
+
+def _nodes(graph: Any, depth: int) -> Iterator[Any]:
+    nodes = getattr(graph, "nodes", None)
+    if not isinstance(nodes, Mapping) or not depth:
+        return
+    for node in nodes.values():
+        inner = getattr(node, "bound", node)
+        yield inner
+        yield from _nodes(inner, depth - 1)
+
+
+def _graph(target: TargetConfig) -> Any:
+    extend_path([*(target.root / entry for entry in target.python_path), target.root, Path.cwd()])
+    found = load_attribute(target.spec, target.root)
+    if hasattr(found, "nodes") or not callable(found) or "context" in inspect.signature(found).parameters:
+        return found
+    try:
+        made = found()
+        return asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made
+    except Exception as error:
+        raise ConfigError(f"{target.spec!r} raised {type(error).__name__}: {error}") from error
+
+
+async def _awaited(made: Any) -> Any:
+    return await made

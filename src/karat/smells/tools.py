@@ -1,0 +1,40 @@
+"""Tools that a case names and the target does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karat.checks.telemetry import shorthand
+from karat.smells.base import LintCase, Placed, Rule, Surroundings
+from karat.suites.findings import Finding, Path
+from karat.telemetry.events import PREFIX
+from karat.text.wording import did_you_mean, quoted
+
+
+def unknown(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Tools that no agent of this target can call."""
+    if around.tools is None:
+        return
+    for placed in case.checks:
+        for path, tool in _named(placed):
+            if tool not in around.tools:
+                near = did_you_mean(tool, around.tools)
+                message = f"the target {quoted(around.target)} has no tool {quoted(tool)}. {near}".rstrip()
+                yield Finding(path, message, "unknown-tool")
+
+
+def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
+    args, path = placed.args, placed.path
+    if placed.check.name in ("tool_calls_any", "tools_used"):
+        yield from (((*path, index), tool) for index, tool in enumerate(args["tools"]))
+    elif placed.check.name == "tool_calls_none":
+        yield path, args["tool"]
+    elif placed.check.name == "tool_calls":
+        yield (*path, "tool"), args["tool"]
+    elif placed.check.name == "telemetry":
+        pattern = shorthand(args["entry"])
+        if pattern is not None and pattern.source is not None:
+            yield path, pattern.source.removeprefix(PREFIX)
+
+
+RULES = (Rule("unknown-tool", unknown),)

@@ -1,0 +1,340 @@
+"""Auditing whole journals: what is set aside, what hangs on which check, and that the same gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import structs
+
+import karat
+from audits import sample
+from audits.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
+from karat import scoring
+from karat.audits.case_audit import audit_case, mutants
+from karat.audits.judging import ANSWER, CALLS, judged
+from karat.audits.operators.base import Subject
+from karat.audits.operators.catalog import OPERATORS
+from karat.audits.run_audit import Auditor, audit
+from karat.checks.catalog import CATALOG, CHECKS
+from karat.checks.says import MustSayAny
+from karat.errors import JournalError
+from karat.journal.reader import Journal
+from karat.model.audit import AuditReport, CaseAudit
+from karat.model.run import CaseRecord, Header, Summary
+from karat.model.suite import Case, CheckSpec
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CaseStatus
+
+HEADER = Header(
+    run_id="r", suite="s.json", suite_format="eval-set", suite_sha256="", target="t", started_at="", total=1
+)
+NO_SUMMARY = Summary()
+
+
+@dataclass(frozen=True)
+class MemoryRun:
+    """A run that was never written."""
+
+    kept: tuple[CaseRecord, ...]
+    header: Header = HEADER
+    summary: Summary = NO_SUMMARY
+    finished_at: str = ""
+    path: str = "s.jsonl"
+
+    def records(self) -> Iterator[CaseRecord]:
+        return iter(self.kept)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Journal:
+    return sample.journal(tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(scope="module")
+def report(run: Journal) -> AuditReport:
+    return audit(run)
+
+
+def test_a_good_suite_is_proved(report: AuditReport) -> None:
+    assert report.summary.rate.value >= 0.9, [s for c in report.cases for s in c.survivors]
+    assert (report.summary.controls, report.summary.brittle, report.summary.set_aside) == (0, 0, 0)
+    assert report.summary.unmet(0.9) == ()
+
+
+def test_figures_add_up(report: AuditReport) -> None:
+    summary = report.summary
+    cells = [cell for one in report.cases for cell in one.operators.values()]
+    assert (summary.rate.killed, summary.rate.tried) == tuple(map(sum, zip(*cells, strict=True)))
+    assert sum(operator.rate.tried for operator in summary.operators) == summary.rate.tried
+    assert summary.survivors == summary.rate.tried - summary.rate.killed == sum(len(c.survivors) for c in report.cases)
+    assert sum(remedy.survivors for remedy in summary.remedies) == summary.survivors
+    for one in report.cases:
+        assert one.rate.tried - one.rate.killed == len(one.survivors)
+        assert 0 <= one.rate.low <= one.rate.value <= one.rate.high <= 1
+
+
+def test_the_same_journal_gives_the_same_report(run: Journal, report: AuditReport) -> None:
+    assert audit(Journal(run.path)) == report
+    assert msgspec.json.encode(audit(run, seed=3)) == msgspec.json.encode(audit(run, seed=3))
+
+
+def test_what_is_tried_on_a_case_does_not_depend_on_the_others(report: AuditReport, tmp_path: Path) -> None:
+    backwards = audit(recorded(suite_of(*sample.CASES[::-1]), sample.ANSWERS, tmp_path))
+    tried = {one.case_id: (one.operators, one.survivors, one.redundant) for one in report.cases}
+    assert {one.case_id: (one.operators, one.survivors, one.redundant) for one in backwards.cases} == tried
+
+
+def subjects(run: Journal) -> Iterator[Subject]:
+    return (Subject(record.case, record.trace) for record in run.records())
+
+
+def kills(case: Case, traces: list[Trace]) -> int:
+    return sum(judged(case, trace).status is not CaseStatus.PASS for trace in traces)
+
+
+def without(case: Case, index: int) -> Case:
+    return structs.replace(case, checks=(*case.checks[:index], *case.checks[index + 1 :]))
+
+
+def test_removing_a_check_loses_a_kill_or_it_was_named_redundant(run: Journal, report: AuditReport) -> None:
+    """Counted the slow way: every mutant judged again by the case without that check."""
+    tried = 0
+    for subject, found in zip(subjects(run), report.cases, strict=True):
+        traces = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
+        # Each operator draws from the case's own chance, so the mutants must be those of the report.
+        assert len(traces) == found.rate.tried
+        before = kills(subject.case, traces)
+        assert before == found.rate.killed
+        for index, spec in enumerate(subject.case.checks):
+            if spec.name == "outcome" and subject.case.outcome == "response_only":
+                continue
+            tried += 1
+            loses = kills(without(subject.case, index), traces) < before
+            assert loses is (spec.path not in found.redundant), (subject.case.id, spec.path)
+    assert tried >= 40
+    assert 0 < report.summary.redundant < tried
+
+
+def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, report: AuditReport) -> None:
+    """As a suite's author would: the case is audited anew. What a check alone forbids is not tried without it."""
+    for subject, found in zip(subjects(run), report.cases, strict=True):
+        for index, spec in enumerate(subject.case.checks):
+            implied = spec.name == "outcome" and subject.case.outcome == "response_only"
+            if spec.path in found.redundant or implied:
+                continue
+            left = audit_case(Subject(without(subject.case, index), subject.trace), None, "eval-set")
+            alone = spec.name in ("must_not_say", "must_not_contain", "tool_calls_none", "must_not_match_regex")
+            assert left.rate.killed < found.rate.killed, (subject.case.id, spec.path)
+            assert left.rate.value < found.rate.value or alone, (subject.case.id, spec.path)
+
+
+def test_one_of_two_equal_checks_is_redundant(tmp_path: Path) -> None:
+    """Both are named, because either can go; together they are not."""
+    found = audited(
+        {"must_say_any": ["blue"], "expected_contains": ["blue"], "must_not_say": ["red"]}, "It is blue.", tmp_path
+    )
+    assert set(found.redundant) == {"must_say_any", "expected_contains[0]"}
+
+
+def test_a_check_that_alone_is_weighed_is_not_redundant(tmp_path: Path) -> None:
+    """Without it the case could not reach its threshold at all."""
+    scoring = {"soft_score": {"threshold": 0.5, "weights": {"qa": 1}}}
+    expected = {"must_say_any": ["blue"], "expected_contains": ["blue"], "scoring": scoring}
+    assert "expected_contains[0]" not in audited(expected, "It is blue.", tmp_path).redundant
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        pytest.param("It is green.", "FAIL", id="failed"),
+        pytest.param({"final_message": "It is blue.", "error": "down"}, "ERROR", id="broke"),
+    ],
+)
+def test_a_red_baseline_is_set_aside_and_named(answer: Answer, status: str, tmp_path: Path) -> None:
+    suite = suite_of(case({"must_say_any": ["blue"]}, "A"), case({"must_say_any": ["blue"]}, "B", "Which?"))
+    found = audit(recorded(suite, {"A": answer, "B": "Blue."}, tmp_path))
+    assert [(entry.case_id, entry.status, bool(entry.reason)) for entry in found.set_aside] == [("A", status, True)]
+    assert [one.case_id for one in found.cases] == ["B"]
+    assert (found.summary.audited, found.summary.set_aside) == (1, 1)
+
+
+def test_a_partial_baseline_is_set_aside(tmp_path: Path) -> None:
+    found = audit(
+        recorded(suite_of(case({"must_say_any": ["blue"], "ui": ["Confetti falls."]})), {"A": "Blue."}, tmp_path)
+    )
+    assert [(entry.case_id, entry.status) for entry in found.set_aside] == [("A", "PARTIAL")]
+    assert found.summary.unmet(0.0) == ("no case passed, so nothing could be audited",)
+
+
+def test_a_case_whose_expectation_lost_a_secret_is_set_aside(tmp_path: Path) -> None:
+    """What stands in the journal in its place is in no answer, so that a check for it could not fail any more."""
+    secret = case({"must_not_say": ["Authorization: Bearer abcdef0123456789"]})
+    other = case({"must_say_any": ["kettle"]}, "B", "Where is it?")
+    found = audit(recorded(suite_of(secret, other), {"A": "All is well.", "B": "The kettle boils."}, tmp_path))
+    (entry,) = found.set_aside
+    assert (entry.case_id, entry.status) == ("A", "PARTIAL")
+    assert "held a secret" in entry.reason
+    assert found.summary.audited == 1
+
+
+def test_a_verdict_that_no_longer_holds_is_set_aside(run: Journal) -> None:
+    """The checks of today judge the baseline, not the ones that recorded it."""
+    (first, *_) = run.records()
+    forged = structs.replace(first, trace=structs.replace(first.trace, final_message="Nothing."))
+    found = audit(MemoryRun((forged,)))
+    assert found.set_aside[0].reason.startswith("recorded as PASS, judged again: ")
+
+
+@pytest.mark.parametrize(
+    ("passing", "min_rate", "expected"),
+    [
+        pytest.param("TTT", None, "audited", id="every-time"),
+        pytest.param("FTT", None, "1 of 3 repeats passed", id="not-every-time"),
+        pytest.param("FTT", 0.6, "audited", id="often-enough"),
+        pytest.param("FFT", 0.6, "1 of 3 repeats passed", id="too-seldom"),
+    ],
+)
+def test_repeats(passing: str, min_rate: float | None, expected: str, tmp_path: Path) -> None:
+    """The trace of a repeat that passed is taken, if the case passes as a whole."""
+    turns = iter("Blue." if letter == "T" else "Green." for letter in passing)
+    rate = {} if min_rate is None else {"min_pass_rate": min_rate}
+    run = karat_run(case({"must_say_any": ["blue"], **rate}), turns, tmp_path)
+    found = audit(run)
+    if expected == "audited":
+        assert [one.case_id for one in found.cases] == ["A"]
+    else:
+        (entry,) = found.set_aside
+        assert entry.reason.startswith(f"{passing.count('T')} of 3 repeats passed")
+
+
+def karat_run(one: dict[str, object], turns: Iterator[str], folder: Path) -> Journal:
+    return karat.run(suite_of(one), lambda prompt: next(turns), repeat=3, results_dir=folder).journal
+
+
+def test_kills_that_are_only_partial_are_counted_apart(tmp_path: Path) -> None:
+    """A threshold that is met turns a failed check into PARTIAL, which a plain run lets pass."""
+    scoring = {"soft_score": {"threshold": 0.1}}
+    found = audited({"must_say_any": ["blue"], "must_not_say": ["red"], "scoring": scoring}, "It is blue.", tmp_path)
+    assert found.partial > 0
+    assert audited({"must_say_any": ["blue"], "must_not_say": ["red"]}, "It is blue.", tmp_path / "b").partial == 0
+
+
+def test_a_golden_set_is_told_of_its_own_fields(tmp_path: Path) -> None:
+    suite = golden_of(
+        {"id": "d", "input": "Book 42.", "expected": {"tools_used": ["book"], "reason_contains": ["booked"]}},
+        {"id": "q", "input": "Why?", "expected_contains": ["because"]},
+    )
+    answers: dict[str, Answer] = {
+        "d": {"final_message": "Vehicle 42 is booked.", "tool_calls": [{"name": "book", "success": True}]},
+        "q": {"final_message": "It rains because it is wet.", "tool_calls": []},
+    }
+    found = audit(recorded(suite, answers, tmp_path))
+    hints = {(s.operator, s.field): s.hint for one in found.cases for s in one.survivors}
+    assert hints["number-changed", "must_ground_numbers"] == (
+        'nothing in d looks at numbers: add must_ground_numbers: ["42"]'
+    )
+    assert ("tool-outcome", "tool_calls") in hints
+    assert ("tool-forbidden", "tools_used") in hints
+
+
+def test_hints_tell_blindness_from_gaps(tmp_path: Path) -> None:
+    """`nothing looks at numbers` is said only where no number was noticed; where the field is there, it is to grow."""
+    text = "Of 12 trains 41 were late."
+    blind = audited({"must_say_any": ["late"]}, text, tmp_path / "1")
+    some = audited({"must_match_regex": [r"12\s+trains"]}, text, tmp_path / "2")
+    there = audited({"must_ground_numbers": ["12"]}, text, tmp_path / "3")
+    hint = {"1": blind, "2": some, "3": there}
+    hints = {name: [s.hint for s in one.survivors if s.operator == "number-changed"] for name, one in hint.items()}
+    assert hints == {
+        "1": [f'nothing in A looks at numbers: add must_ground_numbers: ["{n}"]' for n in (12, 41)],
+        "2": ['no check of A notices this one: add must_ground_numbers: ["41"]'],
+        "3": ['must_ground_numbers of A lets it through: add ["41"]'],
+    }
+
+
+def test_survivors_show_what_was_seen(tmp_path: Path) -> None:
+    answer: Answer = {
+        "final_message": "Of the 12 trains none was late today.",
+        "tool_calls": [{"name": "find", "arguments": {"line": 7}, "success": True}],
+        "telemetry": [sample.event("find", "start")],
+        "page": sample.TILE,
+        "page_before": sample.BOARD,
+    }
+    found = audited({"must_not_say": ["zzz"]}, answer, tmp_path)
+    seen = {survivor.operator: survivor.evidence for survivor in found.survivors}
+    assert seen["number-changed"] == "answer: Of the [15] trains none was late today."
+    assert seen["tool-dropped"] == "calls: none"
+    assert seen["tool-arguments"] == 'calls: find (success) with {"line":8}'
+    assert seen["telemetry-missing"] == "telemetry: 0 lines, 1 before"
+    assert seen["element-gone"].startswith('page: without - region "GitHub My Activity"')
+    assert seen["answer-cut"] == "answer: Of the 12[]"
+    assert {"tool-renamed", "tool-doubled", "tool-outcome", "tool-result-missing", "answer-refused"} <= survivors(found)
+
+
+@pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
+def test_a_check_reads_no_more_than_the_audit_believes(cls: type) -> None:
+    """Results are reused where a mutant leaves alone what a check looks at: so that must be all that it looks at."""
+    noise = {"telemetry": ('{"source":"tool.x","event":"start"}',), "page": "- alert", "database": {"SELECT 9": [1]}}
+    for example in cls.examples:  # type: ignore[attr-defined]
+        spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))  # type: ignore[attr-defined]
+        (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+        changed = structs.replace(example.trace, **noise)
+        if check.name in ANSWER:
+            changed = structs.replace(changed, tool_calls=(ToolCall("x", success=True),))
+        elif check.name in CALLS:
+            changed = structs.replace(changed, final_message="Something else?")
+        else:
+            continue
+        assert scoring.carried_out(check, changed) == scoring.carried_out(check, example.trace)
+
+
+def test_a_check_that_cannot_be_read_is_an_error_of_the_journal(run: Journal) -> None:
+    (first, *_) = run.records()
+    spoiled = structs.replace(first.case, checks=(CheckSpec("must_say_any", msgspec.Raw(b'{"phrases": 7}'), "x"),))
+    with pytest.raises(JournalError, match="a check of case 'SYN1' cannot be read"):
+        audit(MemoryRun((structs.replace(first, case=spoiled),)))
+
+
+def test_a_mutant_that_breaks_a_check_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = MustSayAny.judge
+
+    def judge(self: MustSayAny, trace: Trace) -> object:
+        if trace.final_message == "":
+            raise ValueError("no text")
+        return sound(self, trace)
+
+    journal = recorded(suite_of(case({"must_say_any": ["blue"]})), {"A": "It is blue."}, tmp_path)
+    before = audit(journal).cases[0]
+    monkeypatch.setattr(MustSayAny, "judge", judge)
+    found = audit(journal).cases[0]
+    assert (before.undecided, found.undecided) == (0, 1)
+    assert "answer-emptied" in before.operators
+    assert "answer-emptied" not in found.operators
+
+
+def test_cases_stream(run: Journal) -> None:
+    """Nothing is kept of a case but figures: what comes out is given away before the next but one is read."""
+    (first, *_) = run.records()
+    read = 0
+
+    @dataclass(frozen=True)
+    class Counted(MemoryRun):
+        def records(self) -> Iterator[CaseRecord]:
+            nonlocal read
+            for index in range(50):
+                read += 1
+                one = structs.replace(first.case, id=f"C{index}", prompt=f"Question {index}?")
+                answer = f"{first.trace.final_message}\nNo. {index}"
+                yield structs.replace(
+                    first, index=index, case=one, trace=structs.replace(first.trace, final_message=answer)
+                )
+
+    found = Auditor(Counted(()))
+    for number, entry in enumerate(found.cases(), 1):
+        assert isinstance(entry, CaseAudit)
+        assert read <= number + 2
+    assert found.summary().audited == 50

@@ -1,0 +1,96 @@
+"""Each operator is held to the fields that it says can kill it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from audits.support import QUIET, bare_case
+from karat.audits.case_audit import mutants
+from karat.audits.hints import known_fields, remedy
+from karat.audits.judging import judged
+from karat.audits.operators.base import Operator, Subject, same
+from karat.audits.operators.catalog import OPERATORS
+from karat.checks.catalog import CATALOG
+from karat.model.verdict import CaseStatus
+
+PROOFS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.kills]
+BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]
+FORBIDS_WORDS = {"must_not_match_regex": ["^zzz$"]}
+
+
+def quiet(operator: Operator) -> Mapping[str, Any]:
+    """Something to expect that no mutant of this operator can violate."""
+    return FORBIDS_WORDS if operator.name == "tool-forbidden" else QUIET
+
+
+def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
+    """For each mutant of the operator's own trace, whether a case that expects this notices."""
+    case = bare_case({**quiet(operator), **expected}, implied=False)
+    assert judged(case, operator.trace).status is CaseStatus.PASS, judged(case, operator.trace)
+    made = mutants(operator, Subject(case, operator.trace))
+    assert made
+    return [judged(case, mutant.trace).status is not CaseStatus.PASS for mutant in made]
+
+
+@pytest.mark.parametrize(("operator", "field"), PROOFS)
+def test_a_field_kills_what_it_is_said_to_kill(operator: Operator, field: str) -> None:
+    assert any(killed(operator, {**operator.given, field: operator.kills[field]}))
+
+
+@pytest.mark.parametrize(("operator", "field"), PROOFS)
+def test_without_the_field_it_survives(operator: Operator, field: str) -> None:
+    assert not any(killed(operator, operator.given))
+
+
+@pytest.mark.parametrize(("operator", "field"), PROOFS)
+def test_values_of_proofs_are_sound(operator: Operator, field: str) -> None:
+    asked = list(CATALOG.read({**operator.given, field: operator.kills[field]}))
+    assert [flaw for one in asked for flaw in one.flaws] == []
+
+
+@pytest.mark.parametrize("operator", BY_NAME)
+def test_every_mutant_differs(operator: Operator) -> None:
+    case = bare_case(quiet(operator))
+    assert all(not same(m.trace, operator.trace) for m in mutants(operator, Subject(case, operator.trace)))
+
+
+@pytest.mark.parametrize("suite_format", ["eval-set", "golden"])
+@pytest.mark.parametrize("operator", BY_NAME)
+def test_a_remedy_can_be_written_into_the_suite(operator: Operator, suite_format: str) -> None:
+    subject = Subject(bare_case(quiet(operator)), operator.trace)
+    for mutant in mutants(operator, subject):
+        field, hint = remedy(subject, operator, mutant, suite_format, blind=True)
+        assert field in known_fields(suite_format)
+        assert field in operator.fields
+        assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
+
+
+@pytest.mark.parametrize("operator", BY_NAME)
+def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> None:
+    """`mend` is no wish: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
+    subject = Subject(bare_case(quiet(operator)), operator.trace)
+    for mutant in mutants(operator, subject):
+        field, _ = remedy(subject, operator, mutant, "eval-set", blind=True)
+        if field in mutant.mend:
+            beside = {name: value for name, value in mutant.mend.items() if name not in operator.fields}
+            case = bare_case({**quiet(operator), **beside, field: mutant.mend[field]})
+            assert judged(case, operator.trace).status is CaseStatus.PASS, mutant.mend
+            assert judged(case, mutant.trace).status is not CaseStatus.PASS, mutant
+
+
+def test_names_are_unique_and_fields_are_known() -> None:
+    names = [operator.name for operator in OPERATORS]
+    assert len(set(names)) == len(names)
+    assert {field for operator in OPERATORS for field in operator.fields} <= {field.name for field in CATALOG.fields}
+
+
+def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
+    assert {operator.name for operator in OPERATORS} == {
+        "tool-dropped", "tool-renamed", "tool-doubled", "tool-moved", "tool-arguments", "tool-outcome",
+        "tool-result-missing", "tool-forbidden", "telemetry-missing", "answer-emptied", "answer-cut", "answer-refused",
+        "answer-claims-success", "answer-forbidden", "answer-bullets", "number-changed", "source-removed",
+        "assumptions-removed", "ages-stale", "element-gone", "database-undone",
+    }  # fmt: skip

@@ -1,0 +1,84 @@
+"""The shipped suites are proved: lint finds nothing, no control passes, wrong traces are noticed, right ones pass."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import karat
+from karat import scoring
+from karat.audits.case_audit import mutants
+from karat.audits.operators.base import Subject
+from karat.audits.operators.catalog import OPERATORS
+from karat.audits.run_audit import audit
+from karat.checks.catalog import CATALOG
+from karat.journal.reader import Journal
+from karat.model.audit import AuditReport
+from karat.smells.linter import lint, open_suite
+from karat.smells.target import around
+from karat.targets.config import load, resolve
+
+ROOT = Path(__file__).parents[2]
+LEAST = 0.9
+CHROMIUM = next((path for name in ("chromium-headless-shell", "chromium") if (path := shutil.which(name))), None)
+DYNO = ("eval/golden_sets/agent_decisions_v1.0.0.json", "eval/golden_sets/agent_qa_v1.0.0.json")
+CANVAS = (
+    ".claude/evals/minimum-eval-set.v0.1.json",
+    ".claude/evals/synthesis-eval-set.v0.2.json",
+    ".claude/evals/synthesis-eval-set.v0.3.json",
+)
+SHIPPED = [*((suite, "dyno") for suite in DYNO), *((suite, "canvas") for suite in CANVAS)]
+
+
+def complaints(report: AuditReport) -> list[str]:
+    """Everything that a shipped suite must not have, in words."""
+    found = [f"{entry.case_id} did not pass: {entry.reason}" for entry in report.set_aside]
+    found += report.summary.unmet(LEAST)
+    for case in report.cases:
+        found += [f"{case.case_id} passes with an agent that {control}" for control in case.controls]
+        found += [f"{case.case_id}: {b.check} minds {b.equivalent}: {b.expected}" for b in case.brittle]
+    return found
+
+
+def unnamed(journal: Journal, report: AuditReport) -> list[str]:
+    """Checks of which the audit says one thing, and removing them another: no kill lost and not named, or both."""
+    found = []
+    for record, audited in zip(journal.records(), report.cases, strict=True):
+        case, subject = record.case, Subject(record.case, record.trace)
+        made = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
+        judged = [[scoring.carried_out(check, trace) for check in CATALOG.compile(case)] for trace in made]
+        kills = sum(_killed(results, case) for results in judged)
+        assert kills == audited.rate.killed
+        for index, spec in enumerate(case.checks):
+            left = sum(_killed([*results[:index], *results[index + 1 :]], case) for results in judged)
+            implied = spec.name == "outcome" and case.outcome == "response_only"
+            if (left == kills) is not (spec.path in audited.redundant) and not implied:
+                found.append(f"{case.id} {spec.path}")
+    return found
+
+
+def _killed(results: list[karat.CheckResult], case: karat.Case) -> bool:
+    return scoring.verdict(tuple(results), case.scoring).status is not karat.CaseStatus.PASS
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
+def test_lint_is_clean(suite: str, target: str) -> None:
+    surroundings = around(resolve(target, load(ROOT), ROOT))
+    assert [str(problem) for problem in lint(open_suite(suite), surroundings)] == []
+
+
+@pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
+def test_the_audit_proves_it(suite: str, target: str, tmp_path: Path) -> None:
+    if target == "canvas" and CHROMIUM is None:
+        pytest.skip("no Chromium: apt-get install chromium-headless-shell")
+    journal = karat.run(suite, target, results_dir=tmp_path, concurrency=4).journal
+    report = audit(journal)
+    assert complaints(report) == []
+    assert unnamed(journal, report) == []

@@ -1,3 +1,0 @@
-from audit.conftest import karat
-
-__all__ = ["karat"]
