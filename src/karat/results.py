@@ -15,7 +15,7 @@ from msgspec import structs
 
 from karat.checks.ui import resolve as resolve_ui
 from karat.checks.ui import vocabulary_flaws
-from karat.errors import ArtifactError, ConfigError, JournalError, NothingSelectedError
+from karat.errors import ArtifactError, ConfigError, Exit, JournalError, KaratError, NothingSelectedError
 from karat.journal.reader import Journal
 from karat.journal.rescore import rescored, rescored_by
 from karat.journal.writer import JournalWriter, encode
@@ -24,7 +24,7 @@ from karat.model.run import CaseRecord, Footer, Summary
 from karat.model.suite import Suite
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, results_dir_for
-from karat.reports.catalog import write_all
+from karat.reports.catalog import Wanted, write_all
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
@@ -36,11 +36,12 @@ def utc_now() -> datetime:
 
 
 class RunResult:
-    """A finished run: its journal, and the reports that were made of it."""
+    """A finished run: its journal, the reports that were made of it, and why others could not be made."""
 
-    def __init__(self, journal: Journal, artifacts: Sequence[Path]) -> None:
+    def __init__(self, journal: Journal, artifacts: Sequence[Path], failures: Sequence[KaratError] = ()) -> None:
         self.journal = journal
         self.artifacts = tuple(artifacts)
+        self.failures = tuple(failures)
 
     @property
     def summary(self) -> Summary:
@@ -54,32 +55,41 @@ class RunResult:
     @property
     def ok(self) -> bool:
         """Whether every case passed or was PARTIAL, as for exit code 0."""
-        return self.summary.exit_code() == 0
+        return self.exit_code() == Exit.OK
+
+    def exit_code(self, *, strict: bool = False) -> Exit:
+        """That of the summary; a report that could not be made counts as much as a failed case, and no less."""
+        code = self.summary.exit_code(strict=strict)
+        return Exit.INTERNAL if self.failures and code is not Exit.INTERRUPTED else code
 
 
-def reported(names: Names) -> RunResult:
-    """A written journal with its reports; if those cannot be written, how to make them later."""
+def reported(names: Names, reports: Sequence[Wanted] = ()) -> RunResult:
+    """A written journal with its reports; where one cannot be written, how to make it later."""
     try:
         journal = Journal(names.journal)
     except JournalError as error:
         fix = "Run again, into a folder that nothing clears away."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
-    try:
-        return RunResult(journal, (names.journal, *write_all(journal, names)))
-    except ArtifactError as error:
-        later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
-        raise ArtifactError(error.message, where=error.where, fix=f"{error.fix} {later}", slug=error.slug) from error
+    paths, failures = write_all(journal, names, reports)
+    later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
+    for failure in failures:
+        failure.fix = f"{failure.fix} {later}"
+    return RunResult(journal, (names.journal, *paths), failures)
 
 
 def rescore(
-    recorded: Journal, suite: Suite | None, results_dir: Path, dropped: Callable[[str], None] = lambda case_id: None
+    recorded: Journal,
+    suite: Suite | None,
+    results_dir: Path,
+    dropped: Callable[[str], None] = lambda case_id: None,
+    reports: Sequence[Wanted] = (),
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
     if suite is None:
-        return rewrite(rescored(recorded), recorded, {}, results_dir)
+        return rewrite(rescored(recorded), recorded, {}, results_dir, reports=reports)
     options, redactor = recorded.header.options, _configured()
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     changes = {
@@ -91,7 +101,7 @@ def rescore(
     }
     cases = {case.id: case for case in suite.cases}
     judged = rescored_by(recorded, cases, dropped, redactor)
-    return rewrite(judged, recorded, changes, results_dir, redactor=redactor)
+    return rewrite(judged, recorded, changes, results_dir, redactor=redactor, reports=reports)
 
 
 def _configured() -> Redactor:
@@ -122,6 +132,7 @@ def rewrite(
     results_dir: Path | None,
     now: Callable[[], datetime] = utc_now,
     redactor: Redactor | None = None,
+    reports: Sequence[Wanted] = (),
 ) -> RunResult:
     """A new journal made of an old one, with its reports: how a rescore is kept. Streamed, one record at a time.
 
@@ -145,7 +156,7 @@ def rewrite(
     except BaseException:
         names.journal.unlink(missing_ok=True)
         raise
-    return reported(names)
+    return reported(names, reports)
 
 
 def _moved(records: Iterable[CaseRecord], along: str) -> Iterable[CaseRecord]:

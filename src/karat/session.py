@@ -33,6 +33,7 @@ from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, results_dir_for
+from karat.reports.catalog import wanted
 from karat.results import RunResult, reported, utc_now, worded
 from karat.targets.base import Limits, Target, secrets_of
 from karat.targets.catalog import build
@@ -72,6 +73,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     max_failures: int | None = None
     run_timeout: float | None = None
     results_dir: Path | None = None
+    reports: tuple[str, ...] = ()
+    """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
     selection: dict[str, list[str]] = {}
     target_name: str = ""
     overrides: dict[str, Any] = {}
@@ -131,6 +134,7 @@ class Session:
         self._target = target
         self._options = options
         self._listeners = listeners
+        self._reports = wanted(options.reports)
         self._now = now
         self._run: Run | None = None
         self._run_id = f"{now().strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}"
@@ -160,7 +164,7 @@ class Session:
             except BaseException:
                 _drop_if_empty(names.journal)
                 raise
-        return reported(names)
+        return reported(names, self._reports)
 
     async def _into(self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float) -> None:
         options = self._options

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from karat.errors import ArtifactError, ConfigError, Exit, JournalError
+from karat.errors import ConfigError, Exit, JournalError, UsageError
 from karat.model.run import CaseRecord, RunView
-from karat.reports import catalog
 from karat.reports.artifacts import Names, Sink, reserve
-from karat.reports.catalog import BUILT_IN, Format, installed, write_all
+from karat.reports.catalog import BUILT_IN, ENTRY_POINTS, Report, Wanted, wanted, write_all
 
 from .runs import MemoryRun, every_status, passing
 
@@ -29,6 +29,8 @@ def names(tmp_path: Path) -> Names:
 class Ids:
     """A report as another package may bring it: a line per case."""
 
+    extension: ClassVar = "txt"
+
     def __init__(self, run: RunView, out: Sink) -> None:
         self.out = out
 
@@ -39,12 +41,39 @@ class Ids:
         self.out.write(b"end\n")
 
 
-class Broken(Ids):
-    def end(self) -> None:
+class NoStart(Ids):
+    def __init__(self, run: RunView, out: Sink) -> None:
+        super().__init__(run, out)
         raise ZeroDivisionError("oh")
 
 
-IDS, BROKEN = Format("ids", "txt", Ids), Format("broken", "xml", Broken)
+class NoCase(Ids):
+    def case(self, record: CaseRecord) -> None:
+        super().case(record)
+        raise SystemExit("oh\nno")
+
+
+class NoEnd(Ids):
+    def end(self) -> None:
+        self.out.write("text, not bytes")  # type: ignore[arg-type]
+
+
+class Refusing(Ids):
+    def end(self) -> None:
+        raise JournalError("mine")
+
+
+class Pathless(Ids):
+    extension: ClassVar = "../txt"
+
+
+class Endless:
+    extension: ClassVar = "txt"
+
+    def case(self, record: CaseRecord) -> None: ...
+
+
+IDS = Wanted("ids", Ids)
 
 
 @dataclass(frozen=True)
@@ -57,34 +86,76 @@ class CountedRun(MemoryRun):
 
 
 def test_all_reports_stand_beside_the_journal(names: Names) -> None:
-    assert write_all(every_status(), names) == (names.json, names.markdown)
+    assert write_all(every_status(), names) == ((names.json, names.markdown), ())
     assert len(json.loads(names.json.read_bytes())["cases"]) == 6
     assert names.markdown.read_text().startswith("# Eval results")
 
 
-def test_our_reports_share_one_reading_of_the_journal(names: Names) -> None:
+def test_reports_share_one_reading_of_the_journal(names: Names) -> None:
     run = CountedRun(passing(2).cases, passing(2).summary)
-    write_all(run, names)
+    write_all(run, names, [IDS])
     assert len(run.readings) == 1
 
 
 def test_reports_written_again_get_names_of_their_own(names: Names) -> None:
-    first = write_all(passing(), names)
-    second = write_all(passing(), names)
+    first = write_all(passing(), names).paths
+    second = write_all(passing(), names).paths
     assert [path.name[-7:] for path in second] == ["-2.json", "1Z-2.md"]
     assert all(path.exists() for path in (*first, *second))
 
 
 def test_a_report_of_another_package(names: Names) -> None:
-    paths = write_all(passing(2), names, (*BUILT_IN, IDS))
+    paths, failures = write_all(passing(2), names, [IDS])
+    assert paths == (names.json, names.markdown, names.report("txt"))
+    assert (paths[-1].read_text(), failures) == ("G0\nG1\nend\n", ())
+
+
+@pytest.mark.parametrize(
+    ("place", "file"),
+    [
+        pytest.param("mine.xml", "mine.xml", id="a-file"),
+        pytest.param("deep/er/mine", "deep/er/mine", id="a-file-in-a-new-folder"),
+        pytest.param("there", "there/minimum-eval-results-20261115T183011Z.txt", id="a-folder"),
+        pytest.param("new/", "new/minimum-eval-results-20261115T183011Z.txt", id="a-new-folder"),
+    ],
+)
+def test_a_report_at_a_place_of_its_own_replaces_the_last_one(
+    names: Names, monkeypatch: pytest.MonkeyPatch, place: str, file: str
+) -> None:
+    monkeypatch.chdir(names.folder)
+    Path("there").mkdir()
+    for count in (2, 1):
+        paths, failures = write_all(passing(count), names, [Wanted("ids", Ids, place)])
+        assert (paths[-1], failures) == (Path(file), ())
+    assert Path(file).read_text() == "G0\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        pytest.param(NoStart, "report 'mine' failed: ZeroDivisionError: oh.", id="when-it-starts"),
+        pytest.param(NoCase, "report 'mine' failed: SystemExit: oh no.", id="at-a-case"),
+        pytest.param(NoEnd, "report 'mine' failed: TypeError: ", id="when-it-writes-text"),
+        pytest.param(Refusing, "report 'mine' failed: JournalError: mine", id="with-an-error-of-ours"),
+    ],
+)
+def test_a_report_that_fails_spares_all_others(names: Names, broken: type[Report], said: str) -> None:
+    paths, (failure,) = write_all(passing(2), names, [Wanted("mine", broken), IDS])
+    assert [path.suffix for path in paths] == [".json", ".md", ".txt"]
     assert paths[-1].read_text() == "G0\nG1\nend\n"
+    assert str(failure).startswith(f"{names.report('txt')}: {said}")
+    assert failure.exit_code == Exit.INTERNAL
+    assert sorted(path.suffix for path in names.folder.iterdir()) == [".json", ".jsonl", ".md", ".txt"]
 
 
-def test_a_broken_report_of_another_package_spares_ours(names: Names) -> None:
-    with pytest.raises(ArtifactError, match=r"report 'broken' failed: ZeroDivisionError: oh") as caught:
-        write_all(passing(), names, (BROKEN, *BUILT_IN))
-    assert caught.value.exit_code == Exit.INTERNAL
-    assert sorted(path.suffix for path in names.folder.iterdir()) == [".json", ".jsonl", ".md"]
+def test_ctrl_c_while_a_report_is_made_leaves_no_part_of_any(names: Names) -> None:
+    class Interrupted(Ids):
+        def case(self, record: CaseRecord) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_all(passing(), names, [IDS, Wanted("mine", Interrupted)])
+    assert [path.suffix for path in names.folder.iterdir()] == [".jsonl"]
 
 
 @dataclass(frozen=True)
@@ -100,26 +171,58 @@ def test_a_journal_that_cannot_be_read_leaves_no_report(names: Names) -> None:
     assert [path.suffix for path in names.folder.iterdir()] == [".jsonl"]
 
 
+def installed(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
+    points = EntryPoints(EntryPoint("mine", value, ENTRY_POINTS) for value in values)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        pytest.param("no_such_module:FORMAT", "cannot be loaded", id="no-module"),
-        pytest.param("karat.reports.catalog:NOTHING", "cannot be loaded", id="no-attribute"),
-        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is no karat.reports.catalog.Format", id="no-format"),
+        pytest.param("no_such_module:FORMAT", "cannot be loaded: ModuleNotFoundError", id="no-module"),
+        pytest.param("karat.reports.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
+        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is no report", id="no-class"),
+        pytest.param(f"{__name__}:Pathless", "is no report", id="a-path-for-an-extension"),
+        pytest.param(f"{__name__}:Endless", "is no report", id="no-end"),
     ],
 )
-def test_an_entry_point_that_is_no_format(monkeypatch: pytest.MonkeyPatch, value: str, problem: str) -> None:
-    entry = EntryPoint("mine", value, catalog.ENTRY_POINTS)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([entry]))
+def test_an_entry_point_that_is_no_report(monkeypatch: pytest.MonkeyPatch, value: str, problem: str) -> None:
+    installed(monkeypatch, value)
     with pytest.raises(ConfigError, match=problem) as caught:
-        installed()
-    assert "'mine'" in str(caught.value)
+        wanted(["mine"])
+    assert "entry point 'mine' of karat.reports" in str(caught.value)
 
 
-def test_entry_points_join_our_formats(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("ids", f"{__name__}:IDS", catalog.ENTRY_POINTS)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([entry]))
-    assert installed() == (*BUILT_IN, IDS)
+def test_a_broken_package_matters_to_those_who_ask_for_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, "no_such_module:FORMAT")
+    assert wanted(["json", "markdown"]) == ()
+    assert wanted(["json=here.json"]) == (Wanted("json", BUILT_IN["json"], "here.json"),)
+
+
+def test_two_packages_with_one_name_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, f"{__name__}:Ids", f"{__name__}:NoEnd")
+    with pytest.raises(ConfigError, match="two packages bring it"):
+        wanted(["mine"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "fix"),
+    [
+        pytest.param("mime", "Did you mean 'mine'?", id="a-slip"),
+        pytest.param("pdf=out.pdf", "Known are json, markdown, mine.", id="nothing-like-it"),
+        pytest.param("=out", "Known are json, markdown, mine.", id="no-name"),
+    ],
+)
+def test_a_report_that_nobody_has(monkeypatch: pytest.MonkeyPatch, asked: str, fix: str) -> None:
+    installed(monkeypatch, f"{__name__}:Ids")
+    with pytest.raises(UsageError) as caught:
+        wanted([asked])
+    assert fix in str(caught.value)
+
+
+def test_entry_points_join_our_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, f"{__name__}:Ids")
+    assert wanted(["mine=a=b"]) == (Wanted("mine", Ids, "a=b"),)
 
 
 @dataclass(frozen=True)

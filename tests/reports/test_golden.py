@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.reports.catalog import BUILT_IN, Format
+from karat.reports.catalog import BUILT_IN
 from karat.reports.terminal import show_cases, show_summary
 
 from .runs import HUGE, Kept, every_status, interrupted, interrupted_repeats, repeated
@@ -28,12 +28,15 @@ def agrees_with(name: str, text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("format_", BUILT_IN, ids=lambda f: f.name)
+@pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("run", RUNS)
-def test_file(run: str, format_: Format) -> None:
-    out = Kept()
-    format_.write(RUNS[run](), out)
-    assert agrees_with(f"{run}.{format_.extension}", out.data.decode())
+def test_file(run: str, name: str) -> None:
+    out, view = Kept(), RUNS[run]()
+    report = BUILT_IN[name](view, out)
+    for record in view.records():
+        report.case(record)
+    report.end()
+    assert agrees_with(f"{run}.{BUILT_IN[name].extension}", out.data.decode())
 
 
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "coloured"])

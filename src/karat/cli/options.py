@@ -68,6 +68,13 @@ def results_dir(default: str) -> Callable[[Command], Command]:
 
 
 RESULTS_DIR = results_dir("results_dir of karat.toml, or karat-results")
+REPORT = click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="NAME[=PATH]",
+    help="A further report, beside the journal or at a place of its own (several times for several).",
+)
 STRICT = click.option("--strict", is_flag=True, help="Count PARTIAL as a failure (exit 1).")
 EACH_CASE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
@@ -99,11 +106,11 @@ HOW_TO_RUN = (
 
 
 def run_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, STRICT))
+    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, REPORT, STRICT))
 
 
 def resume_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), STRICT))
+    return _with(command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), REPORT, STRICT))
 
 
 def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

@@ -16,10 +16,10 @@ from msgspec import structs
 
 from karat.api import load_suite
 from karat.cli.loading import loading
+from karat.cli.main import complain
 from karat.cli.options import nearby
 from karat.cli.progress import listener_for
 from karat.errors import Exit, NothingSelectedError, UsageError
-from karat.model.run import Summary
 from karat.model.suite import Suite
 from karat.model.trace import REMOVED
 from karat.reports.terminal import show_cases, show_summary, wants_colour
@@ -43,6 +43,9 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
         raise UsageError("no target was given.", fix=NO_TARGET, slug="no-target")
     if text(target_name) != target_name:
         raise UsageError(f"the target {target_name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
+    if len(files) > 1 and any("=" in report for report in given["reports"]):
+        fix = "Leave the path out: each run's reports then stand beside its journal."
+        raise UsageError("several suites cannot have one report.", fix=fix, slug="bad-option")
     with loading():
         suites = selected([load_suite(file) for file in files], given["cases"], given["category"])
     codes: list[int] = []
@@ -50,8 +53,9 @@ def run_suites(files: Sequence[str], given: Mapping[str, Any]) -> int:
     for number, suite in enumerate(suites, 1):
         allowed = None if most is None else most - failures
         shared = {**given, "fail_fast": False, "max_failures": allowed}
-        summary, stopped = _run(suite, target_name, config, shared)
-        codes.append(summary.exit_code(strict=given["strict"]))
+        result, stopped = _run(suite, target_name, config, shared)
+        summary = result.summary
+        codes.append(result.exit_code(strict=given["strict"]))
         failures += summary.failed + summary.error
         enough = most is not None and failures >= most
         why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else summary.incomplete
@@ -69,13 +73,13 @@ def run_one(
     suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
 ) -> int:
     """Run one suite and show how it went."""
-    summary, _ = _run(suite, target_name, config, given, earlier)
-    return summary.exit_code(strict=given["strict"])
+    result, _ = _run(suite, target_name, config, given, earlier)
+    return result.exit_code(strict=given["strict"])
 
 
 def _run(
     suite: Suite, target_name: str, config: Config, given: Mapping[str, Any], earlier: Earlier | None = None
-) -> tuple[Summary, bool]:
+) -> tuple[RunResult, bool]:
     """How a suite came out, and whether somebody wants no other to be begun."""
     for warning in suite.warnings:
         click.echo(warning, err=True)
@@ -91,7 +95,7 @@ def _run(
     with closing:
         result = asyncio.run(_interruptible(session, earlier))
     show(result, in_order=sys.stdout.isatty(), colour=colour)
-    return result.summary, session.is_interrupted
+    return result, session.is_interrupted
 
 
 def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Sequence[str] | None) -> list[Suite]:
@@ -122,6 +126,8 @@ def show(result: RunResult, *, in_order: bool, colour: bool) -> None:
     if in_order or result.journal.header.repeat > 1:
         show_cases(result.journal, sys.stdout, folder=os.path.dirname(result.journal.path), colour=colour)
     show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
+    for failure in result.failures:
+        complain(f"karat: {failure}")
 
 
 def worst(codes: Sequence[int]) -> int:
@@ -177,6 +183,7 @@ def _options(given: Mapping[str, Any], target_name: str, config: Config) -> RunO
         retries=given["retries"],
         max_failures=_max_failures(given),
         run_timeout=given["run_timeout"],
+        reports=given["reports"],
         results_dir=given["results_dir"] or nearby(config.results_dir),
         selection=selection,
         target_name=target_name,

@@ -18,7 +18,8 @@ from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus
 from karat.targets.base import RunContext, Target, TargetError
-from karat.targets.user_code import from_outside, said
+from karat.targets.user_code import from_outside
+from karat.text.wording import said
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
 

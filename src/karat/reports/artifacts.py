@@ -90,16 +90,20 @@ def reserve(results_dir: Path, suite_stem: str, now: datetime) -> Names:
     raise AssertionError("numbers do not run out")
 
 
-def whole_file(path: Path) -> WholeFile:
+def whole_file(path: Path, *, replace: bool = False) -> WholeFile:
     """Write a file that appears when it is complete: `with whole_file(path) as out: out.write(...)`."""
-    return WholeFile(path)
+    return WholeFile(path, replace=replace)
 
 
 class WholeFile:
-    """A file in the making, beside its place. `path` is where it came to stand: another name if that was taken."""
+    """A file in the making, beside its place. `path` is where it came to stand: another name if that was taken.
 
-    def __init__(self, path: Path) -> None:
+    `replace`: the name was asked for, so a file that has it already goes.
+    """
+
+    def __init__(self, path: Path, *, replace: bool = False) -> None:
         self.path = path
+        self._replace = replace
         self._pending = bytearray()
 
     def __enter__(self) -> Self:
@@ -121,7 +125,10 @@ class WholeFile:
                 self._flush()
                 with explained(self.path):
                     os.fsync(self._descriptor)
-                    self.path = _place(self._temporary, self.path)
+                    if self._replace:
+                        os.replace(self._temporary, self.path)
+                    else:
+                        self.path = _place(self._temporary, self.path)
         finally:
             os.close(self._descriptor)
             self._temporary.unlink(missing_ok=True)

@@ -1,98 +1,158 @@
-"""The report formats: ours are a tuple, others come by entry point and are the same class."""
+"""The reports that there are, which of them a run is to have, and how all of them are written.
+
+Ours are written for every run. Those of other packages come by entry point, are the same classes, and are asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeGuard
 
-from karat.errors import ArtifactError, ConfigError, KaratError
+from karat.errors import ArtifactError, ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
+from karat.plugins.packages import FIX, brought, loaded, where
 from karat.reports.artifacts import Names, Sink, whole_file
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
+from karat.text.wording import did_you_mean, said
 
 ENTRY_POINTS: Final = "karat.reports"
+_EXTENSION: Final = re.compile(r"\w+(\.\w+)*")
+NO_REPORT: Final = "is no report: that is a class with `extension`, and the methods `case` and `end`."
 
 
 class Report(Protocol):
-    """A report in the making: `case` for each record in suite order, then `end`."""
+    """A report in the making: made with the run and the place for its bytes, `case` for each record, then `end`.
+
+    Its file is `minimum-eval-results-<timestamp>.<extension>`, unless another is asked for.
+    """
+
+    extension: ClassVar[str]
+
+    def __init__(self, run: RunView, out: Sink) -> None: ...
 
     def case(self, record: CaseRecord) -> None: ...
 
     def end(self) -> None: ...
 
 
-class Format(NamedTuple):
-    """A report format: its file is `minimum-eval-results-<timestamp>.<extension>`."""
+class Wanted(NamedTuple):
+    """A report that a run is to have, and its file or folder; without, beside the journal."""
 
     name: str
-    extension: str
-    start: Callable[[RunView, Sink], Report]
-
-    def write(self, run: RunView, out: Sink) -> None:
-        """Write this report alone."""
-        report = self.start(run, out)
-        for record in run.records():
-            report.case(record)
-        report.end()
+    report: type[Report]
+    place: str = ""
 
 
-BUILT_IN: Final = (
-    Format("json", "json", JsonReport),
-    Format("markdown", "md", MarkdownReport),
-)
+class Written(NamedTuple):
+    """The reports that were written, and why each of the others was not."""
+
+    paths: tuple[Path, ...]
+    failures: tuple[ArtifactError, ...]
 
 
-def installed() -> tuple[Format, ...]:
-    """Our formats and those that installed packages bring."""
-    return (*BUILT_IN, *_outside())
+BUILT_IN: Final[Mapping[str, type[Report]]] = {"json": JsonReport, "markdown": MarkdownReport}
 
 
-def _outside() -> Iterator[Format]:
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=ENTRY_POINTS):
-        where = f"entry point {entry.name!r} of {ENTRY_POINTS}"
-        try:
-            found = entry.load()
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(
-                f"cannot be loaded: {error}.", where=where, fix="Mend or uninstall its package."
-            ) from error
-        if not isinstance(found, Format):
-            raise ConfigError("is no karat.reports.catalog.Format.", where=where, fix="Mend or uninstall its package.")
-        yield found
+def wanted(asked: Sequence[str]) -> tuple[Wanted, ...]:
+    """The reports that `NAME` or `NAME=PATH` ask for, beside those that every run has."""
+    named = [text.partition("=")[::2] for text in asked]
+    found = [Wanted(name, find(name), path) for name, path in named]
+    return tuple(report for report in found if report.place or report.name not in BUILT_IN)
 
 
-def write_all(run: RunView, names: Names, formats: Sequence[Format] = BUILT_IN) -> tuple[Path, ...]:
-    """Write a run's reports and say where they are. Ours share one reading of the journal and come first."""
-    ours = [format_ for format_ in formats if format_ in BUILT_IN]
-    others = [format_ for format_ in formats if format_ not in BUILT_IN]
-    return (*_write_together(run, names, ours), *(_write_outside(run, names, format_) for format_ in others))
+def find(name: str) -> type[Report]:
+    """The report of this name; a package's code is loaded only if it is the one that was meant."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    outside = brought(ENTRY_POINTS)
+    if name not in outside:
+        known = [*BUILT_IN, *sorted(outside)]
+        fix = did_you_mean(name, known) or f"Known are {', '.join(known)}."
+        raise UsageError(f"there is no report {name!r}.", fix=fix, slug="unknown-report")
+    found = loaded(outside[name])
+    if not is_report(found):
+        raise ConfigError(NO_REPORT, where=where(outside[name]), fix=FIX)
+    return found
 
 
-def _write_together(run: RunView, names: Names, formats: Sequence[Format]) -> list[Path]:
-    with ExitStack() as stack:
-        files = [stack.enter_context(whole_file(names.report(format_.extension))) for format_ in formats]
-        reports = [format_.start(run, out) for format_, out in zip(formats, files, strict=True)]
-        for record in run.records():
-            for report in reports:
-                report.case(record)
-        for report in reports:
-            report.end()
-    return [file.path for file in files]
+def is_report(found: Any) -> TypeGuard[type[Report]]:
+    extension = getattr(found, "extension", None)
+    return (
+        isinstance(found, type)
+        and isinstance(extension, str)
+        and _EXTENSION.fullmatch(extension) is not None
+        and all(callable(getattr(found, name, None)) for name in ("case", "end"))
+    )
 
 
-def _write_outside(run: RunView, names: Names, format_: Format) -> Path:
-    place = names.report(format_.extension)
+def write_all(run: RunView, names: Names, others: Sequence[Wanted] = ()) -> Written:
+    """Write our reports and others in one reading of the journal. One that fails spoils no other."""
+    ours = [Wanted(name, report) for name, report in BUILT_IN.items()]
+    writings = [_Writing(report, run, names) for report in (*ours, *others)]
     try:
-        with whole_file(place) as out:
-            format_.write(run, out)
-    except KaratError:
+        for record in run.records():
+            for writing in writings:
+                writing.case(record)
+    except BaseException as error:
+        for writing in writings:
+            writing.discard(error)
         raise
-    except Exception as error:  # another package's code may raise anything, and the run's other files are there
-        why = f"report {format_.name!r} failed: {type(error).__name__}: {error}."
-        raise ArtifactError(why, where=str(place), fix="Mend or uninstall its package.") from error
-    return out.path
+    for writing in writings:
+        writing.end()
+    failures = tuple(writing.failure for writing in writings if writing.failure is not None)
+    return Written(tuple(writing.file.path for writing in writings if writing.failure is None), failures)
+
+
+class _Writing:
+    """One report in the making. What it raises is kept, and nothing more is asked of it."""
+
+    def __init__(self, wanted: Wanted, run: RunView, names: Names) -> None:
+        self._name = wanted.name
+        self._stack = ExitStack()
+        self.failure: ArtifactError | None = None
+        usual = names.report(wanted.report.extension)
+        self.file = whole_file(_file(wanted.place, usual.name) if wanted.place else usual, replace=bool(wanted.place))
+        self._report: Report
+        self._step(self._start, wanted.report, run)
+
+    def case(self, record: CaseRecord) -> None:
+        if self.failure is None:
+            self._step(self._report.case, record)
+
+    def end(self) -> None:
+        if self.failure is None:
+            self._step(self._report.end)
+        if self.failure is None:
+            self._step(self._stack.close)
+
+    def discard(self, error: BaseException) -> None:
+        self._stack.__exit__(type(error), error, error.__traceback__)
+
+    def _start(self, report: type[Report], run: RunView) -> None:
+        self._report = report(run, self._stack.enter_context(self.file))
+
+    def _step(self, step: Callable[..., object], *given: object) -> None:
+        try:
+            step(*given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - code of others may raise anything, and the run has its verdict
+            self.discard(error)
+            self.failure = self._failed(error)
+
+    def _failed(self, error: BaseException) -> ArtifactError:
+        if isinstance(error, ArtifactError):
+            return error
+        why = f"report {self._name!r} failed: {type(error).__name__}: {said(error)}."
+        return ArtifactError(why, where=str(self.file.path), fix="Mend it, or leave it out.", slug="report")
+
+
+def _file(place: str, usual: str) -> Path:
+    """A folder takes the usual name; whatever else is named is the file."""
+    path = Path(place)
+    return path / usual if place.endswith(os.sep) or path.is_dir() else path

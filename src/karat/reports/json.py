@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec import Struct
@@ -119,6 +119,8 @@ class CaseRow(Struct, omit_defaults=True, gc=False):
 
 class JsonReport:
     """Writes the head at once, then a line per case."""
+
+    extension: ClassVar = "json"
 
     def __init__(self, run: RunView, out: Sink) -> None:
         self._out = out

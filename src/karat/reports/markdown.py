@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
@@ -47,6 +47,8 @@ _escaped = lru_cache(maxsize=1024)(markdown_cell)
 
 class MarkdownReport:
     """Writes the table as cases come, and keeps a bounded number of details for its end."""
+
+    extension: ClassVar = "md"
 
     def __init__(self, run: RunView, out: Sink) -> None:
         self._out = out

@@ -19,7 +19,7 @@ from typing import Any, cast
 from karat.errors import ConfigError
 from karat.targets.base import FOREVER, TargetError
 from karat.targets.threads import DaemonThreads
-from karat.text.wording import did_you_mean
+from karat.text.wording import did_you_mean, said
 
 DETAIL_CAP = 8_000
 BY_PLACE = "*"
@@ -186,14 +186,6 @@ def _wanted(
 def _is_async(function: Callable[..., Any]) -> bool:
     call = getattr(function, "__call__", None)  # noqa: B004  the method itself is asked, not whether there is one
     return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
-
-
-def said(error: BaseException) -> str:
-    """What an exception says, in one line."""
-    try:
-        return " ".join(str(error).split())[:500]
-    except Exception:  # noqa: BLE001 - exceptions are the user's code too
-        return "what it says cannot be read"
 
 
 def _retry_after(error: BaseException) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 _JOINERS = "\u200c\u200d"
 _LONGEST = 80
+_MOST_SAID = 500
 _ALIKE = 0.65
 
 
@@ -14,6 +15,14 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
+
+
+def said(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    try:
+        return " ".join(str(error).split())[:_MOST_SAID]
+    except Exception:  # noqa: BLE001 - exceptions are other people's code too
+        return "what it says cannot be read"
 
 
 def shorten(text: str, limit: int = _LONGEST) -> str:

@@ -1,0 +1,103 @@
+"""`--report`: further reports of a run, and what is left of the run when one of them fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.support import Ran, case, eval_set, journal_of, results, write
+
+Karat = Callable[..., Ran]
+GREET = ("-t", "python:agent.py:greet")
+
+
+class Ids:
+    """A line per case."""
+
+    extension = "txt"
+
+    def __init__(self, run: Any, out: Any) -> None:
+        self.out = out
+
+    def case(self, record: Any) -> None:
+        self.out.write(f"{record.case.id} {record.status}\n".encode())
+
+    def end(self) -> None:
+        pass
+
+
+class Broken(Ids):
+    def end(self) -> None:
+        raise RuntimeError("no\x1b[31m way")
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint(name.lower(), f"{__name__}:{name}", "karat.reports") for name in ("Ids", "Broken")]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints(points).select(group=group))
+
+
+@pytest.mark.parametrize("command", ["run", "rescore"])
+def test_a_further_report(karat: Karat, command: str) -> None:
+    arguments = ["run", write("s.json", eval_set(case("A"), case("B", expected={"must_say_any": ["no"]}))), *GREET]
+    if command == "rescore":
+        karat(*arguments, "--results-dir", "first")
+        arguments = ["rescore", str(journal_of("first"))]
+    ran = karat(*arguments, "--report", "ids", "--report", "ids=mine.log")
+    assert ran.code == 1
+    (beside,) = results()[".txt"]
+    assert str(beside) in ran.out
+    assert "mine.log" in ran.out
+    assert beside.read_text() == Path("mine.log").read_text() == "A PASS\nB FAIL\n"
+
+
+@pytest.mark.parametrize("command", ["run", "rescore", "rerun"])
+@pytest.mark.parametrize("agent", ["greet", "mute"], ids=["passing", "failing"])
+def test_a_report_that_fails_leaves_summary_journal_and_the_others(karat: Karat, command: str, agent: str) -> None:
+    arguments = ["run", write("s.json", eval_set()), "-t", f"python:agent.py:{agent}"]
+    if command != "run":
+        karat(*arguments, "--results-dir", "first")
+        arguments = [command, str(journal_of("first")), "--results-dir", "karat-results"]
+    ran = karat(*arguments, "--report", "broken", "--report", "ids")
+    assert ran.code == 3
+    assert ("1 passed" if agent == "greet" else "1 failed") in ran.out
+    assert str(journal_of()) in ran.out
+    assert {suffix: len(paths) for suffix, paths in results().items()} == {".jsonl": 1, ".json": 1, ".md": 1, ".txt": 1}
+    line = ran.err.splitlines()[-1]
+    assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Mend it, or leave it out." in line
+    assert line.endswith(f"karat rescore {journal_of()} [report]")
+    assert karat("rescore", str(journal_of()), "--results-dir", "again").code == (0 if agent == "greet" else 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        pytest.param("idz", "there is no report 'idz'. Did you mean 'ids'? [unknown-report]", id="a-slip"),
+        pytest.param("", "there is no report ''. Known are json, markdown, broken, ids. [unknown-report]", id="none"),
+    ],
+)
+def test_a_report_that_nobody_has_stops_before_anything_runs(karat: Karat, asked: str, said: str) -> None:
+    ran = karat("run", write("s.json", eval_set()), *GREET, "--report", asked)
+    assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {said}\n")
+    assert not Path("karat-results").exists()
+
+
+def test_several_suites_do_not_write_over_each_others_report(karat: Karat) -> None:
+    suites = [write(f"{name}.json", eval_set()) for name in "ab"]
+    ran = karat("run", *suites, *GREET, "--report", "ids=mine.txt")
+    assert (ran.code, ran.out) == (4, "")
+    assert "several suites cannot have one report" in ran.err
+    assert karat("run", *suites, *GREET, "--report", "ids").code == 0
+    assert len(results()[".txt"]) == 2
+
+
+def test_a_place_that_cannot_be_written(karat: Karat) -> None:
+    write("file", "mine")
+    ran = karat("run", write("s.json", eval_set()), *GREET, "--report", "ids=file/below")
+    assert ran.code == 3
+    assert "1 passed" in ran.out
+    assert "file/below: cannot be written" in ran.err
