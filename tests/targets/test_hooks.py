@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
+from karat.engine.work import observe
 from karat.errors import ConfigError
-from karat.targets.base import RunContext, TargetError
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.targets.base import Limits, RunContext, TargetError
+from karat.targets.config import TargetConfig
+from karat.targets.hooks import Hooked
 
 from .conftest import case, opened
 
@@ -136,10 +142,61 @@ async def test_a_reset_that_fails_does_not_hold_up_cancelling(
         running.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await running
-    assert "the teardown hook failed" in caught.value.__notes__[0]
+    said = "raised OSError: no database" if teardown == "broken" else "took longer than 0.05 s"
+    assert caught.value.__notes__ == [f"then the teardown hook {said}"]
 
 
 async def test_a_hook_that_is_not_there(hooks: Path) -> None:
     with pytest.raises(ConfigError, match=r"has no 'setpu'. Did you mean 'setup'\?"):
         async with opened("python", f"{hooks.stem}:agent", hooks.parent, setup=f"{hooks.stem}:setpu"):
             pass
+
+
+class Stop(BaseException):
+    """What libraries raise that want to get past `except Exception`."""
+
+
+class Breaks:
+    """A target that breaks its contract: it raises something else than TargetError."""
+
+    limits = Limits()
+    options: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    async def open(self) -> None: ...
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        raise self._error
+
+    async def close(self) -> None: ...
+
+
+BREAKS = [
+    pytest.param(ValueError("broke"), "harness", id="exception"),
+    pytest.param(TimeoutError("slow"), "agent", id="a-time-out-of-its-own"),
+    pytest.param(asyncio.CancelledError("not asked for"), "agent", id="cancelled-by-nobody"),
+    pytest.param(GeneratorExit("closed"), "agent", id="generator-exit"),
+    pytest.param(SystemExit(1), "agent", id="system-exit"),
+    pytest.param(Stop("enough"), "agent", id="past-except-exception"),
+]
+
+
+@pytest.mark.parametrize("teardown", ["teardown", "broken"])
+@pytest.mark.parametrize(("error", "kind"), BREAKS)
+async def test_a_target_that_breaks_its_contract_is_reset_too(
+    hooks: Path, error: BaseException, kind: str, teardown: str
+) -> None:
+    name = hooks.stem
+    config = TargetConfig(kind="breaks", spec="", root=hooks.parent, teardown=f"{name}:{teardown}")
+    target = Hooked(Breaks(error), config)
+    await target.open()
+    trace = await observe(case("p"), target, 60.0, RunContext())
+    await target.close()
+    assert trace.error is not None
+    assert trace.error.kind == kind
+    if teardown == "broken":
+        assert trace.error.message.endswith("; then the teardown hook raised OSError: no database")
+    else:
+        assert calls(hooks) == ["teardown one None"]

@@ -108,7 +108,7 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
             trace = await target.run(case, context)
     except TimeoutError as error:
         if loop.time() < end:
-            return context.recorder.partial(case, TraceError("agent", f"TimeoutError: {said(error)}"))
+            return context.recorder.partial(case, TraceError("agent", _told(error)))
         return overran(case, timeout, context)
     except TargetError as error:
         broke = structs.replace(error.error, retry_after=error.retry_after)
@@ -122,12 +122,16 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
             raise
         if loop.time() >= end:
             return overran(case, timeout, context)
-        what = f"{type(error).__name__}: {said(error)}"
         if isinstance(error, Exception):  # a target that breaks its contract spoils its own case, not the run
-            return context.recorder.partial(case, TraceError(BUG, f"the target broke: {what}"))
-        return context.recorder.partial(case, TraceError("agent", what))
+            return context.recorder.partial(case, TraceError(BUG, f"the target broke: {_told(error)}"))
+        return context.recorder.partial(case, TraceError("agent", _told(error)))
     # An agent that blocks the event loop, or ignores its cancellation, comes back late and is late all the same.
     return trace if loop.time() < end else overran(case, timeout, context)
+
+
+def _told(error: BaseException) -> str:
+    """What a target raised, and what went wrong after that."""
+    return "; ".join([f"{type(error).__name__}: {said(error)}", *map(str, getattr(error, "__notes__", ()))])
 
 
 def overran(case: Case, timeout: float, context: RunContext, how: str = "") -> Trace:

@@ -63,6 +63,7 @@ class Hooked:
         await self._target.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        task = asyncio.current_task()
         for lost in context.untidy:
             try:
                 await self._reset(lost, RunContext())
@@ -73,14 +74,9 @@ class Hooked:
             if self._setup is not None:
                 context.given = await self._call("setup", self._setup, case, _offered(case))
             trace = await self._queried(case, context, await self._target.run(case, context))
-        except asyncio.CancelledError as cancelled:
-            await self._reset_soon(case, context, cancelled)
-            raise
-        except TargetError as error:
-            try:
-                await self._reset(case, context)
-            except TargetError as second:
-                error.message += f"; then {second.message}"
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) or not from_outside(error, task):
+                await self._reset_after(error, case, context)
             raise
         try:
             await self._reset(case, context)
@@ -102,13 +98,16 @@ class Hooked:
         if self._teardown is not None:
             await self._call("teardown", self._teardown, case, _offered(case, context))
 
-    async def _reset_soon(self, case: Case, context: RunContext, cancelled: asyncio.CancelledError) -> None:
-        """Reset all the same, but not for ever: who cancelled is waiting."""
+    async def _reset_after(self, error: BaseException, case: Case, context: RunContext) -> None:
+        """Reset what broke or was cancelled too, but then not for ever: who cancelled is waiting."""
+        task = asyncio.current_task()
         try:
-            async with asyncio.timeout(RESET_GRACE):
+            async with asyncio.timeout(RESET_GRACE if task is not None and task.cancelling() else None):
                 await self._reset(case, context)
-        except (TargetError, TimeoutError) as error:
-            cancelled.add_note(f"after that, the teardown hook failed: {error}")
+        except TargetError as second:
+            _tell(error, second.message)
+        except TimeoutError:
+            _tell(error, f"the teardown hook took longer than {RESET_GRACE:g} s")
 
     async def _call(self, which: str, hook: Callee, first: object, offered: dict[str, object]) -> Any:
         task = asyncio.current_task()
@@ -122,3 +121,11 @@ class Hooked:
 
 def _offered(case: Case, context: RunContext | None = None) -> dict[str, object]:
     return {"case": case, "case_id": case.id, "context": context.given if context else None}
+
+
+def _tell(error: BaseException, then: str) -> None:
+    """Add to an error what went wrong after it."""
+    if isinstance(error, TargetError):
+        error.message += f"; then {then}"
+    else:
+        error.add_note(f"then {then}")
