@@ -65,9 +65,25 @@ def fork() -> str:
     os._exit(4)
 
 
+FORKED: list[int] = []
+
+
 def fork_and_return() -> str:
-    os.fork()
+    if child := os.fork():
+        FORKED.append(child)
     return "fine"
+
+
+def await_forked() -> str:
+    """Whether what came back in a second process has ended there by itself."""
+    until = time.monotonic() + 15
+    while FORKED and time.monotonic() < until:
+        pid, status = os.waitpid(FORKED[-1], os.WNOHANG)
+        if pid:
+            FORKED.remove(pid)
+            assert status == 0
+        time.sleep(0.01)
+    return f"{len(FORKED)} go on" if FORKED else "fine"
 
 
 def close_everything() -> str:
@@ -109,6 +125,7 @@ BEHAVIOURS: dict[str, Any] = {
     "regex": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
     "fork": fork,
     "twice": fork_and_return,
+    "once": await_forked,
     "away": lambda: os.chdir("/") or "fine",
     "close": close_everything,
     "later": die_later,

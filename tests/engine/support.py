@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -86,8 +87,12 @@ class Started:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Kill it and all that it left behind, which would keep its pipes open."""
         self.process.kill()
-        self.process.communicate()
+        for pid in marked(self.mark):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.communicate(timeout=PATIENCE)
 
     def ended(self, within: float = PATIENCE) -> tuple[int, str, str]:
         """Its exit code and what it printed."""

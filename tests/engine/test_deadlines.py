@@ -214,9 +214,18 @@ async def test_processes_of_an_agent_end_with_it(tmp_path: Path, monkeypatch: py
     assert [pid for pid in pids if os.path.exists(f"/proc/{pid}")] == []
 
 
-async def test_an_agent_that_comes_back_in_two_processes(tmp_path: Path) -> None:
-    found = await carried_out(tmp_path, [f"{what} {how}" for what in ("twice", "answer") for how in HOW] * 5)
-    assert [kind(record) for record in found.values()] == [PASSED] * 20
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+def test_an_agent_that_comes_back_in_two_processes(tmp_path: Path, how: str, workers: int) -> None:
+    """The second is ended there and then: it would carry out the other cases too, and answer for this one."""
+    suite = suite_of(tmp_path, [f"twice {how}", "answer sync", f"twice {how}", f"once {how}"])
+    options = ("--target", target("agent"), "--workers", workers, "--results-dir", "out")
+    with Started("run", suite, *options, cwd=tmp_path) as run:
+        code, out, _ = run.ended(within=60)
+        assert run.left_behind() == []
+    assert code == 0, out
+    (journal,) = journals(tmp_path / "out")
+    assert list(statuses(journal).values()) == [PASSED] * 4
 
 
 BROKEN_AT_IMPORT = "import os\nprint('no licence', flush=True)\nos._exit(7)\n"

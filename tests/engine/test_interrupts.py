@@ -224,6 +224,28 @@ def test_ctrl_c_while_a_finished_suite_is_closed_begins_no_other(tmp_path: Path)
     assert "karat: interrupted; not run: two.json" in err
 
 
+def test_a_failed_suite_before_an_interrupted_one_does_not_hide_it(tmp_path: Path) -> None:
+    """Exit code 1 would say that all was judged."""
+    for name, prompts in {
+        "one": ["wrong sync"],
+        "two": ["answer sync", "sleep sync"],
+        "three": ["answer sync"],
+    }.items():
+        write_suite(tmp_path / f"{name}.json", [case(f"{name}-{place}", text) for place, text in enumerate(prompts)])
+    options = ("--target", target("agent"), "--results-dir", "out")
+    with Started("run", "one.json", "two.json", "three.json", *options, cwd=tmp_path) as run:
+        until(lambda: len(journals(tmp_path / "out")) == 2 and finished_lines(tmp_path / "out") == 1)
+        run.send(signal.SIGINT)
+        code, out, err = run.ended()
+        assert run.left_behind() == []
+    assert code == 2
+    assert "1 failed" in out
+    assert "INCOMPLETE: 1 of 2 cases finished (interrupted)" in out
+    assert "karat: interrupted; not run: three.json" in err
+    failed, interrupted = journals(tmp_path / "out")
+    assert (statuses(failed), statuses(interrupted)) == ({"one-0": "FAIL"}, {"two-0": "PASS"})
+
+
 def test_who_is_deaf_to_ctrl_c_stays_so(tmp_path: Path) -> None:
     """A shell that runs it in the background, or `trap '' INT`, wants it to go on."""
     suite = suite_of(tmp_path, ["answer sync", *["wait sync"] * 40])

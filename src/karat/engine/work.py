@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -53,9 +54,11 @@ class Settings(Struct, frozen=True, omit_defaults=True):
 
 async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext) -> Done:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
-    started_at, start = time.time(), time.perf_counter()
+    started_at, start, here = time.time(), time.perf_counter(), os.getpid()
     context.attachments = _folder(settings.attachments)
     trace = await observe(item.case, target, settings.case_timeout, context)
+    if os.getpid() != here:
+        os._exit(0)  # the agent forked, and came back in both
     duration = round((time.perf_counter() - start) * 1000, 3)
     if not (trace.started_at and trace.duration_ms):
         known = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}

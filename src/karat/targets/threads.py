@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -108,8 +109,10 @@ class DaemonThreads:
 
     def _serve(self, inbox: SimpleQueue[_Job | None]) -> None:
         while (job := inbox.get()) is not None:
-            began = perf_counter()
+            began, here = perf_counter(), os.getpid()
             job.run()
+            if os.getpid() != here:
+                os._exit(0)  # the work forked, and came back in both
             self._quick = perf_counter() - began < QUICK
             self._idle.append(inbox)
             job.tell()

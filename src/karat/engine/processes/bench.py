@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter, process_time
@@ -57,8 +56,6 @@ class Bench:
         self._redactor = redactor
         self._send = send
         self._board = board
-        self._is_fork = False
-        os.register_at_fork(after_in_child=self._note_fork)
         self._concurrency = start.concurrency
         self._waiting: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
@@ -116,16 +113,11 @@ class Bench:
             # Who runs alone is compared with nobody, and asking the system costs as much as a check.
             running = self.running[me] = Running(work, self.held, process_time() if self._concurrency > 1 else 0.0)
             done = await carry_out(work.item, self._target, self.settings, self._redactor, running.context)
-            if self._is_fork:
-                os._exit(0)  # the agent forked, and came back in both
             del self.running[me]
             if not running.given_up:
                 self._conclude(running, done)
             self._board[place] = 0
             self._last_end = perf_counter()
-
-    def _note_fork(self) -> None:
-        self._is_fork = True
 
     def _lane_ended(self, lane: asyncio.Task[None]) -> None:
         """A lane that ends by itself would leave its case without an end: the process is ended at once."""
