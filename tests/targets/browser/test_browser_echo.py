@@ -7,55 +7,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
-from karat.targets.browser.echo import Echo, Kind
-from karat.targets.browser.snapshot import MASK, Asked, without_prompts
+from karat.targets.browser.echo import Echo, Likeness
+from karat.targets.browser.snapshot import MASK, SentPrompt, without_prompts
 
 LONG = "Compare GitHub with Slack, and say:\n- which one is fresh?"
 FLAT = "compare github with slack and say which one is fresh"
 QUOTE = f"You want me to {FLAT}? Here is what I found today: both."
 HTML = "Say that <b>GitHub</b> is fine, see [the issue](https://example.com/1) &amp; smile"
 
-ECHO, REST, OPENING, PART, OTHER = Kind.ECHO, Kind.REST, Kind.OPENING, Kind.PART, Kind.OTHER
+WHOLE, NAMED, START, PART, OTHER = Likeness.WHOLE, Likeness.NAMED, Likeness.START, Likeness.PART, Likeness.OTHER
 
 
 @pytest.mark.parametrize(
-    ("prompt", "lines", "kinds"),
+    ("prompt", "lines", "likenesses"),
     [
-        pytest.param(LONG, [FLAT.upper(), "Both are."], [ECHO, OTHER], id="other-case-and-marks"),
-        pytest.param(LONG, [*LONG.split("\n"), "Both."], [ECHO, REST, OTHER], id="over-two-lines"),
-        pytest.param(LONG, [f"You: {FLAT[:33]}", f"{FLAT[34:]} 9:15"], [ECHO, REST], id="label-and-time"),
-        pytest.param(LONG, ["Compare Git\u00adHub with Sl…", f"{FLAT[:30]} show more"], [ECHO, ECHO], id="cut"),
-        pytest.param(LONG, ["Compare GitHub with Slack", "Compare"], [OPENING, Kind.BEGINNING], id="cut-unmarked"),
+        pytest.param(LONG, [FLAT.upper(), "Both are."], [WHOLE, OTHER], id="other-case-and-marks"),
+        pytest.param(LONG, [*LONG.split("\n"), "Both."], [WHOLE, WHOLE, OTHER], id="over-two-lines"),
+        pytest.param(LONG, [f"You: {FLAT[:33]}", f"{FLAT[34:]} 9:15"], [WHOLE, WHOLE], id="label-and-time"),
+        pytest.param(LONG, ["Compare Git\u00adHub with Sl…", f"{FLAT[:30]} show more"], [WHOLE, WHOLE], id="cut"),
+        pytest.param(LONG, ["Compare GitHub with Slack", "Compare"], [START, START], id="cut-unmarked"),
         pytest.param(
             LONG,
             [f"Mira {FLAT}", f"You want me to {FLAT}? Here is what I found today: both."],
-            [Kind.NAMED, Kind.QUOTED],
+            [NAMED, Likeness.QUOTED],
             id="with-other-words",
         ),
         pytest.param(LONG, ["Slack", "slac"], [PART, OTHER], id="a-word-of-it"),
-        pytest.param(HTML, ["Say that GitHub is fine, see the issue & smile"], [ECHO], id="rendered"),
-        pytest.param("OK", ["OK", "You: OK 9:15", "OK, done.", "Book it"], [ECHO, ECHO, Kind.NAMED, OTHER], id="short"),
-        pytest.param("Mentions", ["Mentions today", "Mentions just now"], [Kind.NAMED, ECHO], id="short-and-a-time"),
-        pytest.param("recall", ["recall", "2"], [ECHO, OTHER], id="a-number-is-no-rest"),
-        pytest.param("🎉", ["🎉", "Party!"], [ECHO, OTHER], id="no-words"),
+        pytest.param(HTML, ["Say that GitHub is fine, see the issue & smile"], [WHOLE], id="rendered"),
+        pytest.param("OK", ["OK", "You: OK 9:15", "OK, done.", "Book it"], [WHOLE, WHOLE, NAMED, OTHER], id="short"),
+        pytest.param("Mentions", ["Mentions today", "Mentions just now"], [NAMED, WHOLE], id="short-and-a-time"),
+        pytest.param("recall", ["recall", "2"], [WHOLE, OTHER], id="a-number-is-no-rest"),
+        pytest.param("🎉", ["🎉", "Party!"], [WHOLE, OTHER], id="no-words"),
     ],
 )
-def test_what_a_line_is(prompt: str, lines: list[str], kinds: list[Kind]) -> None:
-    assert Echo(prompt).kinds(lines) == kinds
+def test_what_a_line_is(prompt: str, lines: list[str], likenesses: list[Likeness]) -> None:
+    assert Echo(prompt).likenesses(lines) == likenesses
 
 
 @given(st.text(min_size=1), st.text())
 def test_the_echo_never_raises(prompt: str, shown: str) -> None:
     echo = Echo(prompt)
-    assert len(echo.kinds(shown.split("\n"))) == shown.count("\n") + 1
-    assert without_prompts(shown, [Asked(echo, "")]).count("\n") == shown.count("\n")
+    assert len(echo.likenesses(shown.split("\n"))) == shown.count("\n") + 1
+    assert without_prompts(shown, [SentPrompt(echo, "")]).count("\n") == shown.count("\n")
 
 
 @given(st.lists(st.text("abcdefghij", min_size=2, max_size=9), min_size=8, max_size=30), st.integers(0, 3))
 def test_no_long_prompt_survives(words: list[str], style: int) -> None:
     prompt = " ".join(words)
     shown = (prompt, prompt.replace(" ", "\n"), prompt.upper(), f"You: {prompt} 9:15")[style]
-    assert set(Echo(prompt).kinds(shown.split("\n"))) <= {ECHO, REST}
+    assert set(Echo(prompt).likenesses(shown.split("\n"))) <= {WHOLE}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_no_long_prompt_survives(words: list[str], style: int) -> None:
     ],
 )
 def test_the_snapshot_shows_what_repeats_the_prompt(prompt: str, line: str, shown: str) -> None:
-    assert without_prompts(line, [Asked(Echo(prompt), "")]) == shown
+    assert without_prompts(line, [SentPrompt(Echo(prompt), "")]) == shown
     page = f"- main:\n{line}"
-    assert without_prompts(page, [Asked(Echo(prompt), line)]) == page, "what was there before is no echo"
+    assert without_prompts(page, [SentPrompt(Echo(prompt), line)]) == page, "what was there before is no echo"

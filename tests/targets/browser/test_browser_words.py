@@ -100,3 +100,12 @@ async def test_what_the_page_shows(pages: Stub) -> None:
     for (row, wanted, status), trace in zip(ON_THE_PAGE, traces, strict=True):
         args = {"sentence": wanted} if isinstance(wanted, str) else {"elements": [wanted]}
         assert msgspec.convert(args, Ui).judge(trace).status is status, (row, wanted, trace.page)
+
+
+async def test_a_trace_tells_where_the_answer_was_found_if_nobody_said_where_to_look(pages: Stub) -> None:
+    [found] = await shown(pages, "", [Row("title")])
+    assert found.metadata == {
+        "answer": "no `answer` is configured: took what appeared after the prompt, in p.msg.assistant"
+    }
+    [told] = await shown(pages, ".assistant", [Row("title")])
+    assert told.metadata == {}

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from karat.model.suite import Case
+from karat.model.trace import REMOVED
 from karat.targets.base import RunContext
 from karat.targets.browser.page import ChatPage
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
 
-REMOVED = "[removed]"
 _HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 

@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from karat.targets.base import TargetError
 from karat.targets.browser.echo import Echo
 from karat.targets.browser.options import Options, Place, Step, filled
-from karat.targets.browser.snapshot import Asked, without_prompts
-from karat.targets.browser.watch import Watch, Work
+from karat.targets.browser.snapshot import SentPrompt, without_prompts
+from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.words import LOADING, UNTOLD, Words
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ SIZE = """(elements) => elements.reduce((sum, element) => {
 class Glance(NamedTuple):
     """What the page shows at one moment: signs of work, and a number that changes with the answer."""
 
-    work: Work
+    work: Activity
     size: int
 
 
@@ -80,8 +80,10 @@ class ChatPage:
         self._watch = Watch(page, options.complete)
         self._words = Words(page, self._all(options.answer) if options.answer is not None else None)
         self._doubt = ""
+        self.found = ""
+        """Where the answer was found, if nobody told where to look."""
         self._seen = ""
-        self._asked: list[Asked] = []
+        self._sent: list[SentPrompt] = []
         self._complained: Counter[str] = Counter()
         self.patience = PATIENCE
 
@@ -111,7 +113,7 @@ class ChatPage:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
                 self._doubt = ""
-                self._asked.append(Asked(Echo(prompt), self._seen))
+                self._sent.append(SentPrompt(Echo(prompt), self._seen))
                 await self._send(prompt)
                 answer = await self._complete(prompt, ended)
         except (TimeoutError, TooLongError) as error:
@@ -132,13 +134,14 @@ class ChatPage:
 
     async def answer(self, prompt: str) -> str:
         """The assistant's words of this turn so far; nothing of the prompt is among them."""
-        said, self._doubt = await self._words.since([asked.echo for asked in self._asked])
-        return said
+        said = await self._words.since([sent.echo for sent in self._sent])
+        self._doubt, self.found = said.doubt, said.found
+        return said.text
 
     async def snapshot(self) -> str:
         """The page as assistive technology sees it, less the prompts that it repeats."""
         self._seen = await self._page.locator("body").aria_snapshot()
-        return without_prompts(self._seen, self._asked)
+        return without_prompts(self._seen, self._sent)
 
     async def screenshot(self, path: str) -> None:
         await self._page.screenshot(path=path, full_page=True)
@@ -203,7 +206,7 @@ class ChatPage:
                     return said
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 20))
 
-    def _rested(self, work: Work, unchanged: float, over: float, ended: Callable[[], bool] | None) -> bool:
+    def _rested(self, work: Activity, unchanged: float, over: float, ended: Callable[[], bool] | None) -> bool:
         """Whether the answer has not changed, and the signs have been off, for as long as is asked."""
         complete = self._options.complete
         if complete.quiet_ms is not None and unchanged * 1000 < complete.quiet_ms:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
-from karat.targets.browser.echo import Echo, Kind
+from karat.targets.browser.echo import Echo, Likeness
 
 MASK = "[the prompt]"
-UNSURE = frozenset({Kind.NAMED, Kind.OPENING, Kind.BEGINNING})
+UNSURE = frozenset({Likeness.NAMED, Likeness.START})
 TITLES = frozenset({"link", "option", "tab", "treeitem", "menuitem", "row", "cell", "listitem"})
 """Where apps list conversations by their first prompt. Other elements may well be named as a short prompt is."""
 
@@ -21,17 +21,17 @@ _NODE = re.compile(
 )
 
 
-class Asked(NamedTuple):
+class SentPrompt(NamedTuple):
     """A prompt, and the page right before it was sent: what stood there repeats nothing."""
 
     echo: Echo
     before: str
 
 
-def without_prompts(snapshot: str, asked: Sequence[Asked]) -> str:
+def without_prompts(snapshot: str, sent: Sequence[SentPrompt]) -> str:
     """The snapshot with a mask for every text that is a prompt, and a mark on every node that may be one."""
     lines = snapshot.split("\n")
-    for echo, before in asked:
+    for echo, before in sent:
         old = Counter(before.split("\n"))
         for index, line in enumerate(snapshot.split("\n")):
             if old[line] > 0:
@@ -46,18 +46,18 @@ def _without(echo: Echo, line: str) -> str:
     if node is None:
         return line
     head, text, name = node["head"], node["text"], node["name"] or ""
-    kind = echo.kind(text)
-    if _mark(echo, kind) == THE_PROMPT:
+    likeness = echo.likeness(text)
+    if _mark(echo, likeness) == THE_PROMPT:
         covered = echo.cover(text, MASK)
-        text, kind = covered if covered != text else MASK, Kind.OTHER
-    marks = {_mark(echo, kind), _mark(echo, echo.kind(name))}
+        text, likeness = covered if covered != text else MASK, Likeness.OTHER
+    marks = {_mark(echo, likeness), _mark(echo, echo.likeness(name))}
     if not echo.distinct and echo.is_whole(name) and node["role"] not in TITLES:
         marks = {LIKE_PROMPT}
     mark = next((mark for mark in (THE_PROMPT, LIKE_PROMPT) if mark in marks and mark not in head), "")
     return f"{head}{f' {mark}' * bool(mark)}{node['tail']}{text}"
 
 
-def _mark(echo: Echo, kind: Kind) -> str:
-    if kind is Kind.ECHO or (echo.distinct and kind in (Kind.NAMED, Kind.QUOTED)):
+def _mark(echo: Echo, likeness: Likeness) -> str:
+    if likeness is Likeness.WHOLE or (echo.distinct and likeness in (Likeness.NAMED, Likeness.QUOTED)):
         return THE_PROMPT
-    return LIKE_PROMPT if kind in UNSURE and not (kind is Kind.NAMED and echo.one_word) else ""
+    return LIKE_PROMPT if likeness in UNSURE and not (likeness is Likeness.NAMED and echo.one_word) else ""

@@ -153,6 +153,7 @@ class BrowserTarget:
             page=page,
             page_before=recorder.page_before,
             unobserved={} if log is not None else self._unobserved(),
+            metadata={"answer": chat.found} if chat.found else {},
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )

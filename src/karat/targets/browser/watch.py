@@ -98,7 +98,7 @@ STATE = (
 )
 
 
-class Work(NamedTuple):
+class Activity(NamedTuple):
     """What the signs say: whether none shows now, for how many seconds, and which were not seen since the prompt."""
 
     over: bool
@@ -131,15 +131,15 @@ class Watch:
             self.trouble = f"the prompt was not sent, because {self._named(told['now'])} shows without it"
             await asyncio.sleep(POLL)
 
-    async def state(self) -> Work:
+    async def state(self) -> Activity:
         if not self._signs:
-            return Work(over=True, calm=math.inf, unseen={})
+            return Activity(over=True, calm=math.inf, unseen={})
         told: dict[str, Any] = await self._page.evaluate(STATE, self._signs)
-        work = Work(not told["now"], told["calm"], told["unseen"], told["fresh"])
+        work = Activity(not told["now"], told["calm"], told["unseen"], told["fresh"])
         self.trouble = f"{self._named(work.unseen)} was never seen" if work.unseen else ""
         return work
 
-    def unseen(self, work: Work) -> str:
+    def unseen(self, work: Activity) -> str:
         """Why signs were not seen, and what to do about it."""
         nowhere = [name for name, matches in work.unseen.items() if name != "gone" and not matches]
         why = f" (nothing on the page is {' or '.join(self._signs[name] for name in nowhere)})" if nowhere else ""

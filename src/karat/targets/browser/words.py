@@ -1,97 +1,35 @@
-"""The assistant's words of one turn: the text that a page shows and did not show before, less the prompts."""
+"""The assistant's words of one turn: what its messages say and did not say before.
+
+`answer` of the configuration tells where they stand. Without it, what appears after the prompt is taken for them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.targets.browser.echo import FEW, Echo, Kind, count_words
+from karat.targets.browser.echo import FEW, Echo, Likeness, count_words
+from karat.text.wording import quoted, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
-LONGEST = 80
-ECHOES = frozenset({Kind.ECHO, Kind.REST, Kind.OPENING})
+READ = files(__package__).joinpath("read.js").read_text(encoding="utf-8")
 ALL_REPEATED = "all that appeared repeats it"
 UNTOLD = "the answer could not be told from the prompt: {why}; set `answer` to the assistant's messages alone"
-
-# The runs of text of each block, as a person sees them. A block is known again by its element, a run by its number.
-READ = r"""(elements, mark) => {
-const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA", "SELECT", "IFRAME", "OBJECT"]);
-const seen = (element, style) => style.opacity !== "0"
-  && (style.display === "contents" || element.checkVisibility());
-const shown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-  || (getComputedStyle(element).display === "contents" && [...element.children].some(shown));
-const visible = elements.filter(shown);
-const outermost = visible.filter((one) => !visible.some((other) => other !== one && other.contains(one)));
-const marks = (window.karatMarks ||= { runs: new WeakMap(), places: new WeakSet() });
-const placeOf = new Map(outermost.map((element, index) => [element, index]));
-const places = outermost.map((element) => ({ text: element.innerText, old: marks.places.has(element) }));
-const parts = [];
-const runsOf = new Map();
-let run = null;
-const end = () => {
-  if (run === null) return;
-  const text = run.text.replace(/ *\n */g, "\n").trim();
-  if (text) {
-    const runs = runsOf.get(run.block) || runsOf.set(run.block, []).get(run.block);
-    const was = (marks.runs.get(run.block) || [])[runs.length];
-    parts.push({ text, was: was === undefined ? null : was, place: run.place, joint: run.joint });
-    runs.push(text);
-  }
-  run = null;
-};
-const put = (text, block, place) => {
-  const cell = getComputedStyle(block).display === "table-cell" && block.previousElementSibling;
-  run ||= { text: "", block, place, joint: cell ? "\t" : "\n" };
-  run.text += text;
-};
-const walk = (nodes, block, place) => {
-  for (const node of nodes) {
-    if (node.nodeType === Node.TEXT_NODE) {
-      const style = getComputedStyle(node.parentElement || block);
-      if (style.visibility !== "visible") continue;
-      const kept = style.whiteSpaceCollapse !== "collapse";
-      put(kept ? node.data : node.data.replace(/[ \t\r\n\f]+/g, " "), block, place);
-    } else if (node.nodeType === Node.ELEMENT_NODE && !ignored.has(node.tagName)) {
-      if (node.tagName === "BR") { put("\n", block, place); continue; }
-      const style = getComputedStyle(node);
-      if (style.display === "none" || !seen(node, style)) continue;
-      const inside = placeOf.has(node) ? placeOf.get(node) : place;
-      const own = node.tagName === "BUTTON" || inside !== place || !/^(inline|contents|ruby)/.test(style.display);
-      const content = node.shadowRoot ? node.shadowRoot.childNodes
-        : node.tagName === "SLOT" && node.assignedNodes().length ? node.assignedNodes() : node.childNodes;
-      if (own) end();
-      walk(content, own ? node : block, inside);
-      if (own) end();
-    }
-  }
-};
-walk(document.body.childNodes, document.body, -1);
-end();
-if (mark) {
-  window.karatMarks = { runs: new WeakMap(runsOf), places: new WeakSet(elements) };
-}
-return { parts, places };
-}"""
-
-
-class Line(NamedTuple):
-    """A line of new text: the message it stands in (-1: none), and whether it took the place of another text."""
-
-    text: str
-    place: int
-    joint: str
-    changed: bool
+EITHER = "{} may be either"
+DISCOVERED = "no `answer` is configured: took what appeared after the prompt, in {where}"
 
 
 class Said(NamedTuple):
-    """What was said, and why nobody can be sure of it."""
+    """What was said, why nobody can be sure of it, and where it was found if nobody told where to look."""
 
     text: str
     doubt: str = ""
+    found: str = ""
 
 
 class Words:
@@ -105,17 +43,18 @@ class Words:
     async def mark(self) -> None:
         """Remember what is there, so that what comes can be told from it."""
         seen = await self._read(mark=True)
-        self._before = Counter(line for part in seen["parts"] for line in _lines(part["text"]))
+        parts = seen["outside"] if self._messages is None else seen["places"]
+        self._before = _counted(part["text"] for part in parts)
 
     async def since(self, prompts: Sequence[Echo]) -> Said:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
         if not prompts:
             return Said("")
         seen = await self._read(mark=False)
-        fresh, kept = self._fresh(seen["parts"], prompts[-1])
         if self._messages is None:
-            return _after_the_prompt(fresh, prompts)
-        return _in_messages(fresh, kept, seen["places"], prompts)
+            return _discovered(seen["outside"], self._before, prompts)
+        said, fresh = _configured(seen["places"], self._before, prompts[-1])
+        return Said(said, _doubt(said, fresh, seen["outside"], prompts[-1]))
 
     async def _read(self, *, mark: bool) -> dict[str, Any]:
         from playwright.async_api import Error
@@ -135,115 +74,92 @@ class Words:
             seen = await self._messages.evaluate_all(READ, mark)
         return seen
 
-    def _fresh(self, parts: Sequence[dict[str, Any]], echo: Echo) -> tuple[list[Line], set[int]]:
-        """The lines that are new, and the messages that hold old ones. Text that only moved is not new."""
-        gone = self._before.copy()
-        candidates: list[Line] = []
-        kept: set[int] = set()
-        for part in parts:
-            text, was = part["text"], part["was"]
-            grown = was is not None and text.startswith(was)
-            if grown:
-                gone.subtract(_lines(was))
-                kept.add(part["place"])
-                text = text[len(was) :]
-            for number, line in enumerate(_lines(text)):
-                joint = part["joint"] if number == 0 else "\n"
-                candidates.append(Line(line, part["place"], joint, was is not None and not grown))
-        fresh = []
-        for new in candidates:
-            if gone[new.text] > 0 and not echo.is_whole(new.text):
-                gone[new.text] -= 1
-                kept.add(new.place)
-            else:
-                fresh.append(new)
-        return fresh, kept
+
+def _configured(places: Sequence[dict[str, Any]], before: Counter[str], echo: Echo) -> tuple[str, list[str]]:
+    """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
+    gone = before - _counted(place["text"] for place in places if place["was"] is not None)
+    added, changed, fresh = [], [], []
+    for place in places:
+        text, was = place["text"], place["was"]
+        if was is None:
+            new = _without(gone, text)
+            added.append(_without_own_prompt(new, echo))
+        elif text.startswith(was):
+            new = text[len(was) :].strip()
+            added.append(_without_prompt(new, echo))
+        else:
+            new = _without(Counter(lines(was)), text)
+            changed.append(_without_prompt(new, echo))
+        fresh.append(new)
+    said = "\n".join(filter(None, added)) or "\n".join(filter(None, changed))
+    return said, list(filter(None, fresh))
 
 
-def _lines(text: str) -> Iterator[str]:
-    return (line.strip() for line in text.split("\n") if line.strip())
+def _doubt(said: str, fresh: Sequence[str], outside: Sequence[dict[str, Any]], echo: Echo) -> str:
+    """Why messages may hold the prompt: nothing else is new in them, or one names it and it is seen nowhere else."""
+    if not said:
+        return ALL_REPEATED if fresh else ""
+    texts = [line for text in fresh for line in lines(text)]
+    alike = echo.likenesses(texts)
+    odd = next((text for text, likeness in zip(texts, alike, strict=True) if likeness is Likeness.NAMED), None)
+    if odd is None or Likeness.WHOLE in alike:
+        return ""
+    told = Likeness.WHOLE in echo.likenesses([line for part in outside for line in lines(part["text"])])
+    return "" if told else EITHER.format(quoted(odd))
 
 
-def _joined(lines: Sequence[Line]) -> str:
-    return "".join(line.joint + line.text for line in lines).strip()
-
-
-def _kinds(lines: Sequence[Line], prompts: Sequence[Echo]) -> tuple[list[Kind], set[int]]:
-    """What each line is to the prompt, and the lines that repeat an earlier prompt."""
+def _discovered(parts: Sequence[dict[str, Any]], before: Counter[str], prompts: Sequence[Echo]) -> Said:
+    """All that is new after the first line that repeats the prompt, less what repeats it or an earlier one."""
+    old = before.copy()
+    fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _taken(line, old)]
+    texts = [line for line, _ in fresh]
     *earlier, echo = prompts
-    texts = [line.text for line in lines]
-    kinds = echo.kinds(texts)
-    if Kind.ECHO not in kinds:
-        kinds = [Kind.ECHO if echo.is_like(text) else kind for text, kind in zip(texts, kinds, strict=True)]
-    of_earlier = {
-        index
-        for old in earlier
-        for index, kind in enumerate(old.kinds(texts))
-        if old.distinct and kind in ECHOES and kinds[index] not in ECHOES
-    }
-    return kinds, of_earlier
+    alike = echo.likenesses(texts)
+    told = Likeness.WHOLE in alike
+    begin = alike.index(Likeness.WHOLE) if told else 0
+    repeated = [alike, *(sent.likenesses(texts) for sent in earlier if sent.distinct)]
+    words = [n for n in range(begin, len(texts)) if all(each[n] is not Likeness.WHOLE for each in repeated)]
+    unsure = {Likeness.NAMED, Likeness.QUOTED, Likeness.START} | (set() if told else {Likeness.PART})
+    odd = next((texts[n] for n in words if alike[n] in unsure or any(e.is_whole(texts[n]) for e in earlier)), None)
+    where = ", ".join(dict.fromkeys(fresh[n][1] for n in words))
+    doubt = EITHER.format(quoted(odd)) if odd else ALL_REPEATED if not words and alike.count(Likeness.WHOLE) > 1 else ""
+    return Said("\n".join(texts[n] for n in words), doubt, DISCOVERED.format(where=shorten(where)))
 
 
-def _after_the_prompt(lines: Sequence[Line], prompts: Sequence[Echo]) -> Said:
-    """Where nobody said which words are the assistant's: all that is new after the prompt."""
-    kinds, of_earlier = _kinds(lines, prompts)
-    if ECHOES.isdisjoint(kinds) and Kind.NAMED in kinds:
-        kinds[kinds.index(Kind.NAMED)] = Kind.ECHO
-    begin = next((index for index, kind in enumerate(kinds) if kind in ECHOES), 0)
-    told = not ECHOES.isdisjoint(kinds)
-    unsure = {Kind.NAMED, Kind.QUOTED, Kind.BEGINNING} | (set() if told else {Kind.PART})
-    words, odd = [], []
-    for index, line in enumerate(lines):
-        if index < begin or index in of_earlier or kinds[index] in ECHOES:
-            continue
-        words.append(line)
-        if kinds[index] in unsure or any(old.is_whole(line.text) for old in prompts):
-            odd.append(line)
-    if odd:
-        return Said(_joined(words), f"{_short(odd[0].text)} may be either")
-    if not words and kinds.count(Kind.ECHO) > 1:
-        return Said("", ALL_REPEATED)
-    return Said(_joined(words))
+def _without_own_prompt(text: str, echo: Echo) -> str:
+    """A new message without the prompt, unless that stands after more than a few other words: then it is quoted."""
+    found = [*lines(text)]
+    alike = echo.likenesses(found)
+    first = alike.index(Likeness.WHOLE) if Likeness.WHOLE in alike else 0
+    return text if count_words(" ".join(found[:first])) > FEW else _without_prompt(text, echo)
 
 
-def _in_messages(
-    lines: Sequence[Line], kept: set[int], places: Sequence[dict[str, Any]], prompts: Sequence[Echo]
-) -> Said:
-    """What the assistant's messages say. One that the prompt's own bubble is among, or stands in, is not its alone."""
-    kinds, of_earlier = _kinds(lines, prompts)
-    told = Kind.ECHO in kinds
-    echoes = {Kind.ECHO, Kind.REST} if told else ECHOES
-    by_place: dict[int, list[int]] = {}
-    for index, line in enumerate(lines):
-        by_place.setdefault(line.place, []).append(index)
-    by_place.pop(-1, None)
-    messages, changes, odd, dropped = [], [], None, False
-    for place, found in by_place.items():
-        left = [n for n in found if n not in of_earlier and kinds[n] not in echoes]
-        if not places[place]["old"] and _quotes(lines, kinds, found):
-            left = found
-        if not told and prompts[-1].is_like(_joined([lines[n] for n in found])):
-            left = []
-        dropped |= len(left) < len(found)
-        added = [lines[n] for n in left if not lines[n].changed]
-        if len(left) == len(found) and place not in kept and not places[place]["old"]:
-            messages.append(places[place]["text"].strip())
-        elif added:
-            messages.append(_joined(added))
-        changes.append(_joined([lines[n] for n in left]))
-        odd = odd or next((lines[n] for n in left if kinds[n] is Kind.NAMED and not told), None)
-    text = "\n".join(filter(None, messages or changes))
-    if odd is not None:
-        return Said(text, f"{_short(odd.text)} may be either")
-    return Said(text, ALL_REPEATED if dropped and not text else "")
+def _without_prompt(text: str, echo: Echo) -> str:
+    found = [*lines(text)]
+    alike = echo.likenesses(found)
+    if Likeness.WHOLE not in alike:
+        return text
+    return "\n".join(line for line, likeness in zip(found, alike, strict=True) if likeness is not Likeness.WHOLE)
 
 
-def _quotes(lines: Sequence[Line], kinds: Sequence[Kind], found: Sequence[int]) -> bool:
-    """Whether a message repeats the prompt after words of its own, and the prompt also stands by itself before it."""
-    first = next((at for at, n in enumerate(found) if kinds[n] is Kind.ECHO), 0)
-    own = sum(count_words(lines[n].text) for n in found[:first])
-    return own > FEW and Kind.ECHO in kinds[: found[0]]
+def _without(old: Counter[str], text: str) -> str:
+    """A text without the lines that stood on the page before; they are taken from `old`."""
+    if old.keys().isdisjoint(found := [*lines(text)]):
+        return text
+    return "\n".join(line for line in found if not _taken(line, old))
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+def _taken(line: str, old: Counter[str]) -> bool:
+    """Whether one of these lines is left; then it is one less."""
+    left = old[line] > 0
+    old[line] -= left
+    return left
+
+
+def _counted(texts: Iterable[str]) -> Counter[str]:
+    return Counter(line for text in texts for line in lines(text))
+
+
+def lines(text: str) -> Iterator[str]:
+    """The lines of a text that are not blank."""
+    return (line.strip() for line in text.split("\n") if line.strip())

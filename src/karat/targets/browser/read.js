@@ -1,0 +1,73 @@
+// What a person reads on the page: of each place of `elements` its text and the text it had when the page was last
+// marked, and line by line, with the element it stands in, what stands in none of them.
+(elements, mark) => {
+  const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA", "SELECT", "IFRAME", "OBJECT"]);
+  const shown = (element, style) =>
+    style.opacity !== "0" && (style.display === "contents" || element.checkVisibility());
+  const path = (element) => [
+    element.tagName.toLowerCase(),
+    element.id && `#${element.id}`,
+    ...[...element.classList].map((name) => `.${name}`),
+    element.role && `[role=${element.role}]`,
+  ].join("");
+
+  class Text {
+    constructor() { this.text = ""; this.breaks = 0; this.lines = []; }
+    end(breaks) { this.breaks = Math.max(this.breaks, breaks); }
+    newline(block) { this.text = this.text.replace(/ +$/, ""); this.add("\n", block); }
+    add(text, block) {
+      if (!text.trim() && (this.breaks || !this.text)) return;
+      if (this.breaks) this.text = this.text.trimEnd() + "\n".repeat(this.text && this.breaks);
+      if (this.breaks || !this.text) this.lines.push({ text: "", path: path(block) });
+      this.breaks = 0;
+      this.text += text;
+      this.lines.at(-1).text += text;
+    }
+  }
+
+  const outermost = elements.filter((one) => !elements.some((other) => other !== one && other.contains(one)));
+  const places = new Map(outermost.map((element) => [element, new Text()]));
+  const outside = new Text();
+
+  const breaksOf = (node, style) => {
+    if (node.tagName === "P") return 2;
+    if (node.tagName === "BUTTON" || places.has(node)) return 1;
+    return /^(inline|contents|ruby|table-cell)/.test(style.display) ? 0 : 1;
+  };
+  const content = (node) => node.shadowRoot ? node.shadowRoot.childNodes
+    : node.tagName === "SLOT" && node.assignedNodes().length ? node.assignedNodes() : node.childNodes;
+  const put = (node, block, into) => {
+    const style = getComputedStyle(node.parentElement || block);
+    if (style.visibility !== "visible") return;
+    const kept = style.whiteSpaceCollapse !== "collapse";
+    const data = kept ? node.data : node.data.replace(/[ \t\r\n\f]+/g, " ");
+    into.add(!kept && /\s$/.test(into.text) ? data.trimStart() : data, block);
+  };
+  const enter = (node, block, into) => {
+    const style = getComputedStyle(node);
+    if (style.display === "none" || !shown(node, style)) return;
+    const inside = places.get(node) || into;
+    const breaks = breaksOf(node, style);
+    if (style.display === "table-cell" && node.previousElementSibling) inside.add("\t", block);
+    inside.end(breaks);
+    walk(content(node), breaks ? node : block, inside);
+    inside.end(breaks);
+  };
+  const walk = (nodes, block, into) => {
+    for (const node of nodes) {
+      if (node.nodeType === Node.TEXT_NODE) put(node, block, into);
+      else if (node.nodeType !== Node.ELEMENT_NODE || ignored.has(node.tagName)) continue;
+      else if (node.tagName === "BR") into.newline(block);
+      else enter(node, block, into);
+    }
+  };
+
+  walk(document.body.childNodes, document.body, outside);
+  const before = window.karatTexts || new WeakMap();
+  const texts = [...places].map(([element, { text }]) => [element, text.trim()]);
+  if (mark) window.karatTexts = new WeakMap(texts);
+  return {
+    places: texts.map(([element, text]) => ({ text, was: before.has(element) ? before.get(element) : null })),
+    outside: outside.lines,
+  };
+}
