@@ -183,7 +183,7 @@ class Redactor:
         )
 
     def error(self, error: TraceError | None) -> TraceError | None:
-        return error and TraceError(error.kind, self.text(error.message), self.text(error.detail))
+        return error and structs.replace(error, message=self.text(error.message), detail=self.text(error.detail))
 
     def _text(self, value: str, torn: bool) -> str:
         return self.torn(self.text(value)) if torn else self.text(value)
