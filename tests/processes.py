@@ -28,3 +28,24 @@ def _parents() -> Iterator[tuple[int, int]]:
             except (FileNotFoundError, ProcessLookupError):
                 continue
             yield int(entry.name), int(stat.rpartition(")")[2].split()[1])
+
+
+def children() -> set[int]:
+    """The processes that this one started and that run."""
+    return {process for thread in Path("/proc/self/task").iterdir() for process in _of_thread(thread)}
+
+
+def running(process: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _of_thread(thread: Path) -> Iterator[int]:
+    try:
+        listed = thread.joinpath("children").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
+        return
+    yield from filter(running, map(int, listed.split()))
