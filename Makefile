@@ -19,7 +19,7 @@ $(UV):
 	python3 -m pip install --quiet --disable-pip-version-check --target .tools uv
 
 $(READY): $(UV) pyproject.toml uv.lock
-	$(UV) sync --frozen --quiet --all-extras
+	$(UV) sync --frozen --quiet --all-extras --all-groups
 	@touch $@
 
 system: ## Install the Debian packages that the tests use (a browser, PostgreSQL)

