@@ -16,6 +16,7 @@ from msgspec import structs
 from karat.checks.ui import resolve as resolve_ui
 from karat.checks.ui import vocabulary_flaws
 from karat.errors import ArtifactError, ConfigError, Exit, JournalError, KaratError, NothingSelectedError
+from karat.journal.integrity import Ending, Identity, ending
 from karat.journal.reader import Journal
 from karat.journal.rescore import rescored, rescored_by
 from karat.journal.writer import JournalWriter, encode
@@ -63,10 +64,10 @@ class RunResult:
         return Exit.INTERNAL if self.failures and code is not Exit.INTERRUPTED else code
 
 
-def reported(names: Names, reports: Sequence[Wanted] = ()) -> RunResult:
+def reported(names: Names, summary: Summary, reports: Sequence[Wanted] = ()) -> RunResult:
     """A written journal with its reports; where one cannot be written, how to make it later."""
     try:
-        journal = Journal(names.journal)
+        journal = Journal(names.journal, summary)
     except JournalError as error:
         fix = "Run again, into a folder that nothing clears away."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
@@ -88,8 +89,9 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
+    identity = Identity(recorded.header)
     if suite is None:
-        return rewrite(rescored(recorded), recorded, {}, results_dir, reports=reports)
+        return rewrite(rescored(recorded, identity), recorded, {}, results_dir, identity, reports=reports)
     options, redactor = recorded.header.options, _configured()
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     changes = {
@@ -100,8 +102,8 @@ def rescore(
         "total": len(suite.cases) * recorded.header.repeat,
     }
     cases = {case.id: case for case in suite.cases}
-    judged = rescored_by(recorded, cases, dropped, redactor)
-    return rewrite(judged, recorded, changes, results_dir, redactor=redactor, reports=reports)
+    judged = rescored_by(recorded, cases, dropped, redactor, identity)
+    return rewrite(judged, recorded, changes, results_dir, identity, redactor=redactor, reports=reports)
 
 
 def _configured() -> Redactor:
@@ -130,6 +132,7 @@ def rewrite(
     source: Journal,
     changes: Mapping[str, Any],
     results_dir: Path | None,
+    identity: Identity,
     now: Callable[[], datetime] = utc_now,
     redactor: Redactor | None = None,
     reports: Sequence[Wanted] = (),
@@ -150,13 +153,20 @@ def rewrite(
             along = way(source.path, str(names.journal))
             for lines in _batches(_moved(records, along), tally, redactor):
                 journal.write(lines)
-            old = Summary() if "suite" in changes else source.summary
-            summary = tally.summary(incomplete=old.incomplete, interrupted=old.interrupted, broken=old.broken)
+            faults = [*source.faults, *identity.faults]
+            summary = tally.summary(**_ending(faults, source, by_suite="suite" in changes))
             journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
     except BaseException:
         names.journal.unlink(missing_ok=True)
         raise
-    return reported(names, reports)
+    return reported(names, summary, reports)
+
+
+def _ending(faults: Sequence[str], source: Journal, *, by_suite: bool) -> Ending:
+    """By a suite every case has a record, whatever became of the old run; what was changed stays told."""
+    if by_suite and not faults:
+        return Ending(incomplete="", interrupted=False, broken=False)
+    return ending(faults, source.footer)
 
 
 def _moved(records: Iterable[CaseRecord], along: str) -> Iterable[CaseRecord]:

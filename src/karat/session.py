@@ -25,10 +25,11 @@ from karat.engine.retries import Retries
 from karat.engine.runner import Policy, Run, opened
 from karat.engine.work import GRACE, Settings
 from karat.errors import UsageError
-from karat.journal.carry_over import CarryOver, Planned, same_target
+from karat.journal.carry_over import CarryOver, Planned
 from karat.journal.reader import Journal
 from karat.journal.writer import begin
-from karat.model.run import Header
+from karat.model.keys import same_target
+from karat.model.run import Header, Summary
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally
@@ -160,20 +161,22 @@ class Session:
         async with opened(executor, self._interrupted, self._options.run_timeout):
             names = self._reserve()
             try:
-                await self._into(names, plan, executor, earlier, began)
+                summary = await self._into(names, plan, executor, earlier, began)
             except BaseException:
                 _drop_if_empty(names.journal)
                 raise
-        return reported(names, self._reports)
+        return reported(names, summary, self._reports)
 
-    async def _into(self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float) -> None:
+    async def _into(
+        self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float
+    ) -> Summary:
         options = self._options
         tally = Tally(options.repeat)
         header = self._header(len(plan), earlier)
         if earlier is None:
             begin(str(names.journal), header)
         else:
-            planned = [Planned(item.case.id, item.repeat, item.index, item.key) for item in plan]
+            planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
             carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
             begin(str(names.journal), header, carried.lines(str(names.journal)))
             plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
@@ -192,7 +195,7 @@ class Session:
         )
         if self._interrupted.is_set():
             self._run.interrupt()
-        await self._run.into(str(names.journal), header, tally)
+        return await self._run.into(str(names.journal), header, tally)
 
     def _plan(self) -> Plan:
         vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}

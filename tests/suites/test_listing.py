@@ -13,7 +13,17 @@ import pytest
 from karat.suites.listing import rows, suite_rows
 from suites.support import case, eval_set, read
 
-HEAVY = ("pydantic", "msgspec", "regex", "jiter", "yaml", "tree_sitter", "karat.model.suite", "karat.text", "difflib")
+HEAVY = (
+    "pydantic",
+    "msgspec",
+    "regex",
+    "jiter",
+    "yaml",
+    "tree_sitter",
+    "karat.model.suite",
+    "karat.text.folding",
+    "difflib",
+)
 
 
 def listed(tmp_path: Path, tree: Any) -> list[tuple[str, str, str]] | None:

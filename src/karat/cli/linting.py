@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from karat.errors import Exit, SuiteError, UsageError
-from karat.reports.facts import counted
 from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint, open_suite
 from karat.smells.target import around, around_all
 from karat.targets.config import load as load_config
 from karat.targets.config import resolve
-from karat.text.wording import did_you_mean
+from karat.text.wording import counted, did_you_mean
 
 
 def lint_suites(files: Sequence[str], target: str | None, ignore: Sequence[str], *, strict: bool) -> int:

@@ -19,7 +19,7 @@ def command(suites: tuple[str, ...]) -> int:
     """
     from karat.api import load_suite
     from karat.cli.main import complain
-    from karat.reports.facts import counted
+    from karat.text.wording import counted
 
     sound = True
     for name in suites:

@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
 
-from karat.errors import JournalError
+from karat import scoring
+from karat.checks.catalog import CATALOG
+from karat.journal.integrity import derived
 from karat.journal.reader import Journal
 from karat.model.attachments import moved, way
+from karat.model.keys import same_target
 from karat.model.run import CaseRecord
+from karat.model.suite import Case
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally, case_status
 
 NAMED = 10
-
-
-class _Id(Struct):
-    id: str
-    min_pass_rate: float | None = None
-
-
-class _Soft(Struct, frozen=True):
-    value: float | None = None
-
-
-class _Verdict(Struct):
-    status: CaseStatus
-    soft: _Soft = _Soft()
-
-
-class _Glance(Struct):
-    """As much of a record as decides whether it is kept."""
-
-    index: int
-    case: _Id
-    verdict: _Verdict
-    repeat: int = 0
-    key: str = ""
-
-
-_glance = msgspec.json.Decoder(_Glance).decode
-_record = msgspec.json.Decoder(CaseRecord).decode
 
 
 class Planned(Struct, frozen=True):
@@ -56,6 +32,7 @@ class Planned(Struct, frozen=True):
     repeat: int
     index: int
     key: str
+    case: Case
 
 
 class CarryOver:
@@ -74,33 +51,40 @@ class CarryOver:
         self._changed: dict[tuple[str, int], None] = {}
         self._redone: dict[tuple[str, int], None] = {}
         self._gone: dict[tuple[str, int], None] = {}
+        self._judged_anew: dict[tuple[str, int], None] = {}
 
     def lines(self, into: str) -> Iterator[bytes]:
         """The lines to keep, for the journal `into`. What each record became is known once this is exhausted."""
         along = way(self._journal.path, into)
-        read = ((line, self._seen(line)) for line in self._journal.lines())
-        for _, runs in groupby(read, key=lambda run: run[1].case.id):
-            current = [run for run in runs if self._is_current(run[1])]
-            statuses = Counter(seen.verdict.status for _, seen in current)
-            again = case_status(statuses, current[0][1].case.min_pass_rate) in self._redo if current else False
-            for line, seen in current:
-                place = seen.case.id, seen.repeat
+        for _, runs in groupby(self._journal.records(), key=lambda record: record.case.id):
+            current = [held for record in runs if (held := self._held(record)) is not None]
+            statuses = Counter(record.status for record in current)
+            again = case_status(statuses, current[0].case.min_pass_rate) in self._redo if current else False
+            for record in current:
+                place = record.case.id, record.repeat
                 if again:
                     self._redone[place] = None
                 elif place not in self.kept:
-                    item = self._planned[place]
+                    placed = structs.replace(record, index=self._planned[place].index, trace=moved(record.trace, along))
                     self.kept.add(place)
-                    self._tally.add(item.index, seen.verdict.status, seen.verdict.soft.value, seen.case.min_pass_rate)
-                    yield _placed(line, seen, item, along)
+                    self._tally.add_record(placed)
+                    yield msgspec.json.encode(placed)
 
-    def _is_current(self, seen: _Glance) -> bool:
-        place = seen.case.id, seen.repeat
+    def _held(self, record: CaseRecord) -> CaseRecord | None:
+        """The record with the verdict that its trace gives today, if it is of what is planned now."""
+        place = record.case.id, record.repeat
         item = self._planned.get(place)
         if item is None:
             self._gone[place] = None
-        elif item.key != seen.key:
+            return None
+        judged = None
+        if item.key == record.key and not self._journal.is_doubled(record.index, record.repeat):
+            judged = judged_again(record, item.case)
+        if judged is None:
             self._changed[place] = None
-        return item is not None and item.key == seen.key
+        elif judged.status is not record.status:
+            self._judged_anew[place] = None
+        return judged
 
     def said(self, target: dict[str, Any]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
@@ -114,6 +98,7 @@ class CarryOver:
         new = [place for place in self._planned if place not in self.kept | self._changed.keys() | self._redone.keys()]
         for what, places in (
             (f"{changed}, run again", self._changed),
+            ("not what its record said, judged anew", self._judged_anew),
             ("run again for their status", self._redone),
             ("new or not finished, run now", new),
             ("no longer there or not selected, left out", self._gone),
@@ -121,16 +106,17 @@ class CarryOver:
             if places:
                 yield f"{what}: {named([case_id for case_id, _ in places])}"
 
-    def _seen(self, line: bytes) -> _Glance:
-        try:
-            return _glance(line)
-        except msgspec.DecodeError as error:
-            raise JournalError(f"a record cannot be read: {error}.", where=self._journal.path) from error
 
+def judged_again(record: CaseRecord, case: Case) -> CaseRecord | None:
+    """The record as it is judged today; None if its words are not those that were run, or its verdict not its own.
 
-def same_target(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes a target the same one: all that identifies it but its name, which may change."""
-    return {key: value for key, value in identity.items() if key != "name"}
+    What was cut or lost a secret was judged when it was whole: there the verdict must follow from its checks.
+    """
+    if record.trace.cuts:
+        return record if derived(record).status is record.status else None
+    if record.case != case:
+        return None
+    return structs.replace(record, verdict=scoring.judge(CATALOG.compile(case), case.scoring, record.trace))
 
 
 def named(ids: Sequence[str]) -> str:
@@ -138,10 +124,3 @@ def named(ids: Sequence[str]) -> str:
     each = list(dict.fromkeys(ids))
     more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
     return ", ".join(json.dumps(name)[1:-1] for name in each[:NAMED]) + more
-
-
-def _placed(line: bytes, seen: _Glance, item: Planned, along: str) -> bytes:
-    if seen.index == item.index and not along:
-        return line.rstrip(b"\n")
-    record = _record(line)
-    return msgspec.json.encode(structs.replace(record, index=item.index, trace=moved(record.trace, along)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from karat.errors import JournalError
+from karat.journal.integrity import Derived, Places, SeenRecord
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
-from karat.repeats import Tally
 
 Decoded = TypeVar("Decoded")
 
@@ -56,6 +57,7 @@ class Glimpse(msgspec.Struct):
 _kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
 _glimpse = msgspec.json.Decoder(Glimpse).decode
+_seen = msgspec.json.Decoder(SeenRecord).decode
 
 CASE = b'{"kind":"case"'
 BUFFER = 1 << 18
@@ -65,14 +67,17 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, Overflow
 class Journal:
     """One journal on disk. Opening it reads every line once and keeps only where each record stands.
 
-    Of several records of the same run of a case, the last counts.
+    Of several records of the same run of a case, the last is read, and `faults` tells of them. Who has just written
+    the journal knows its summary; for everyone else it is derived.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, summary: Summary | None = None) -> None:
         self.path = str(path)
         self.header: Header
         self.footer: Footer | None = None
         self.torn = False
+        self._known = summary
+        self._after_end = 0
         self._offsets = array("Q")
         self._places = array("Q")
         self._scan()
@@ -83,14 +88,23 @@ class Journal:
         return self.footer.finished_at if self.footer else ""
 
     @cached_property
+    def faults(self) -> tuple[str, ...]:
+        """Which lines are there that should not be, and which are not: doubled, strange, lost, behind the end."""
+        whole = self.footer is not None and not self.footer.summary.incomplete
+        found = Places(self.header).faults(self._places, whole=whole)
+        if self._after_end or (self.footer and self.torn):
+            found.append("lines behind the footer")
+        return tuple(found)
+
+    @cached_property
     def summary(self) -> Summary:
-        """The summary as written, or for a run that was killed, what its records add up to."""
-        if self.footer:
-            return self.footer.summary
-        tally = Tally(self.header.repeat)
-        for record in self.records():
-            tally.add_record(record)
-        return tally.summary(incomplete="the run did not end", interrupted=True)
+        """What the records add up to, each held against its own checks, and all against header and footer."""
+        if self._known is not None:
+            return self._known
+        told = Derived(self.header)
+        for line in self.lines():
+            told.add(self._decoded(line, _seen))
+        return told.summary(self.faults, self.footer)
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -115,6 +129,14 @@ class Journal:
         """How every case came out, in suite order, each with a way to the whole record."""
         for line in self.lines():
             yield self._decoded(line, _glimpse), partial(self._decoded, line, _record)
+
+    def is_doubled(self, index: int, repeat: int) -> bool:
+        """Whether several lines tell of this run of a case, so that none can be believed."""
+        return (index << 32 | repeat) in self._doubled
+
+    @cached_property
+    def _doubled(self) -> frozenset[int]:
+        return frozenset(place for place, count in Counter(self._places).items() if count > 1)
 
     def _put_in_order(self) -> None:
         places = self._places
@@ -155,6 +177,8 @@ class Journal:
 
     def _take(self, line: bytes, offset: int) -> bool:
         """Note what a line holds; False if it is none that stands after the header."""
+        if self.footer is not None:
+            self._after_end += 1
         if line.startswith(CASE) or (kind := _kind(line).kind) == "case":
             place = _place(line)
             self._places.append(place.index << 32 | place.repeat)

@@ -11,10 +11,10 @@ from karat import scoring
 from karat.checks.base import lost
 from karat.checks.catalog import CATALOG
 from karat.errors import JournalError
-from karat.journal.carry_over import same_target
+from karat.journal.integrity import Identity
 from karat.journal.reader import Journal
 from karat.model.check import Check
-from karat.model.keys import Keys
+from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
@@ -30,9 +30,10 @@ SECRET_PROMPT = TraceError(
 LOST = "what was expected held a secret, which is not in the journal: judge by the suite, with --suite"
 
 
-def rescored(journal: Journal) -> Iterator[CaseRecord]:
-    """Every record, judged by its own case."""
+def rescored(journal: Journal, identity: Identity) -> Iterator[CaseRecord]:
+    """Every record, judged by its own case. `identity` tells afterwards which of them are not the run's own."""
     for record in journal.records():
+        identity.hold(record)
         if OF_CASE in record.trace.cuts and record.trace.error is None:
             yield _judged_in_part(journal, record)
         else:
@@ -40,7 +41,7 @@ def rescored(journal: Journal) -> Iterator[CaseRecord]:
 
 
 def rescored_by(
-    journal: Journal, cases: Mapping[str, Case], dropped: Callable[[str], None], redactor: Redactor
+    journal: Journal, cases: Mapping[str, Case], dropped: Callable[[str], None], redactor: Redactor, identity: Identity
 ) -> Iterator[CaseRecord]:
     """Every record, judged by the case of the same id; a case without a record is an ERROR, never left out.
 
@@ -51,6 +52,7 @@ def rescored_by(
     keys = Keys(same_target(journal.header.options.get("target", {})))
     missing = dict.fromkeys((case_id, repeat) for case_id in cases for repeat in range(journal.header.repeat))
     for record in journal.records():
+        identity.hold(record)
         case = cases.get(record.case.id)
         if case is None:
             dropped(record.case.id)

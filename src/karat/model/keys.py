@@ -24,3 +24,8 @@ class Keys:
         digest = self._target.copy()
         digest.update(_encode(case))
         return digest.hexdigest()[:32]
+
+
+def same_target(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a target the same one: all that identifies it but its name, which may change."""
+    return {key: value for key, value in identity.items() if key != "name"}

@@ -11,6 +11,7 @@ from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
 from karat.model.verdict import CheckResult, Group, Status
 from karat.reports.inert import last_lines
+from karat.text.wording import counted
 
 
 class Judged(NamedTuple):
@@ -111,10 +112,6 @@ def log(record: CaseRecord) -> list[str]:
 def after_errors(record: CaseRecord) -> str:
     """` after 2 errors` behind the status of a case that was tried again, else nothing."""
     return f" after {counted(len(record.attempts), 'error')}" if record.attempts else ""
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def finished(summary: Summary) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.repeats import Interval, case_status, is_flaky, wilson
-from karat.reports.facts import counted
+from karat.text.wording import counted
 
 
 class Repeated(NamedTuple):

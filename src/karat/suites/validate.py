@@ -174,10 +174,9 @@ def _choice(value: Any, expected: str) -> tuple[str, str]:
     if not isinstance(value, str):
         quote = f' Did you mean "{value}"?' if str(value) in known else ""
         return f"expected {among} as a string, found {kind(value)}.{quote}", "wrong-type"
-    return (
-        f"unknown value {quoted(value)}. {did_you_mean(value, known)} Known are {listed(known, 'and')}.",
-        "unknown-value",
-    )
+    near = did_you_mean(value, known)
+    hint = f" {near}" if near else ""
+    return f"unknown value {quoted(value)}.{hint} Known are {listed(known, 'and')}.", "unknown-value"
 
 
 def _pattern(value: str, pattern: str) -> tuple[str, str]:

@@ -68,3 +68,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`Did you mean 'x'?`, or nothing."""
     near = nearest(word, known)
     return f"Did you mean {quoted(near)}?" if near else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside, Survivor, shown_rate
-from karat.reports.facts import counted
+from karat.text.wording import counted
 
 
 class Shown:

@@ -8,8 +8,8 @@ from typing import Final
 from karat.model.audit import AuditSummary, CaseAudit, SetAside
 from karat.reports.artifacts import Sink
 from karat.reports.audit.facts import Shown, headline, interval, marked, rate, remarks, verdict
-from karat.reports.facts import counted
 from karat.reports.inert import markdown_cell
+from karat.text.wording import counted
 
 CASES: Final = 1000
 LINES: Final = 500

@@ -8,9 +8,9 @@ from typing import Final, TextIO
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, SetAside
 from karat.reports.audit.facts import Shown, headline, interval, marked, rate, remarks, verdict
-from karat.reports.facts import counted
 from karat.reports.inert import terminal
 from karat.reports.terminal import show, width
+from karat.text.wording import counted
 
 CASES: Final = 30
 LINES: Final = 20

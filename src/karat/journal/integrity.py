@@ -1,0 +1,147 @@
+"""Whether a journal still says what its run wrote: lines lost, doubled or edited are told, and never make a run green.
+
+Verdicts are derived: each is held against its own checks, each record against its key, all of them against the header
+and the footer. Nothing here can tell who forges all of these at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from msgspec import Struct
+
+from karat import scoring
+from karat.model.keys import Keys, same_target
+from karat.model.run import CaseRecord, Footer, Header, Summary
+from karat.model.suite import Case
+from karat.model.trace import OF_CASE, REMOVED, Cut, TraceError
+from karat.model.verdict import CaseStatus, Verdict
+from karat.repeats import Tally
+from karat.text.wording import counted
+
+SHOWN = 3
+
+
+class SeenTrace(Struct, frozen=True):
+    """What of a trace decides how much of its verdict can be derived."""
+
+    error: TraceError | None = None
+    cuts: dict[str, Cut] = {}
+
+
+class SeenRecord(Struct, frozen=True):
+    """As much of a record as its verdict can be held against."""
+
+    index: int
+    case: Case
+    verdict: Verdict
+    trace: SeenTrace
+    repeat: int = 0
+    key: str = ""
+
+
+class Places:
+    """Which runs of which cases the lines of a journal stand for, against those that its header promises."""
+
+    def __init__(self, header: Header) -> None:
+        self._repeat = max(header.repeat, 1)
+        self._total = header.total
+
+    def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
+        """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
+        each = set(places)
+        known = sum(self._promised(place) for place in each)
+        found = []
+        if len(each) != len(places):
+            found.append(f"{counted(len(places) - len(each), 'line')} doubled")
+        if known != len(each):
+            found.append(f"{counted(len(each) - known, 'line')} of cases that the run did not have")
+        if whole and known < self._total:
+            found.append(f"{counted(self._total - known, 'line')} lost")
+        return found
+
+    def _promised(self, place: int) -> bool:
+        index, repeat = divmod(place, 1 << 32)
+        return repeat < self._repeat and index * self._repeat < self._total
+
+
+class Identity:
+    """Whether each record is of the case and the place that its run had; those that are not are `edited`."""
+
+    def __init__(self, header: Header) -> None:
+        target = header.options.get("target", {})
+        self._keys = None if REMOVED in str(target) else Keys(same_target(target))
+        self._indexes: dict[str, int] = {}
+        self.edited: dict[str, None] = {}
+
+    def hold(self, record: SeenRecord | CaseRecord, *, follows: bool = True) -> None:
+        """Note a record; `follows`: its verdict is the one that its checks add up to."""
+        case = record.case
+        if self._indexes.setdefault(case.id, record.index) != record.index or not self._is_case(record) or not follows:
+            self.edited[case.id] = None
+
+    def _is_case(self, record: SeenRecord | CaseRecord) -> bool:
+        """Of a case or a target that lost a secret, nobody can tell."""
+        if self._keys is None or not record.key or OF_CASE in record.trace.cuts:
+            return True
+        return record.key == self._keys.of(record.case)
+
+    @property
+    def faults(self) -> list[str]:
+        if not self.edited:
+            return []
+        named = ", ".join(map(repr, list(self.edited)[:SHOWN])) + (" ..." if len(self.edited) > SHOWN else "")
+        return [f"{counted(len(self.edited), 'record')} edited ({named})"]
+
+
+class Derived:
+    """The summary that the records of a journal add up to, and whether they hold together."""
+
+    def __init__(self, header: Header) -> None:
+        self._tally = Tally(header.repeat)
+        self._identity = Identity(header)
+
+    def add(self, record: SeenRecord) -> None:
+        verdict = derived(record)
+        self._identity.hold(record, follows=agrees(verdict, record.verdict))
+        self._tally.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate)
+
+    def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
+        """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
+        found = [*faults, *self._identity.faults]
+        if footer and not found and figures(self._tally.summary()) != figures(footer.summary):
+            found.append("the footer counts otherwise")
+        return self._tally.summary(**ending(found, footer))
+
+
+class Ending(TypedDict):
+    """How a run came to its end."""
+
+    incomplete: str
+    interrupted: bool
+    broken: bool
+
+
+def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
+    """How a run ended, by its footer and by what is wrong with its journal."""
+    said = footer.summary if footer else Summary(incomplete="the run did not end", interrupted=True)
+    why = f"the journal was changed: {', '.join(faults)}" if faults else said.incomplete
+    return {"incomplete": why, "interrupted": said.interrupted, "broken": said.broken}
+
+
+def derived(record: SeenRecord | CaseRecord) -> Verdict:
+    """The verdict that the checks of a record add up to; an ERROR where some are missing."""
+    results, error = record.verdict.checks, record.trace.error
+    if error is None and len(results) != len(record.case.checks):
+        return Verdict(CaseStatus.ERROR, results, reason="checks are missing from the record")
+    return scoring.verdict(results, record.case.scoring, error)
+
+
+def agrees(verdict: Verdict, recorded: Verdict) -> bool:
+    """Whether status and groups are the same. Scores are not compared: default weights may change with Karat."""
+    return verdict.status is recorded.status and (not recorded.groups or verdict.groups == recorded.groups)
+
+
+def figures(summary: Summary) -> tuple[int, int, int, int]:
+    return summary.passed, summary.failed, summary.partial, summary.error
