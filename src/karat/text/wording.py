@@ -7,7 +7,7 @@ from collections.abc import Iterable
 _JOINERS = "\u200c\u200d"
 _LONGEST = 80
 _MOST_SAID = 500
-_ALIKE = 0.65
+_ALIKE, _SHORT_ALIKE, _SHORT = 0.6, 0.7, 3
 
 
 def visible(text: str) -> str:
@@ -60,7 +60,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=_ALIKE)
+    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=_SHORT_ALIKE if len(word) <= _SHORT else _ALIKE)
     return by_folded[close[0]] if close else None
 
 
