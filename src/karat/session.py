@@ -22,7 +22,7 @@ from karat.engine.events import Listener, Noticed
 from karat.engine.executors import Executor, Inline
 from karat.engine.plan import Plan
 from karat.engine.retries import Retries
-from karat.engine.runner import Policy, Run, opened
+from karat.engine.runner import Policy, Runner, opened
 from karat.engine.work import GRACE, Settings
 from karat.errors import UsageError
 from karat.journal.carry_over import CarryOver, Planned
@@ -137,7 +137,7 @@ class Session:
         self._listeners = listeners
         self._reports = wanted(options.reports)
         self._now = now
-        self._run: Run | None = None
+        self._run: Runner | None = None
         self._run_id = f"{now().strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}"
         self._interrupted = asyncio.Event()
 
@@ -184,7 +184,7 @@ class Session:
                 earlier.tell(line)
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
-        self._run = Run(
+        self._run = Runner(
             plan,
             executor,
             self._policy,

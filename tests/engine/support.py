@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -177,7 +178,8 @@ async def carried_out(
     suite = suite_of(folder, prompts)
     chosen = TargetConfig(kind="python", spec=f"{AGENTS}:{function}", root=folder, **(config or {}))
     given = {"workers": 1, "timeout": 30.0, "results_dir": folder / "out", **options}
-    result = await karat.arun(suite, chosen, listeners=listeners, **given)
+    async with asyncio.timeout(PATIENCE):
+        result = await karat.arun(suite, chosen, listeners=listeners, **given)
     return {record.case.id: record for record in result.records}
 
 

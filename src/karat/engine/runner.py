@@ -46,7 +46,7 @@ class Policy(Struct, frozen=True):
         return any(limit is not None for limit in (self.per_minute, self.max_concurrency, self.max_failures))
 
 
-class Run:
+class Runner:
     """One run of a plan into one journal. It `began` at that time of the event loop, with opening the target."""
 
     def __init__(

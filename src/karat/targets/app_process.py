@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import http.client
 import os
 import shlex
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from karat import process_tree
 from karat.errors import ConfigError
 
 STOP_GRACE = 5.0
 TAIL = 300
 TRIES = 3
 TAKEN = "address already in use"
-PR_SET_PDEATHSIG = 1
 
 
 class AppProcess:
@@ -38,7 +38,7 @@ class AppProcess:
         self._root = root
         self._folder = tempfile.TemporaryDirectory(prefix="karat-app-")
         self._printed = Path(self._folder.name) / "output.txt"
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
         self.log = log or self._fresh_log()
 
@@ -67,7 +67,7 @@ class AppProcess:
                     )
                 self.port = _free_port()
                 continue
-            await self._spawn()
+            self._spawn()
             if await self._healthy(health, seconds):
                 return
             if left and TAKEN in self.printed().lower():
@@ -75,19 +75,20 @@ class AppProcess:
                 continue
             raise ConfigError(self.ended(), fix="See that `start` works by hand.", slug="app-not-started")
 
-    async def _spawn(self) -> None:
+    def _spawn(self) -> None:
+        """In this thread, because it ends with the thread that starts it."""
         words = [self.filled(word) for word in shlex.split(self._command)]
         printed = os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *words,
+            self._process = subprocess.Popen(
+                words,
                 cwd=self._root,
                 env={**os.environ, **{name: self.filled(value) for name, value in self._env.items()}},
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
                 start_new_session=True,
-                preexec_fn=_ends_with_its_parent(),
+                preexec_fn=partial(process_tree.end_with, os.getpid(), signal.SIGTERM),
             )
         except OSError as error:
             raise ConfigError(
@@ -115,11 +116,11 @@ class AppProcess:
 
     @property
     def alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.poll() is None
 
     def ended(self) -> str:
         """In one line: that it ended, how, and the last that it printed."""
-        code = self._process.returncode if self._process is not None else None
+        code = self._process.poll() if self._process is not None else None
         how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
         return f"the app ended {how}. It printed: {self.printed() or 'nothing'}"
 
@@ -135,17 +136,8 @@ class AppProcess:
 
     async def end(self) -> None:
         """End it and its children, gently at first."""
-        if self._process is None:
-            return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(self._process.pid, number)
-                async with asyncio.timeout(STOP_GRACE):
-                    await self._process.wait()
-            except ProcessLookupError:
-                return
-            except TimeoutError:
-                continue
+        if self._process is not None:
+            await asyncio.to_thread(process_tree.end, self._process, STOP_GRACE)
 
     async def stop(self) -> None:
         """End it for good."""
@@ -173,11 +165,3 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _ends_with_its_parent() -> Callable[[], None] | None:
-    """For the child: a signal when Karat is gone, however that came about, so that no app is left behind."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import IO, cast
+
+from karat import process_tree
 
 OnLine = Callable[[bytes], None]
 
@@ -64,7 +65,10 @@ class Child:
         try:
             self._attend(process, on_line)
         finally:
-            _end(process)
+            process_tree.end(process, GRACE)
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
         if self._stdout:
             on_line(bytes(self._stdout))
         return Ended(process.returncode, self._stderr.decode("utf-8", "replace"), self._seen > STDOUT_CAP)
@@ -79,7 +83,7 @@ class Child:
                     self._serve(selector, key, on_line)
                 if deadline is None and process.poll() is not None:
                     deadline = monotonic() + GRACE
-                    _kill(process, signal.SIGKILL)
+                    process_tree.kill_group(process.pid)
                 if deadline is not None and monotonic() > deadline:
                     return
 
@@ -126,25 +130,3 @@ class Child:
         self._stdout = bytearray(rest)
         for line in whole:
             on_line(line)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, a moment of grace, SIGKILL, and the pipes closed."""
-    if process.poll() is None:
-        _kill(process, signal.SIGTERM)
-        try:
-            process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            _kill(process, signal.SIGKILL)
-            process.wait()
-    _kill(process, signal.SIGKILL)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
-
-
-def _kill(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
-    try:
-        os.killpg(process.pid, how)
-    except (ProcessLookupError, PermissionError):
-        return  # the group is gone; on some systems a group of zombies is answered with EPERM

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from msgspec import structs
 
+from karat.engine.job import Job
 from karat.engine.limiter import Limiter
 from karat.engine.plan import Item
-from karat.engine.processes.handle import Job
 from karat.engine.processes.messages import Start
 from karat.engine.processes.pool import Common, Pool
 from karat.engine.work import BUG, Done
@@ -43,12 +43,12 @@ class Processes:
     ) -> None:
         ahead = 0 if exact else AHEAD
         self.lanes = workers * (start.concurrency + ahead)
+        common = Common(redactor, Limiter(per_minute), exact, untidy=[])
         alone = structs.replace(start, concurrency=1)
-        common = Common(redactor, Limiter(per_minute), tell, exact, untidy=[])
-        self._pool = Pool(start, common, count=workers, ahead=ahead)
-        self._alone = Pool(alone, common, count=workers, ahead=0)
-        self._pool.suspects = self._alone.add
-        self._alone.forsaken = self._not_alone
+        self._alone = Pool(alone, common, count=workers, ahead=0, suspected=self._again, short=self._not_alone)
+        self._pool = Pool(start, common, count=workers, ahead=ahead, suspected=self._again, short=self._make_do)
+        self._tell = tell
+        self._said = False
         self._watch: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -69,12 +69,32 @@ class Processes:
             self._watch.cancel()
         await asyncio.gather(self._pool.close(), self._alone.close())
 
+    def _again(self, job: Job) -> None:
+        """Find out by itself whether a case is to blame."""
+        self._alone.add(job)
+
+    def _make_do(self, error: KaratError) -> None:
+        """Go on with fewer workers, if there are any."""
+        if self._pool.works:
+            self._say(error)
+        elif not self._pool.busy:
+            self._pool.give_up(error)
+
     def _not_alone(self, error: KaratError) -> None:
         """No process can be had beside the others, but those go on."""
-        if self._pool.works:
+        if self._alone.works:
+            self._say(error)
+        elif self._alone.busy:
+            return
+        elif self._pool.works:
             self._alone.blame(TraceError(BUG, f"the case could not be run again, alone, after a crash: {error}"))
         else:
             self._alone.give_up(error)
+
+    def _say(self, error: KaratError) -> None:
+        if not self._said:
+            self._said = True
+            self._tell(f"not all workers could be opened, going on with fewer: {error}")
 
     async def _keep_watch(self) -> None:
         loop = asyncio.get_running_loop()

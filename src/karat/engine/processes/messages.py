@@ -24,7 +24,7 @@ class Start(Struct, frozen=True, tag="start"):
     concurrency: int = 1
 
 
-class Work(Struct, frozen=True, tag="work", omit_defaults=True):
+class Assignment(Struct, frozen=True, tag="assignment", omit_defaults=True):
     """One case to carry out, and those that are to be torn down before it."""
 
     token: int
@@ -90,5 +90,5 @@ def _path(kind: type, value: Any) -> Any:
 
 
 encode = msgspec.json.Encoder(enc_hook=str).encode
-for_worker = msgspec.json.Decoder(Start | Work, dec_hook=_path).decode
+for_worker = msgspec.json.Decoder(Start | Assignment, dec_hook=_path).decode
 for_runner = msgspec.json.Decoder(Ready | Refused | Begun | Finished | Returned).decode

@@ -1,26 +1,25 @@
-"""Several worker processes with one queue in front of them."""
+"""Several workers with one queue in front of them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Coroutine
-from time import perf_counter
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
+from karat.engine.job import Job
 from karat.engine.limiter import Limiter
 from karat.engine.plan import Item
-from karat.engine.processes.handle import END_LIMIT, Handle, Job, Loss
+from karat.engine.processes.background import Background
+from karat.engine.processes.backlog import Backlog
+from karat.engine.processes.crew import Crew
 from karat.engine.processes.messages import Start
-from karat.engine.work import TIMEOUT, Done, broken
+from karat.engine.processes.overruns import Overruns
+from karat.engine.processes.worker import CaseEnded, CaseReturned, Worker, WorkerEvent, WorkerLost
+from karat.engine.work import TIMEOUT
 from karat.errors import KaratError
 from karat.model.suite import Case
 from karat.model.trace import TraceError
 from karat.traces.redact import Redactor
-
-OPEN_ATTEMPTS = 3
-BACKOFF = 0.5
-LONGEST = 5.0
 
 
 class Common(NamedTuple):
@@ -28,102 +27,96 @@ class Common(NamedTuple):
 
     redactor: Redactor
     limiter: Limiter
-    tell: Callable[[str], None]
     exact: bool
     untidy: list[Case]
     """Cases that were lost with their process, and are not torn down yet."""
 
 
 class Pool:
-    """Hands out cases to up to `count` workers, started as they are needed and replaced when they are lost.
+    """Hands out cases to up to `count` workers.
 
     Of a worker that is lost while it carries out one case, that case is to blame. With several, nobody knows which one
-    is: each goes to `suspects`, where it is run alone. What was only sent ahead goes back to the queue. Whatever
-    begins, and begins again, waits for the common limiter.
+    is: `suspected` gets each, to have it run alone. What was only sent ahead goes back to the queue. Whatever begins,
+    and begins again, waits for the common limiter. `short` hears why there are fewer workers, if it comes to that.
     """
 
-    def __init__(self, start: Start, common: Common, *, count: int, ahead: int) -> None:
-        self._start = start
+    def __init__(
+        self,
+        start: Start,
+        common: Common,
+        *,
+        count: int,
+        ahead: int,
+        suspected: Callable[[Job], None],
+        short: Callable[[KaratError], None],
+    ) -> None:
         self._common = common
-        self._count = count
-        self._ahead = ahead
-        self.suspects: Callable[[Job], None] = self.add
-        self.forsaken: Callable[[KaratError], None] = self.give_up
-        self._queue: deque[Job] = deque()
-        self._first: deque[Job] = deque()
-        """Before the queue: cases that some worker had and did not finish."""
-        self._active: list[Handle] = []
-        self._all: set[Handle] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._opening = 0
-        self._failures = 0
-        self._made_do = False
-        self._gone: dict[Handle, asyncio.Event] = {}
-        self._overran: dict[tuple[int, int], asyncio.Event] = {}
+        self._suspected = suspected
+        self._grace = start.settings.grace
+        self._tears_down = bool(start.target.teardown)
+        self._backlog = Backlog()
+        self._crew = Crew(start, count, ahead, self._heard, short)
+        self._overruns = Overruns()
+        self._background = Background(self.give_up)
         self._later: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def open(self) -> None:
-        """Start the first worker: a target that cannot be opened is found out before any case is run."""
-        self._active.append(await self._started())
+        await self._crew.open()
 
     def add(self, job: Job) -> None:
-        self._queue.append(job)
+        self._backlog.add(job)
         self._dispatch()
 
     async def cleared(self, item: Item) -> None:
         """Wait until the process of a case that overran is gone: it may still be going on there."""
-        if gone := self._overran.pop((item.index, item.repeat), None):
-            await gone.wait()
+        await self._overruns.over(item)
 
     def watch(self, now: float) -> None:
-        """Kill workers that do not answer."""
-        for handle in self._all:
-            handle.watch(now)
+        self._crew.watch(now)
 
     async def close(self) -> None:
         self._closed = True
         if self._later is not None:
             self._later.cancel()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        grace = self._start.settings.grace
-        await asyncio.gather(*(handle.close(grace if handle.in_hand else END_LIMIT) for handle in self._all))
-        self._all.clear()
+        await self._background.stop()
+        await self._crew.close(self._grace)
 
     @property
     def works(self) -> bool:
         """Whether a worker is there that takes cases."""
-        return bool(self._active)
+        return self._crew.active > 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a worker has cases in hand, be it about to end."""
+        return self._crew.busy
 
     def blame(self, error: TraceError) -> None:
         """Make an ERROR of every case that waits."""
-        while waiting := self._first or self._queue:
-            self._broken(waiting.popleft(), error)
+        for job in self._backlog.drain():
+            job.finish_broken(error, self._common.redactor)
 
     def give_up(self, error: BaseException) -> None:
-        while waiting := self._first or self._queue:
-            waiting.popleft().fail(error)
+        """Raise this where cases are waited for."""
+        for job in self._backlog.drain():
+            job.fail(error)
 
     def _dispatch(self) -> None:
-        while waiting := self._first or self._queue:
-            handle = max(self._active, key=_room, default=None)
-            if handle is None or handle.in_hand:
+        while self._backlog:
+            worker = self._crew.roomiest()
+            if worker is None or worker.in_hand:
                 self._grow()
-            if handle is None or handle.room <= 0:
+            if worker is None or worker.room <= 0:
                 return
-            if waiting[0].future.done():
-                waiting.popleft()
-            elif wait := self._common.limiter.wait():
+            if wait := self._common.limiter.wait():
                 self._dispatch_in(wait)
                 return
-            else:
-                handle.give(waiting.popleft(), self._owed())
+            worker.give(self._backlog.pop(), self._owed())
 
     def _owed(self) -> tuple[Case, ...]:
         """The cases that are still to be torn down, each told of once."""
-        owed = tuple(self._common.untidy) if self._start.target.teardown else ()
+        owed = tuple(self._common.untidy) if self._tears_down else ()
         self._common.untidy.clear()
         return owed
 
@@ -133,105 +126,44 @@ class Pool:
         self._later = asyncio.get_running_loop().call_later(seconds, self._dispatch)
 
     def _grow(self) -> None:
-        if len(self._active) + self._opening < self._count and not self._closed:
-            self._opening += 1
-            self._in_background(self._one_more())
+        if not (self._crew.complete or self._closed):
+            self._crew.reserve()
+            self._background.start(self._one_more())
 
     async def _one_more(self) -> None:
-        try:
-            handle = await self._started()
-        except KaratError as error:
-            self._failures += 1
-            if self._failures >= OPEN_ATTEMPTS:
-                self._make_do(error)
-            await asyncio.sleep(min(BACKOFF * self._failures, LONGEST))
-        else:
-            self._failures = 0
-            self._active.append(handle)
-            self._count = max(self._count, len(self._active))
-        finally:
-            self._opening -= 1
+        await self._crew.one_more()
         self._dispatch()
 
-    def _make_do(self, error: KaratError) -> None:
-        """Go on with the workers that there are; one that is about to end may make room for another."""
-        if self._active:
-            self._count, self._failures = len(self._active), 0
-            if not self._made_do:
-                self._made_do = True
-                self._common.tell(f"not all workers could be opened, going on with fewer: {error}")
-        elif not any(handle.in_hand for handle in self._all):
-            self.forsaken(error)
-
-    async def _started(self) -> Handle:
-        handle = Handle(self._start, self._ahead, self)
-        self._all.add(handle)
-        try:
-            await handle.open()
-        except BaseException:
-            handle.kill("harness", "the worker was not opened")
-            await handle.close()
-            self._all.discard(handle)
-            raise
-        return handle
-
-    def finished(self, handle: Handle, job: Job, done: Done, *, untidy: bool) -> None:
-        if untidy:
-            self._common.untidy.append(job.item.case)
-        if done.error == TIMEOUT and self._common.exact:
-            self._overran[job.item.index, job.item.repeat] = self._gone.setdefault(handle, asyncio.Event())
-        job.finish(done)
-        self._settle(handle)
-
-    def returned(self, handle: Handle, job: Job, *, alone: bool) -> None:
-        if alone:
-            self.suspects(job)
+    def _heard(self, worker: Worker, event: WorkerEvent) -> None:
+        if isinstance(event, CaseEnded):
+            self._ended(worker, event)
+        elif isinstance(event, CaseReturned):
+            self._suspected(event.job) if event.alone else self._backlog.put_back([event.job])
         else:
-            self._first.append(job)
-        self._settle(handle)
-
-    def lost(self, handle: Handle, loss: Loss) -> None:
-        self._first.extend(loss.innocent)
-        self._common.untidy.extend(job.item.case for job in loss.untidy)
-        if len(loss.suspects) == 1:
-            self._broken(loss.suspects[0], loss.error)
-        else:
-            for job in loss.suspects:
-                self.suspects(job)
-        self._settle(handle)
-
-    def _broken(self, job: Job, error: TraceError) -> None:
-        took = round((perf_counter() - job.begun_at) * 1000, 3)
-        job.finish(broken(job.item, error, took, self._common.redactor))
-
-    def _settle(self, handle: Handle) -> None:
-        """Replace a worker that takes no more cases, end it when it is done, and go on."""
-        if handle.retired:
-            if handle in self._active:
-                self._active.remove(handle)
-            if not (handle.in_hand or handle.closing or self._closed):
-                self._in_background(self._ended(handle))
+            self._lost(event)
+        if worker.retired and self._crew.retire(worker) and not self._closed:
+            self._background.start(self._end(worker))
         self._dispatch()
 
-    async def _ended(self, handle: Handle) -> None:
+    def _ended(self, worker: Worker, event: CaseEnded) -> None:
+        if event.untidy:
+            self._common.untidy.append(event.job.item.case)
+        if event.done.error == TIMEOUT and self._common.exact:
+            self._overruns.note(event.job.item, worker)
+        event.job.finish(event.done)
+
+    def _lost(self, event: WorkerLost) -> None:
+        suspects, innocent, untidy = event.blame
+        self._backlog.put_back(innocent)
+        self._common.untidy.extend(job.item.case for job in untidy)
+        if len(suspects) == 1:
+            suspects[0].finish_broken(event.error, self._common.redactor)
+        else:
+            for job in suspects:
+                self._suspected(job)
+
+    async def _end(self, worker: Worker) -> None:
         if self._common.exact:
-            handle.kill(TIMEOUT, "an earlier case overran")
-        await handle.close()
-        self._all.discard(handle)
-        if gone := self._gone.pop(handle, None):
-            gone.set()
-
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._looked_after)
-
-    def _looked_after(self, task: asyncio.Task[None]) -> None:
-        """What breaks in the background is raised where cases are waited for."""
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.give_up(error)
-
-
-def _room(handle: Handle) -> int:
-    return handle.room
+            worker.kill(TIMEOUT, "an earlier case overran")
+        await self._crew.end(worker)
+        self._overruns.ended(worker)

@@ -12,13 +12,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from time import perf_counter
 from typing import Any
 
+from karat.engine.job import Job
 from karat.engine.plan import Item
-from karat.engine.processes.handle import Job
-from karat.engine.processes.messages import Begun, Finished, Refused, Start, Work, encode, for_runner, refused_as
-from karat.engine.work import Done, broken
+from karat.engine.processes.messages import Assignment, Begun, Finished, Refused, Start, encode, for_runner, refused_as
+from karat.engine.work import Done
 from karat.errors import ConfigError, Exit, KaratError
 from karat.model.trace import TraceError
 from karat.traces.redact import Redactor
@@ -216,7 +215,7 @@ class Cluster:
             while self._queue and len(jobs) < min(size, LARGEST):
                 self._tokens += 1
                 jobs[self._tokens] = self._queue.popleft()
-            works = [encode(Work(token, job.item, job.attempt)) for token, job in jobs.items()]
+            works = [encode(Assignment(token, job.item, job.attempt)) for token, job in jobs.items()]
             answers = self._shard.remote(self._start, os.getcwd(), works)
             self._shards[answers] = Shard(answers, jobs)
 
@@ -258,7 +257,7 @@ class Cluster:
                 self._queue.appendleft(job)
             else:
                 error = TraceError("harness", f"the case was lost with its node {LOSSES} times: {why}")
-                job.finish(broken(job.item, error, round((perf_counter() - job.begun_at) * 1000, 3), self._redactor))
+                job.finish_broken(error, self._redactor)
         delivered.set()
 
     def _lose(self, why: str) -> None:

@@ -13,7 +13,17 @@ from queue import SimpleQueue
 
 from karat.engine.plan import Item
 from karat.engine.processes.executor import Processes
-from karat.engine.processes.messages import Begun, Finished, Ready, Refused, Start, Work, encode, for_worker, refusal
+from karat.engine.processes.messages import (
+    Assignment,
+    Begun,
+    Finished,
+    Ready,
+    Refused,
+    Start,
+    encode,
+    for_worker,
+    refusal,
+)
 from karat.errors import KaratError
 from karat.traces.redact import Redactor
 
@@ -48,7 +58,7 @@ class Host:
         except KaratError as error:
             self.refused = refusal(error)
 
-    def carried_out(self, works: list[Work]) -> Iterator[Batch]:
+    def carried_out(self, works: list[Assignment]) -> Iterator[Batch]:
         heard: SimpleQueue[bytes | None] = SimpleQueue()
         running = asyncio.run_coroutine_threadsafe(self._carry_out(deque(works), heard), self._loop)
         running.add_done_callback(lambda _: heard.put(None))
@@ -68,7 +78,7 @@ class Host:
         asyncio.run_coroutine_threadsafe(self._executor.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    async def _carry_out(self, works: deque[Work], heard: SimpleQueue[bytes | None]) -> None:
+    async def _carry_out(self, works: deque[Assignment], heard: SimpleQueue[bytes | None]) -> None:
         async def lane() -> None:
             while works:
                 work = works.popleft()
@@ -86,9 +96,9 @@ class Host:
         await asyncio.gather(*(lane() for _ in range(min(self._executor.lanes, len(works)))))
 
 
-def _work(line: bytes) -> Work:
+def _work(line: bytes) -> Assignment:
     work = for_worker(line)
-    assert isinstance(work, Work)
+    assert isinstance(work, Assignment)
     return work
 
 

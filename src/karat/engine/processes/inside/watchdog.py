@@ -1,0 +1,78 @@
+"""A thread that sees when a case holds the event loop: the guilty one is named, and the others are not blamed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from weakref import WeakSet
+
+from karat.engine.processes.inside.loop_times import LoopTimes, Running
+from karat.engine.work import Settings
+
+PERIOD = 0.05
+LATE = 0.5
+"""Seconds beyond its time after which a case that holds the event loop is ended, and the whole process with it."""
+SURE = 0.25
+"""Seconds for which the same case must have been seen to hold the loop."""
+
+
+class Watchdog(threading.Thread):
+    """Looks at the event loop from beside it. It cannot look while C code keeps Python's lock: the runner can.
+
+    `stuck` is called here, in this thread, with a case that does not let go of the loop; `deaf` is called in the loop
+    with a case that had time to heed its cancellation and may not have done so.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        running: Mapping[asyncio.Task[None], Running],
+        times: LoopTimes,
+        settings: Settings,
+        stuck: Callable[[Running], None],
+        deaf: Callable[[Running], None],
+    ) -> None:
+        super().__init__(name="karat-watchdog", daemon=True)
+        self._loop = loop
+        self._running = running
+        self._times = times
+        self._settings = settings
+        self._stuck = stuck
+        self._deaf = deaf
+        self._late: WeakSet[Running] = WeakSet()
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> None:
+        holder: Running | None = None
+        since = perf_counter()
+        while not self._stopped.wait(PERIOD):
+            task = asyncio.current_task(self._loop)
+            running = None if task is None else self._running.get(task)
+            now = perf_counter()
+            if running is not holder:
+                holder, since = running, now
+            self._times.saw(running, now)
+            if running is not None and self._is_stuck(running, now, now - since):
+                self._stuck(running)
+            self._look_for_the_deaf(now)
+
+    def _is_stuck(self, running: Running, now: float, held: float) -> bool:
+        """Whether a case that has held the loop for so long is late, and by its own fault."""
+        own_fault = held > self._settings.case_timeout or not self._times.held_up(running)
+        return held > SURE and self._late_by(running, now) > LATE and own_fault
+
+    def _look_for_the_deaf(self, now: float) -> None:
+        """Have cases looked at that do not heed their cancellation, once the event loop has been alive to let them."""
+        for running in list(self._running.values()):
+            if self._late_by(running, now) > 0 and running not in self._late:
+                self._late.add(running)
+                patience = self._settings.grace - LATE
+                self._loop.call_soon_threadsafe(self._loop.call_later, patience, self._deaf, running)
+
+    def _late_by(self, running: Running, now: float) -> float:
+        return now - running.begun - self._settings.case_timeout

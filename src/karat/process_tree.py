@@ -1,0 +1,97 @@
+"""Ending processes with all that they started. Nobody else in this house ends a process but its own."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+SWEEP = 5.0
+"""Seconds after which processes that cannot be killed are left to the system."""
+
+# Before any fork: a child of several threads may not load libraries.
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def end(process: subprocess.Popen[bytes], grace: float) -> None:
+    """Ask a process and its group to end, kill them after a moment of grace, and reap it. It leads its group."""
+    if process.poll() is None:
+        ask(process.pid)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
+    kill_group(process.pid)
+    process.wait()
+
+
+def ask(leader: int) -> None:
+    """SIGTERM to a group."""
+    _signal(os.killpg, leader, signal.SIGTERM)
+
+
+def kill_group(leader: int) -> None:
+    """SIGKILL to a group, whose leader may have ended before it."""
+    _signal(os.killpg, leader, signal.SIGKILL)
+
+
+def kill(leader: int) -> None:
+    """SIGKILL to a process that is not reaped yet, and to the group that it began as the leader of."""
+    kill_group(leader)
+    _signal(os.kill, leader, signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """On Linux, whatever loses its parent below this process becomes its child, in whatever session it is."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_children() -> None:
+    """Kill and reap all children, and theirs as they become ours, until there are none."""
+    until = time.monotonic() + SWEEP
+    while time.monotonic() < until:
+        try:
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                continue
+        except ChildProcessError:
+            return
+        for child in _children():
+            _signal(os.kill, child, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def end_with(parent: int, how: signal.Signals) -> None:
+    """Get a signal when the parent ends, however that came about; end now if it already has."""
+    _prctl(PR_SET_PDEATHSIG, how)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc is not None:
+        _libc.prctl(option, value)
+
+
+def _children() -> Iterator[int]:
+    me = os.getpid()
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if parent == me:
+                yield int(name)
+
+
+def _signal(how: Callable[[int, int], None], process: int, number: signal.Signals) -> None:
+    try:
+        how(process, number)
+    except (ProcessLookupError, PermissionError):
+        return  # it is gone; on some systems a group of zombies is answered with EPERM
