@@ -70,7 +70,7 @@ class ArtifactError(KaratError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a suite file, at its place."""
+    """One thing wrong with a suite, at its place: file, line and column, and a path, which is all without a file."""
 
     file: str
     line: int
@@ -81,9 +81,10 @@ class Problem:
     warning: bool = False
 
     def __str__(self) -> str:
-        path = f" {self.path}" if self.path else ""
+        place = f"{self.file}:{self.line}:{self.column}" if self.file else ""
+        where = " ".join(filter(None, (place, self.path)))
         level = "warning: " if self.warning else ""
-        return f"{self.file}:{self.line}:{self.column}{path}: {level}{self.message} [{self.slug}]"
+        return f"{where}{': ' if where else ''}{level}{self.message} [{self.slug}]"
 
 
 class SuiteError(KaratError):

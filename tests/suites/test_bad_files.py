@@ -132,6 +132,25 @@ def test_a_directory(tmp_path: Path) -> None:
     )
 
 
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "s.json"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError) as caught:
+        load(pipe, CATALOG)
+    fix = "Name a file, or /dev/stdin for what is piped in."
+    assert str(caught.value) == f"{pipe}: is no regular file. {fix} [not-a-file]"
+
+
+def test_what_the_shell_pipes_in_is_read() -> None:
+    inner, outer = os.pipe()
+    os.write(outer, GOOD.encode())
+    os.close(outer)
+    try:
+        assert [case.id for case in load(f"/dev/fd/{inner}", CATALOG).cases] == ["A"]
+    finally:
+        os.close(inner)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     path = tmp_path / "s.json"

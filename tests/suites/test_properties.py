@@ -15,7 +15,6 @@ from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
 from karat.model.suite import Case, Suite
 from karat.suites import loads
-from karat.suites.documents.json import SMALL
 
 KEYS = [
     *("id", "prompt", "input", "expected", "scoring", "cases", "version", "metadata", "x-n", "category", "hard_fail"),
@@ -46,6 +45,8 @@ suites = st.fixed_dictionaries({"cases": st.lists(cases, max_size=3)}, optional=
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 anything = trees | suites | st.lists(cases, max_size=3)
+
+SMALL = 1 << 16
 
 JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
 """Some scripts and emoji need them, and they are inert."""

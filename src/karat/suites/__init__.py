@@ -26,3 +26,18 @@ def loads(data: bytes, file: str, vocabulary: Vocabulary) -> Suite:
     from karat.suites.reading import read_suite
 
     return read_suite(data, file, vocabulary)
+
+
+def load_tree(tree: object, vocabulary: Vocabulary) -> Suite:
+    """Read a suite from plain values. Its problems are told by their paths, for there are no lines."""
+    import json
+
+    from karat.errors import UsageError
+    from karat.suites.reading import read_suite
+
+    try:
+        data = json.dumps(tree).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        fix = "A suite is made of dictionaries, lists, strings, numbers, booleans and None."
+        raise UsageError(f"{error}.", where="the suite", fix=fix, slug="not-json") from None
+    return read_suite(data, "suite.json", vocabulary, lines=False)

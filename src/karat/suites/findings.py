@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from karat.errors import Problem
 from karat.text.wording import shorten, visible
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]
+Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
+Tree = Json | Sequence[Json] | dict[str, Json | Sequence[Json]]
 
 MOST = 10_000
 """Problems reported of one file; a line counts the rest."""
 
 
 class Finding(NamedTuple):
-    """One thing wrong at a path. `key`: with the name of the last step rather than with its value."""
+    """One thing to tell of a path. `key`: of the name of the last step rather than of its value."""
 
     path: Path
     message: str
@@ -24,11 +26,18 @@ class Finding(NamedTuple):
     key: bool = False
     place: Place | None = None
 
+    def under(self, *steps: str | int) -> Finding:
+        """The same, told from further up."""
+        return self._replace(path=(*steps, *self.path))
+
 
 class Document(Protocol):
-    """A file read into plain values, which can still tell where each of them stands."""
+    """A file read into plain values, which can still tell where each of them stands.
 
-    tree: Any
+    `tree` may hold the cases as a sequence that parses each when it is asked for; then `findings` grow as they are.
+    """
+
+    tree: Tree
     findings: list[Finding]
 
     def place(self, path: Path, *, key: bool = False) -> Place:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.suites.recognise import recognise
 from karat.text.wording import visible
 
 if TYPE_CHECKING:
@@ -22,16 +23,11 @@ def rows(path: str | Path) -> list[Row] | None:
             tree = json.load(file, parse_constant=_refuse)
     except (OSError, ValueError, RecursionError):
         return None
-    if isinstance(tree, dict):
-        cases, prompt = tree.get("cases"), "prompt"
-    else:
-        cases, prompt = tree, "input"
-    if not isinstance(cases, list) or not cases:
+    seen = recognise(tree)
+    if seen is None or not isinstance(seen.cases, list) or not seen.cases:
         return None
-    found = [_row(case, prompt) for case in cases]
-    whole = [row for row in found if row is not None]
-    ids = {row[0] for row in whole}
-    return whole if len(ids) == len(cases) else None
+    found = [row for case in seen.cases if (row := _row(case, seen.prompt))]
+    return found if len({row[0] for row in found}) == len(seen.cases) else None
 
 
 def suite_rows(suite: Suite) -> list[Row]:
@@ -39,11 +35,11 @@ def suite_rows(suite: Suite) -> list[Row]:
     return [(case.id, case.category, visible(case.prompt)) for case in suite.cases]
 
 
-def _refuse(constant: str) -> Any:
+def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _row(case: Any, prompt: str) -> Row | None:
+def _row(case: object, prompt: str) -> Row | None:
     if not isinstance(case, dict):
         return None
     name, category, text = case.get("id"), case.get("category", ""), case.get(prompt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import stat
 from pathlib import Path
 
 from karat.errors import UsageError
@@ -11,6 +12,9 @@ from karat.suites.findings import Place, refuse
 
 LARGEST = 256 << 20
 PIECE = 1 << 20
+
+_HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Where what the shell has opened for us stands: a pipe there has somebody at its other end."""
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (
@@ -25,13 +29,12 @@ def read_bytes(path: str | Path) -> bytes:
     """The bytes of a suite file, at most LARGEST of them."""
     shown = str(path)
     try:
+        about = os.stat(path)
+        _refuse_odd(shown, about.st_mode)
         with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(min(about.st_size or LARGEST, LARGEST) + 1)
     except FileNotFoundError:
         raise UsageError("no such file.", where=shown, fix="Check the path.", slug="missing-file") from None
-    except IsADirectoryError:
-        fix = "Name a suite file inside it."
-        raise UsageError("is a directory, not a suite file.", where=shown, fix=fix, slug="not-a-file") from None
     except (OSError, ValueError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise UsageError(f"cannot be read: {why}.", where=shown, slug="unreadable-file") from None
@@ -39,6 +42,16 @@ def read_bytes(path: str | Path) -> bytes:
         message = f"is larger than {LARGEST >> 20} MiB, the most that a suite may hold."
         raise UsageError(message, where=shown, fix="Split it into several suites.", slug="too-large")
     return data
+
+
+def _refuse_odd(path: str, mode: int) -> None:
+    """Refuse what is no file before it is opened: a pipe that nobody writes to would be waited for without end."""
+    if stat.S_ISDIR(mode):
+        fix = "Name a suite file inside it."
+        raise UsageError("is a directory, not a suite file.", where=path, fix=fix, slug="not-a-file")
+    if not stat.S_ISREG(mode) and not path.startswith(_HANDED_OVER):
+        fix = "Name a file, or /dev/stdin for what is piped in."
+        raise UsageError("is no regular file.", where=path, fix=fix, slug="not-a-file")
 
 
 def utf8(data: bytes) -> bytes:

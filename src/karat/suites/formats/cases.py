@@ -1,19 +1,52 @@
-"""What eval sets and golden sets share on the way from a valid tree to cases."""
+"""What the formats share on the way from a tree to cases."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
-from karat.model.check import Vocabulary
+from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.findings import Finding, Path, render
-from karat.suites.free_keys import Notes
-from karat.suites.validate import Judge
+from karat.suites.findings import Finding, Json, Path, render
+from karat.suites.shapes.containers import NOTE, Key, ListShape, RecordShape
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
+from karat.suites.shapes.shape import FINE, Found, Schema, wrong_type
+from karat.suites.shapes.types import shape_of
 from karat.text.wording import quoted
 
 DEFAULT_OUTCOME = "response_only"
+
+TEXT = TextShape()
+LABEL = TextShape(pattern=ONE_LINE)
+PROMPT = TextShape(pattern=NOT_BLANK)
+PASS_RATE = Key(
+    NumberShape(over=0, most=1), "The share of repeats that must pass, over 0 and at most 1; all by default."
+)
+
+Examined = dict[str, Any]
+"""An object whose shape was looked at, which a type checker cannot follow."""
+Notes = dict[Path, Json]
+
+
+class CasesShape(NamedTuple):
+    """The list of cases, which is looked at one case at a time."""
+
+    case: RecordShape
+    words: str = "a list"
+    types: tuple[type, ...] = (list,)
+
+    def examine(self, value: object) -> Found:
+        if not is_list(value):
+            return wrong_type(self.words, value)
+        return FINE if value else [Finding((), "the suite has no cases.", "empty-suite")]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        return ListShape(self.case, fewest=1).schema(known)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Json]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 class Asking(NamedTuple):
@@ -22,7 +55,7 @@ class Asking(NamedTuple):
     `whole`: nothing that the case expects had to be left out for being of the wrong shape.
     """
 
-    expected: Mapping[str, Any]
+    expected: Examined
     case: Path
     where: Callable[[str], Path]
     whole: bool = True
@@ -38,59 +71,60 @@ class Read(NamedTuple):
     warnings: list[Finding]
     name: str = ""
     description: str = ""
-    metadata: Mapping[str, Any] = {}
+    metadata: Mapping[str, Json] = {}
 
 
-Raw = Mapping[str, Any]
-Faults = Collection[Path]
-_NONE: frozenset[Path] = frozenset()
+class Dialect(Protocol):
+    """How a format spells a case: its shape, what it asks, what is wrong between its fields, and the case itself."""
+
+    @property
+    def case_shape(self) -> RecordShape: ...
+    def asking(self, raw: Examined, path: Path, faults: set[Path]) -> Asking | None: ...
+    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterable[Finding]: ...
+    def case(self, raw: Examined, path: Path, specs: tuple[CheckSpec, ...], notes: Notes) -> Case: ...
 
 
-class Dialect(NamedTuple):
-    """How a format spells a case: what it asks, what is wrong between its fields, and the case itself."""
-
-    asking: Callable[[Raw, Path, Faults], Asking | None]
-    wrong: Callable[[Raw, Path, Faults], Iterable[Finding]]
-    case: Callable[[Raw, tuple[CheckSpec, ...], Notes], Case]
-
-
-class Reader:
+class CaseReader:
     """Reads the cases of one file one after another, and holds on to nothing else of them.
 
-    `flawed`: what is known to be wrong with the file already. `askings` takes what each case asks, if it is wanted.
+    `askings` takes what each case asks, if it is wanted.
     """
 
-    def __init__(self, judge: Judge, dialect: Dialect, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
-        self._judge = judge
+    def __init__(self, dialect: Dialect, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._askings = askings
+        self._first: dict[str, Path] = {}
+        self.cases: list[Case] = []
+        self.findings: list[Finding] = []
 
-    def read(self, listed: Sequence[Any], prefix: Path, flawed: Iterable[Finding]) -> tuple[list[Case], list[Finding]]:
-        """The cases that are sound, and everything that is wrong with any of them."""
-        known = _faults_by_case(flawed, prefix)
-        cases: list[Case] = []
-        found: list[Finding] = []
-        ids: list[Any] = []
-        for index, raw in enumerate(listed):
-            notes, wrong = self._judge.case(raw, (*prefix, index))
-            faults = known.get(index, _NONE)
-            if wrong:
-                found += wrong
-                faults = faults | {finding.path[len(prefix) + 1 :][:2] for finding in wrong}
-            ids.append(raw.get("id") if isinstance(raw, dict) else None)
-            if isinstance(raw, dict):
-                self._add(raw, (*prefix, index), faults, notes, cases, found)
-        return cases, [*found, *_repeated(ids, prefix)]
+    def read(self, listed: object, prefix: Path) -> None:
+        """Read cases that stand in a list. Those that are sound are in `cases` then, what is wrong in `findings`."""
+        for index, raw in enumerate(listed if is_list(listed) else ()):
+            self._read(raw, (*prefix, index))
 
-    def _add(self, raw: Raw, path: Path, faults: Faults, notes: Notes, cases: list[Case], found: list[Finding]) -> None:
+    def _read(self, raw: Json, path: Path) -> None:
+        told = self._dialect.case_shape.examine(raw)
+        notes = set_aside(raw, told) if told else {}
+        wrong = [finding for finding in told if finding.slug != NOTE]
+        self.findings += [finding.under(*path) for finding in wrong]
+        if isinstance(raw, dict):
+            self._claim(raw.get("id"), path)
+            self._add(raw, path, {finding.path[:2] for finding in wrong}, notes)
+
+    def _claim(self, name: Json, path: Path) -> None:
+        if isinstance(name, str) and self._first.setdefault(name, path) != path:
+            message = f"{render(self._first[name])} has the id {quoted(name)} already. Give each case its own."
+            self.findings.append(Finding((*path, "id"), message, "duplicate-id"))
+
+    def _add(self, raw: Examined, path: Path, faults: set[Path], notes: Notes) -> None:
         asking = self._dialect.asking(raw, path, faults)
         if asking is None:
             return
         specs, wrong = _checks(asking, self._vocabulary)
-        found += [*wrong, *self._dialect.wrong(raw, path, faults)]
+        self.findings += [*wrong, *self._dialect.wrong(raw, path, faults)]
         if not faults:
-            cases.append(self._dialect.case(raw, specs, notes))
+            self.cases.append(self._dialect.case(raw, path, specs, notes))
             if self._askings is not None:
                 self._askings.append(asking)
 
@@ -115,28 +149,32 @@ def _checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ..
     return tuple([a.spec for a in asked]), found
 
 
-def _repeated(ids: Sequence[Any], prefix: Path) -> Iterable[Finding]:
-    """A finding for every id that an earlier case has already."""
-    first: dict[str, int] = {}
-    for index, name in enumerate(ids):
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            message = f"{render((*prefix, first[name]))} has the id {quoted(name)} already. Give each case its own."
-            yield Finding((*prefix, index, "id"), message, "duplicate-id")
+def set_aside(tree: Any, told: Iterable[Finding]) -> Notes:
+    """Take the notes out of a tree, as examining it found them."""
+    notes: Notes = {}
+    for path in [finding.path for finding in told if finding.slug == NOTE]:
+        holder = tree
+        for step in path[:-1]:
+            holder = holder[step]
+        notes[path] = holder.pop(path[-1])
+    return notes
 
 
-def _faults_by_case(findings: Iterable[Finding], prefix: Path) -> Mapping[int, Set[Path]]:
-    """Where each case is of the wrong shape: the first one or two steps below the case."""
-    faults: defaultdict[int, set[Path]] = defaultdict(set)
-    depth = len(prefix)
-    for finding in findings:
-        if len(finding.path) > depth and finding.path[:depth] == prefix:
-            index = finding.path[depth]
-            if isinstance(index, int):
-                faults[index].add(finding.path[depth + 1 : depth + 3])
-    return faults
+def named(notes: Notes) -> Iterator[tuple[str, Json]]:
+    """Notes by name: the entries of `metadata` as they are, notes from deeper down by their path."""
+    deeper = {render(path): value for path, value in notes.items() if path != ("metadata",)}
+    own = notes.get(("metadata",), {})
+    for name, value in own.items() if isinstance(own, dict) else [("metadata", own)]:
+        yield f"metadata.{name}" if name in deeper else name, value
+    yield from deeper.items()
 
 
-def sound(keys: Mapping[str, Any], faults: Collection[Path], *place: str) -> dict[str, Any]:
+def sound(keys: Examined, faults: Iterable[Path], *place: str) -> Examined:
     """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
     wrong = {fault[: len(place) + 1] for fault in faults}
     return {key: value for key, value in keys.items() if (*place, key) not in wrong}
+
+
+def declared(fields: Sequence[Field], spelling: str, known: KnownKeys) -> dict[str, Key]:
+    """The keys that checks declare for a place of a format."""
+    return {f.name: Key(shape_of(f.type, known), f.doc) for f in fields if spelling in f.formats}

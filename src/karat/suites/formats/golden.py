@@ -2,71 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from karat.model.check import Vocabulary
+from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.findings import Finding, Path
-from karat.suites.formats.cases import DEFAULT_OUTCOME, Asking, Dialect, Faults, Raw, Read, Reader, sound
-from karat.suites.free_keys import Notes, flat
-from karat.suites.models import GOLDEN_CASE, GOLDEN_VERSION, golden
-from karat.suites.validate import Judge
+from karat.suites.findings import Finding, Json, Path
+from karat.suites.formats.cases import (
+    DEFAULT_OUTCOME,
+    LABEL,
+    PASS_RATE,
+    PROMPT,
+    Asking,
+    CaseReader,
+    CasesShape,
+    Examined,
+    Notes,
+    Read,
+    declared,
+    named,
+    sound,
+)
+from karat.suites.shapes.containers import Key, RecordShape, UnionShape
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import AnyShape
+from karat.suites.shapes.shape import Shape
 
 FORMAT = "golden"
+VERSION = "1.0"
+
+_IN_EXPECTED = "golden-expected"
+_IN_CASE = "golden-case"
 _CONTAINS = "expected_contains"
 _RATE = "min_pass_rate"
 
 
-def read(tree: Sequence[Any], vocabulary: Vocabulary, flawed: Iterable[Finding], askings: list[Asking] | None) -> Read:
-    """The cases of a golden set. `flawed`: what is known to be wrong with the file already."""
-    judge = Judge(golden(vocabulary.fields))
-    beside = [field.name for field in vocabulary.fields if GOLDEN_CASE in field.formats]
-    _, found = judge.head([None][: len(tree)])
-    reader = Reader(judge, Dialect(partial(_asking, beside), _twice, _case), vocabulary, askings)
-    cases, wrong = reader.read(tree, (), flawed)
-    return Read(FORMAT, GOLDEN_VERSION, tuple(cases), [*found, *wrong], [])
+class GoldenShape(NamedTuple):
+    """A golden set in the words of some checks: its list, a case, and the checks that stand beside `expected`."""
+
+    suite: CasesShape
+    case: RecordShape
+    beside: tuple[str, ...]
 
 
-def _asking(beside: Iterable[str], raw: Raw, path: Path, faults: Faults) -> Asking:
-    """Both kinds of keys as one `expected`, each still known by where it stands."""
-    usable = sound(raw, [f[:1] for f in faults if f[:1] != ("expected",)])
-    flat_keys = {name: usable[name] for name in beside if name in usable}
-    inside = raw.get("expected", {})
-    short = isinstance(inside, list)
-    if short:
-        inside = {_CONTAINS: inside} if not any(f[:1] == ("expected",) for f in faults) else {}
-    elif isinstance(inside, dict):
-        inside = sound(inside, faults, "expected")
-    else:
-        inside = {}
-
-    def where(field: str) -> Path:
-        if field in flat_keys:
-            return (*path, field)
-        return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
-
-    asked = {name: value for name, value in inside.items() if name != _RATE}
-    return Asking({**asked, **flat_keys}, path, where, whole=not faults)
-
-
-def _case(raw: Raw, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
-    kept = dict(flat(notes)) if notes else {}
-    expected = raw.get("expected")
-    inside = expected if isinstance(expected, dict) else {}
-    return Case(
-        id=raw["id"],
-        prompt=raw["input"],
-        category=raw.get("category", ""),
-        outcome=inside.get("outcome", DEFAULT_OUTCOME),
-        checks=specs,
-        min_pass_rate=inside.get(_RATE),
-        metadata={"constraints": raw["constraints"], **kept} if "constraints" in raw else kept,
-    )
+@lru_cache(maxsize=8)
+def shape(fields: tuple[Field, ...]) -> GoldenShape:
+    known = KnownKeys()
+    beside = declared(fields, _IN_CASE, known)
+    asked = {**declared(fields, _IN_EXPECTED, known), _RATE: PASS_RATE}
+    inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
+    if _CONTAINS in beside:
+        inside = UnionShape((inside, beside[_CONTAINS].shape))
+    keys = {
+        "id": Key(LABEL, "A name that no other case of the set has.", required=True),
+        "category": Key(LABEL, "What kind of case it is, to select by."),
+        "input": Key(PROMPT, "What the agent is asked.", required=True),
+        "expected": Key(inside, "What is expected of a decision, or the phrases that a QA answer contains."),
+        "constraints": Key(AnyShape(), "What the decision had to respect; documentation, not checked."),
+        **beside,
+    }
+    known.add("in the case itself", keys)
+    known.add("under 'expected'", asked)
+    case = RecordShape("Case", "One input and what is expected of the answer.", keys, known)
+    return GoldenShape(CasesShape(case), case, tuple(beside))
 
 
-def _twice(raw: Raw, path: Path, faults: Faults) -> Iterator[Finding]:
-    if _CONTAINS in raw and isinstance(raw.get("expected"), list):
-        message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
-        yield Finding((*path, "expected"), message, "duplicate-field", key=True)
+def read(tree: Sequence[Json], vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
+    """The cases of a golden set."""
+    made = shape(tuple(vocabulary.fields))
+    reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, askings)
+    reader.read(tree, ())
+    return Read(FORMAT, VERSION, tuple(reader.cases), [*made.suite.examine(tree), *reader.findings], [])
+
+
+class GoldenCases(NamedTuple):
+    """How a golden set spells a case."""
+
+    case_shape: RecordShape
+    beside: tuple[str, ...]
+
+    def asking(self, raw: Examined, path: Path, faults: set[Path]) -> Asking:
+        """Both kinds of keys as one `expected`, each still known by where it stands."""
+        usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
+        flat_keys = {name: usable[name] for name in self.beside if name in usable}
+        inside = raw.get("expected", {})
+        short = isinstance(inside, list)
+        if short:
+            inside = {} if any(fault[0] == "expected" for fault in faults) else {_CONTAINS: inside}
+        inside = sound(inside, faults, "expected") if isinstance(inside, dict) else {}
+
+        def where(field: str) -> Path:
+            if field in flat_keys:
+                return (*path, field)
+            return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
+
+        asked = {name: value for name, value in inside.items() if name != _RATE}
+        return Asking({**asked, **flat_keys}, path, where, whole=not faults)
+
+    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
+        if _CONTAINS in raw and isinstance(raw.get("expected"), list):
+            message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
+            yield Finding((*path, "expected"), message, "duplicate-field", key=True)
+
+    def case(self, raw: Examined, path: Path, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
+        kept = dict(named(notes)) if notes else {}
+        expected = raw.get("expected")
+        inside = expected if isinstance(expected, dict) else {}
+        return Case(
+            id=raw["id"],
+            prompt=raw["input"],
+            category=raw.get("category", ""),
+            outcome=inside.get("outcome", DEFAULT_OUTCOME),
+            checks=specs,
+            min_pass_rate=inside.get(_RATE),
+            metadata={"constraints": raw["constraints"], **kept} if "constraints" in raw else kept,
+        )

@@ -1,0 +1,55 @@
+"""How a case says how its group scores become a status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karat.model.suite import Scoring
+from karat.model.verdict import Group
+from karat.suites.findings import Finding, Path
+from karat.suites.formats.cases import Examined
+from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import ChoiceShape, NumberShape
+
+SCORING = "How group scores become a status."
+LARGEST_WEIGHT = 1e6
+
+_PLAIN = Scoring()
+
+
+def scoring_shape(known: KnownKeys) -> RecordShape:
+    group = ChoiceShape(tuple(one.value for one in Group))
+    weights = MapShape(group, NumberShape(least=0, most=LARGEST_WEIGHT))
+    soft = {
+        "threshold": Key(NumberShape(least=0, most=1), "A soft score under this fails the case."),
+        "weights": Key(weights, "How much each group counts. At least one must be over zero."),
+    }
+    about = "A weighted sum of group scores, and the least that it may be."
+    keys = {
+        "hard_fail": Key(ListShape(group), "Groups in which one failed check fails the case."),
+        "soft_score": Key(RecordShape("SoftScore", about, soft, known), "The weighted score and its threshold."),
+    }
+    known.add("under 'scoring'", keys)
+    known.add("under 'scoring.soft_score'", soft)
+    return RecordShape("Scoring", SCORING, keys, known)
+
+
+def read_scoring(raw: Examined | None) -> Scoring:
+    if not raw:
+        return _PLAIN
+    soft = raw.get("soft_score", {})
+    threshold, weights = soft.get("threshold"), soft.get("weights")
+    return Scoring(
+        hard_fail=tuple(dict.fromkeys(Group(name) for name in raw.get("hard_fail", ()))),
+        threshold=None if threshold is None else float(threshold),
+        weights=None if weights is None else {Group(name): float(weight) for name, weight in weights.items()},
+    )
+
+
+def weightless(scoring: Examined | None, place: Path) -> Iterator[Finding]:
+    """Weights that count nothing at all."""
+    weights = scoring.get("soft_score", {}).get("weights") if scoring else None
+    if weights is not None and not any(weights.values()):
+        message = "no group has a weight over zero. Give one, or leave the weights out."
+        yield Finding((*place, "scoring", "soft_score", "weights"), message, "zero-weights")

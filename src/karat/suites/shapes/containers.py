@@ -1,0 +1,180 @@
+"""Values that hold others: lists, objects, and a choice between kinds of values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+from karat.suites.findings import Finding
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
+from karat.text.wording import listed
+
+NOTE = "note"
+"""The slug of what is no problem: a key that anything may carry, and that nothing judges."""
+
+_NOTES: Schema = {"description": "A note of your own: kept, never judged."}
+
+
+@dataclass(frozen=True, slots=True)
+class ListShape:
+    """A list."""
+
+    item: Shape
+    fewest: int = 0
+    most: int | None = None
+    words: ClassVar = "a list"
+    types: ClassVar = (list,)
+
+    def examine(self, value: object) -> Found:
+        if type(value) is not list:
+            return wrong_type(self.words, value)
+        found = sized(value, self.fewest, self.most, "entries")
+        examine = self.item.examine
+        for index, entry in enumerate(value):
+            if wrong := examine(entry):
+                found = [*found, *(finding.under(index) for finding in wrong)]
+        return found
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        limits = {"minItems": self.fewest or None, "maxItems": self.most}
+        return {"type": "array", "items": self.item.schema(known), **given(limits)}
+
+
+@dataclass(frozen=True, slots=True)
+class MapShape:
+    """An object whose keys the author chooses."""
+
+    key: Shape
+    value: Shape
+    fewest: int = 0
+    most: int | None = None
+    words: ClassVar = "an object"
+    types: ClassVar = (dict,)
+
+    def examine(self, value: object) -> Found:
+        if type(value) is not dict:
+            return wrong_type(self.words, value)
+        found = list(sized(value, self.fewest, self.most, "keys"))
+        for name, entry in value.items():
+            found += [finding.under(name)._replace(key=True) for finding in self.key.examine(name)]
+            found += [finding.under(name) for finding in self.value.examine(entry)]
+        return found
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        made: Schema = {"type": "object", "additionalProperties": self.value.schema(known)}
+        names = {key: limit for key, limit in self.key.schema(known).items() if key != "type"}
+        limits = {"minProperties": self.fewest or None, "maxProperties": self.most}
+        return made | ({"propertyNames": names} if names else {}) | given(limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a record: what stands there, what it means, and whether it must be there."""
+
+    shape: Shape
+    doc: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class RecordShape:
+    """An object of these keys and no others, but for notes."""
+
+    name: str
+    doc: str
+    keys: Mapping[str, Key]
+    known: KnownKeys = field(compare=False)
+    words: ClassVar = "an object"
+    types: ClassVar = (dict,)
+
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        return {name: key.shape for name, key in self.keys.items()}
+
+    @cached_property
+    def _required(self) -> tuple[str, ...]:
+        return tuple(name for name, key in self.keys.items() if key.required)
+
+    def examine(self, value: object) -> Found:
+        if type(value) is not dict:
+            return wrong_type(self.words, value)
+        found: list[Finding] = []
+        shapes = self._shapes
+        for name, entry in value.items():
+            shape = shapes.get(name)
+            if shape is None:
+                found.append(self._other(name))
+            elif wrong := shape.examine(entry):
+                found += [finding.under(name) for finding in wrong]
+        for name in self._required:
+            if name not in value:
+                found.append(Finding((name,), "this field is required and missing.", "missing-field"))
+        return found
+
+    def _other(self, name: str) -> Finding:
+        if is_note(name):
+            return Finding((name,), "", NOTE)
+        return Finding((name,), self.known.unknown(name, self._shapes.keys()), "unknown-field", key=True)
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        if self.name not in known:
+            known[self.name] = {}
+            known[self.name] = self.whole(known)
+        return {"$ref": f"#/$defs/{self.name}"}
+
+    def whole(self, known: dict[str, Schema]) -> Schema:
+        """The schema itself, where `schema` refers to it."""
+        keys = {name: _described(key.shape.schema(known), key.doc) for name, key in self.keys.items()}
+        return {
+            "title": self.name,
+            "description": self.doc,
+            "type": "object",
+            "properties": {**keys, "metadata": _NOTES},
+            "patternProperties": {"^x-": _NOTES},
+            "additionalProperties": False,
+            **({"required": list(self._required)} if self._required else {}),
+        }
+
+
+@dataclass(frozen=True)
+class UnionShape:
+    """A value of one of several kinds."""
+
+    shapes: tuple[Shape, ...]
+
+    @cached_property
+    def words(self) -> str:
+        wanted = list(dict.fromkeys(shape.words for shape in self.shapes))
+        return listed([one for one in wanted if one != "a whole number" or "a number" not in wanted])
+
+    @cached_property
+    def types(self) -> Collection[type]:
+        return self._by_type.keys()
+
+    @cached_property
+    def _by_type(self) -> dict[type, list[Shape]]:
+        found: dict[type, list[Shape]] = {}
+        for shape in self.shapes:
+            for one in shape.types:
+                found.setdefault(one, []).append(shape)
+        return found
+
+    def examine(self, value: object) -> Found:
+        """What the kind that comes nearest has to tell."""
+        meant = self._by_type.get(type(value))
+        return wrong_type(self.words, value) if meant is None else min((s.examine(value) for s in meant), key=len)
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        return {"anyOf": [shape.schema(known) for shape in self.shapes]}
+
+
+def is_note(key: str | int) -> bool:
+    """AnyShape may carry `metadata` and `x-` keys: they are kept, and nothing judges them."""
+    return isinstance(key, str) and (key == "metadata" or key.startswith("x-"))
+
+
+def _described(schema: Schema, doc: str) -> Schema:
+    return {**schema, "description": doc} if doc else schema

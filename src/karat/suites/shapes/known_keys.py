@@ -1,0 +1,45 @@
+"""The keys that a format knows, and the nearest one that a user may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from karat.text.wording import nearest, quoted
+
+MOST = 500
+"""Different unknown keys of one file that get a suggestion: each costs a comparison with every known one."""
+
+_SYNONYMS = {"prompt": "input", "input": "prompt", "question": "input", "tests": "cases"}
+
+
+class KnownKeys:
+    """The keys of a format by the level they belong to, so that one at the wrong level can be told so."""
+
+    def __init__(self) -> None:
+        self._where: dict[str, str] = {}
+        self._told: dict[tuple[str, frozenset[str]], str] = {}
+
+    def add(self, where: str, keys: Iterable[str]) -> None:
+        """Keys of a level; where it is known by several, the last level that was added is told."""
+        self._where |= dict.fromkeys(keys, where)
+
+    def unknown(self, key: str, here: Collection[str]) -> str:
+        """What to say of a key that is none of those here."""
+        asked = key, frozenset(here)
+        if asked not in self._told:
+            if len(self._told) >= MOST:
+                return "unknown field."
+            self._told[asked] = self._say(*asked)
+        return self._told[asked]
+
+    def _say(self, key: str, here: frozenset[str]) -> str:
+        elsewhere = {name: where for name, where in self._where.items() if name not in here}
+        if key in elsewhere:
+            return f"unknown field here: it belongs {elsewhere[key]}."
+        near = nearest(key, here) or (_SYNONYMS.get(key) if _SYNONYMS.get(key) in here else None)
+        if near:
+            return f"unknown field. Did you mean {quoted(near)}?"
+        near = nearest(key, elsewhere)
+        if near:
+            return f"unknown field. Did you mean {quoted(near)}, which belongs {elsewhere[near]}?"
+        return "unknown field. Begin its name with 'x-' if it is a note of your own."

@@ -1,0 +1,172 @@
+"""Values that hold no others: strings, numbers, true and false, one of a few words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from karat.suites.findings import Finding
+from karat.suites.shapes.shape import FINE, Found, Schema, given, sized, wrong_type
+from karat.text.wording import did_you_mean, kind, listed, quoted
+
+CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+ONE_LINE = rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*$"
+"""One line that is not blank."""
+NOT_BLANK = r"\S"
+"""A text that is not blank."""
+
+
+class AnyShape:
+    """Whatever JSON can say."""
+
+    words = "anything"
+    types = (dict, list, str, int, float, bool, type(None))
+
+    def examine(self, value: object) -> Found:
+        return FINE
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class PlainShape:
+    """A value that can only be of the right type: true or false, null."""
+
+    words: str
+    types: tuple[type, ...]
+    name: str
+
+    def examine(self, value: object) -> Found:
+        return FINE if type(value) in self.types else wrong_type(self.words, value)
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        return {"type": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class TextShape:
+    """A string."""
+
+    shortest: int = 0
+    longest: int | None = None
+    pattern: str | None = None
+    words: ClassVar = "a string"
+    types: ClassVar = (str,)
+
+    def examine(self, value: object) -> Found:
+        if type(value) is not str:
+            return wrong_type(self.words, value)
+        if self.pattern is not None and not _compiled(self.pattern).search(value):
+            return [_off_pattern(value, self.pattern)]
+        if self.longest is None and len(value) >= self.shortest:
+            return FINE
+        return sized(value, self.shortest, self.longest, "characters")
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        limits = {"minLength": self.shortest or None, "maxLength": self.longest, "pattern": self.pattern}
+        return {"type": "string", **given(limits)}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberShape:
+    """A number, whole or not, within limits."""
+
+    whole: bool = False
+    over: float | None = None
+    least: float | None = None
+    under: float | None = None
+    most: float | None = None
+    step: float | None = None
+
+    @property
+    def words(self) -> str:
+        return "a whole number" if self.whole else "a number"
+
+    @property
+    def types(self) -> Collection[type]:
+        return (int,) if self.whole else (int, float)
+
+    def examine(self, value: object) -> Found:
+        if type(value) is not int and (self.whole or type(value) is not float):
+            return wrong_type(self.words, value)
+        broken = next(self._broken(value), None)
+        return FINE if broken is None else [Finding((), f"must be {broken}, found {value:g}.", "out-of-range")]
+
+    def _broken(self, value: float) -> Iterator[str]:
+        if self.over is not None and not value > self.over:
+            yield f"over {self.over:g}"
+        if self.least is not None and not value >= self.least:
+            yield f"at least {self.least:g}"
+        if self.under is not None and not value < self.under:
+            yield f"under {self.under:g}"
+        if self.most is not None and not value <= self.most:
+            yield f"at most {self.most:g}"
+        if self.step is not None and value % self.step:
+            yield f"a multiple of {self.step:g}"
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        limits = {
+            "exclusiveMinimum": self.over,
+            "minimum": self.least,
+            "exclusiveMaximum": self.under,
+            "maximum": self.most,
+            "multipleOf": self.step,
+        }
+        return {"type": "integer" if self.whole else "number", **given(limits)}
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceShape:
+    """One of a few values."""
+
+    values: tuple[str | bool | int | None, ...]
+
+    @property
+    def words(self) -> str:
+        return listed([_spelled(value) for value in self.values])
+
+    @property
+    def types(self) -> Collection[type]:
+        return {type(value) for value in self.values}
+
+    def examine(self, value: object) -> Found:
+        if any(value == known and type(value) is type(known) for known in self.values):
+            return FINE
+        if not all(isinstance(known, str) for known in self.values):
+            leave = "Leave the field out if it shall not be checked."
+            return [Finding((), f"expected {self.words}, found {kind(value)}. {leave}", "wrong-type")]
+        if not isinstance(value, str):
+            quote = f' Did you mean "{value}"?' if str(value) in self.values else ""
+            message = f"expected {self.words} as a string, found {kind(value)}.{quote}"
+            return [Finding((), message, "wrong-type")]
+        known = [str(one) for one in self.values]
+        parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known are {listed(known, 'and')}."
+        return [Finding((), " ".join(filter(None, parts)), "unknown-value")]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        return {"const": self.values[0]} if len(self.values) == 1 else {"enum": list(self.values)}
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """JSON Schema means the very end by `$`, Python also a line end before it."""
+    return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
+
+
+def _off_pattern(value: str, pattern: str) -> Finding:
+    if not value.strip():
+        return Finding((), "must not be blank.", "empty-value")
+    if pattern in (ONE_LINE, NOT_BLANK):
+        message = "holds a control character. Write it on one line, without tabs and escapes."
+        return Finding((), message, "control-character")
+    return Finding((), f"{quoted(value)} is not of the form {pattern}.", "invalid-value")
+
+
+def _spelled(value: str | bool | int | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else str(value)

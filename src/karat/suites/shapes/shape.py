@@ -1,0 +1,51 @@
+"""What a value of a suite may be: judged in plain words, and told as JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from karat.suites.findings import Finding, Json
+from karat.text.wording import kind
+
+Schema = dict[str, "Schema | Json"]
+Found = Sequence[Finding]
+
+FINE: Found = ()
+
+
+class Shape(Protocol):
+    """A kind of value. `types`: those of Python that such values have."""
+
+    @property
+    def words(self) -> str: ...
+    @property
+    def types(self) -> Collection[type]: ...
+    def examine(self, value: object) -> Found:
+        """What is to be told of a value, with paths from it on."""
+        ...
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        """The JSON Schema of it, which may refer to those that are known."""
+        ...
+
+
+def wrong_type(wanted: str, value: object) -> Found:
+    found = f"{value}" if wanted == "a whole number" and isinstance(value, float) else kind(value)
+    return [Finding((), f"expected {wanted}, found {found}.", "wrong-type")]
+
+
+def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
+    size = len(value)
+    if size >= least and (most is None or size <= most):
+        return FINE
+    if not size:
+        empty = "string" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
+        message = f"an empty {empty} expects nothing. Say what is expected, or leave the field out."
+        return [Finding((), message, "empty-expectation")]
+    wanted = f"at least {least}" if size < least else f"at most {most}"
+    return [Finding((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
+
+
+def given(limits: Mapping[str, Json]) -> Schema:
+    return {name: limit for name, limit in limits.items() if limit is not None}

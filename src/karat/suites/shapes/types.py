@@ -1,0 +1,98 @@
+"""Shapes out of Python types, which is how checks and formats declare what a field may hold."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from msgspec import Meta
+
+from karat.errors import ConfigError
+from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, PlainShape, TextShape
+from karat.suites.shapes.shape import Shape
+
+# A type is whatever Python lets people write as one; there is no type of types.
+Type = Any
+
+_FLAG, _NULL = PlainShape("true or false", (bool,), "boolean"), PlainShape("null", (type(None),), "null")
+_PLAIN: dict[Type, Shape] = {Any: AnyShape(), object: AnyShape(), bool: _FLAG, type(None): _NULL, None: _NULL}
+_LISTS = (list, tuple, set, frozenset)
+
+
+def shape_of(declared: Type, known: KnownKeys) -> Shape:
+    """What a type lets a value be. Raises ConfigError for a type that no JSON value has."""
+    kind, limits = _bare(declared)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if kind is str:
+        return TextShape(limits.get("min_length", 0), limits.get("max_length"), limits.get("pattern"))
+    if kind in (int, float):
+        bounds = [limits.get(name) for name in ("gt", "ge", "lt", "le", "multiple_of")]
+        return NumberShape(kind is int, *bounds)
+    if is_typeddict(kind):
+        return RecordShape(kind.__name__, kind.__doc__ or "", dict(keys_of(kind, known)), known)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return ChoiceShape(tuple(member.value for member in kind))
+    return _generic(kind, limits, known)
+
+
+def _generic(kind: Type, limits: Mapping[str, Any], known: KnownKeys) -> Shape:
+    origin: Type = get_origin(kind)
+    inner = get_args(kind)
+    size = limits.get("min_length", 0), limits.get("max_length")
+    if origin is Literal:
+        return ChoiceShape(inner)
+    if origin in (Union, types.UnionType):
+        return UnionShape(tuple(shape_of(Annotated[part, Meta(**limits)] if limits else part, known) for part in inner))
+    if origin is None:
+        origin = kind
+    if origin in _LISTS:
+        return ListShape(shape_of(inner[0] if inner else Any, known), *size)
+    if origin in (dict, Mapping):
+        key, value = inner or (str, Any)
+        return MapShape(shape_of(key, known), shape_of(value, known), *size)
+    raise ConfigError(
+        f"no value of a suite is of the type {kind!r}.", fix="Declare the field with types that JSON has."
+    )
+
+
+def keys_of(record: Type, known: KnownKeys) -> Iterator[tuple[str, Key]]:
+    """The keys of a typed dictionary."""
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        marked = get_origin(hint) in (Required, NotRequired)
+        inner = get_args(hint)[0] if marked else hint
+        required = get_origin(hint) is Required if marked else record.__total__
+        yield name, Key(shape_of(inner, known), _doc(inner), required)
+
+
+def _bare(declared: Type) -> tuple[Type, dict[str, Any]]:
+    """A type without its annotations, and the limits that they set."""
+    kind, *marks = get_args(declared) if _annotated(declared) else (declared,)
+    names = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
+    found = [(name, getattr(mark, name)) for mark in marks if isinstance(mark, Meta) for name in names]
+    return kind, {name: limit for name, limit in found if limit is not None}
+
+
+def _doc(declared: Type) -> str:
+    marks = get_args(declared)[1:] if _annotated(declared) else ()
+    return next((mark.description for mark in marks if isinstance(mark, Meta) and mark.description), "")
+
+
+def _annotated(declared: Type) -> bool:
+    origin: Type = get_origin(declared)
+    return origin is Annotated
