@@ -11,54 +11,112 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
-    from karat.api import ajudge, aload_suite, arun, judge, load_suite, rescore, run
-    from karat.errors import KaratError, SuiteError
-    from karat.model.run import CaseRecord, Summary
-    from karat.model.suite import Case, Suite
-    from karat.model.trace import ExecutionContext, Message, ToolCall, Trace
-    from karat.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
-    from karat.results import RunResult
-    from karat.session import RunOptions
+    from karat.api import aaudit as aaudit
+    from karat.api import ajudge as ajudge
+    from karat.api import alint as alint
+    from karat.api import aload_suite as aload_suite
+    from karat.api import arerun as arerun
+    from karat.api import arescore as arescore
+    from karat.api import aresume as aresume
+    from karat.api import arun as arun
+    from karat.api import audit as audit
+    from karat.api import judge as judge
+    from karat.api import lint as lint
+    from karat.api import load_suite as load_suite
+    from karat.api import rerun as rerun
+    from karat.api import rescore as rescore
+    from karat.api import resume as resume
+    from karat.api import run as run
+    from karat.checks.base import Check as Check
+    from karat.engine.events import CaseFinished as CaseFinished
+    from karat.engine.events import CaseRetried as CaseRetried
+    from karat.engine.events import CaseStarted as CaseStarted
+    from karat.engine.events import Event as Event
+    from karat.engine.events import Listener as Listener
+    from karat.engine.events import Noticed as Noticed
+    from karat.engine.events import RunFinished as RunFinished
+    from karat.engine.events import RunStarted as RunStarted
+    from karat.errors import Exit as Exit
+    from karat.errors import KaratError as KaratError
+    from karat.errors import Problem as Problem
+    from karat.errors import SuiteError as SuiteError
+    from karat.errors import UsageError as UsageError
+    from karat.journal.reader import Journal as Journal
+    from karat.model.audit import AuditReport as AuditReport
+    from karat.model.run import CaseRecord as CaseRecord
+    from karat.model.run import Summary as Summary
+    from karat.model.suite import Case as Case
+    from karat.model.suite import Suite as Suite
+    from karat.model.trace import ExecutionContext as ExecutionContext
+    from karat.model.trace import Message as Message
+    from karat.model.trace import ToolCall as ToolCall
+    from karat.model.trace import Trace as Trace
+    from karat.model.verdict import CaseStatus as CaseStatus
+    from karat.model.verdict import CheckResult as CheckResult
+    from karat.model.verdict import Group as Group
+    from karat.model.verdict import Status as Status
+    from karat.model.verdict import Verdict as Verdict
+    from karat.reports.run_result import RunResult as RunResult
+    from karat.smells.linter import LintReport as LintReport
+    from karat.targets.base import Limits as Limits
+    from karat.targets.base import RunContext as RunContext
+    from karat.targets.base import Target as Target
+    from karat.targets.base import TargetError as TargetError
+    from karat.targets.config import TargetConfig as TargetConfig
+    from karat.validators import DecisionValidator as DecisionValidator
+    from karat.validators import QAValidator as QAValidator
+    from karat.validators import Validation as Validation
 
 _HOMES = {
-    "karat.api": ("ajudge", "aload_suite", "arun", "judge", "load_suite", "rescore", "run"),
-    "karat.errors": ("KaratError", "SuiteError"),
+    "karat.api": (
+        "aaudit",
+        "ajudge",
+        "alint",
+        "aload_suite",
+        "arerun",
+        "arescore",
+        "aresume",
+        "arun",
+        "audit",
+        "judge",
+        "lint",
+        "load_suite",
+        "rerun",
+        "rescore",
+        "resume",
+        "run",
+    ),
+    "karat.checks.base": ("Check",),
+    "karat.engine.events": (
+        "CaseFinished",
+        "CaseRetried",
+        "CaseStarted",
+        "Event",
+        "Listener",
+        "Noticed",
+        "RunFinished",
+        "RunStarted",
+    ),
+    "karat.errors": ("Exit", "KaratError", "Problem", "SuiteError", "UsageError"),
+    "karat.journal.reader": ("Journal",),
+    "karat.model.audit": ("AuditReport",),
     "karat.model.run": ("CaseRecord", "Summary"),
     "karat.model.suite": ("Case", "Suite"),
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),
     "karat.model.verdict": ("CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
-    "karat.results": ("RunResult",),
-    "karat.session": ("RunOptions",),
+    "karat.reports.run_result": ("RunResult",),
+    "karat.smells.linter": ("LintReport",),
+    "karat.targets.base": ("Limits", "RunContext", "Target", "TargetError"),
+    "karat.targets.config": ("TargetConfig",),
+    "karat.validators": ("DecisionValidator", "QAValidator", "Validation"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "Case",
-    "CaseRecord",
-    "CaseStatus",
-    "CheckResult",
-    "ExecutionContext",
-    "Group",
-    "KaratError",
-    "Message",
-    "RunOptions",
-    "RunResult",
-    "Status",
-    "Suite",
-    "SuiteError",
-    "Summary",
-    "ToolCall",
-    "Trace",
-    "Verdict",
-    "__version__",
-    "ajudge",
-    "aload_suite",
-    "arun",
-    "judge",
-    "load_suite",
-    "rescore",
-    "run",
-]
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 if not TYPE_CHECKING:  # a type checker knows the names above, and should not take just any

@@ -1,51 +1,63 @@
-"""Karat as a library: load a suite, judge a trace, run a suite, judge recorded runs again.
+"""The front door: the command line, the library and whatever else runs Karat come in here.
 
-There is one implementation, and it is asynchronous; `run` waits for it and works inside a running event loop too, so
-that notebooks and asynchronous tests can call it.
+Each thing is written once. What waits for agents is asynchronous, and its synchronous twin works inside a running event
+loop too; what only computes is synchronous, and its asynchronous twin leaves the event loop free.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
-import shutil
-import tempfile
-import threading
-import weakref
-from collections.abc import Callable, Coroutine, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from msgspec import structs
-
-from karat import results, scoring
+from karat import recorded, scoring
 from karat.checks.catalog import CATALOG
-from karat.engine.events import Listener
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
-from karat.model.verdict import Verdict
-from karat.results import RunResult
-from karat.session import Session, run_options, secret_values
-from karat.suites import load
-from karat.targets.base import Target
-from karat.targets.config import TargetConfig, resolve
-from karat.targets.config import load as load_config
-from karat.targets.function import FunctionTarget
+from karat.model.verdict import CaseStatus, Verdict
+from karat.reports.artifacts import results_dir_for
+from karat.reports.run_result import Place, RunResult
+from karat.suites import loads
+from karat.suites.documents.source import read_bytes
+from karat.text.wording import did_you_mean
+from karat.twins import asynchronous, synchronous
 
-Result = TypeVar("Result")
-AnyTarget = str | TargetConfig | Target | Callable[..., Any]
+if TYPE_CHECKING:
+    import asyncio
+
+    from karat.audits.run_audit import Auditor
+    from karat.engine.events import Listener
+    from karat.model.audit import AuditReport
+    from karat.order import AnyTarget, ExecutorName, Order, RunOptions
+    from karat.smells.linter import LintReport
+    from karat.targets.config import TargetConfig
+
+SuiteSource: TypeAlias = "Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]"
+AnySuite: TypeAlias = "Suite | SuiteSource"
+AnyJournal: TypeAlias = "Journal | Path | str"
+StatusName: TypeAlias = Literal["pass", "fail", "partial", "error"]
 
 
-def load_suite(path: str | Path) -> Suite:
-    """Read a suite file. Raises SuiteError with every problem that it holds."""
-    return load(path, CATALOG)
+def load_suite(suite: AnySuite) -> Suite:
+    """Read a suite: a file, its text, or the object that it would hold. Raises SuiteError with every problem.
+
+    A `str` is the path of a file, unless it begins as JSON does or has several lines.
+    """
+    if isinstance(suite, Suite):
+        return suite
+    data, name = _source(suite)
+    return loads(data, name, CATALOG)
 
 
-async def aload_suite(path: str | Path) -> Suite:
-    """`load_suite` for callers that must not block their event loop."""
-    return await asyncio.to_thread(load_suite, path)
+aload_suite = asynchronous(load_suite)
+
+
+def load_file(path: str | Path) -> Suite:
+    """Read a suite file, whatever it is called."""
+    return loads(read_bytes(path), str(path), CATALOG)
 
 
 def judge(case: Case, trace: Trace) -> Verdict:
@@ -59,113 +71,324 @@ def judge(case: Case, trace: Trace) -> Verdict:
     return scoring.judge(CATALOG.compile(case), case.scoring, trace)
 
 
-async def ajudge(case: Case, trace: Trace) -> Verdict:
-    """`judge` for callers that must not block their event loop."""
-    return await asyncio.to_thread(judge, case, trace)
-
-
-def run(suite: Suite | str | Path, target: AnyTarget, **options: Any) -> RunResult:
-    """Run a suite against a target and judge every case.
-
-    `target` is a function that takes a prompt and returns text, a dict or a Trace; or a spec such as
-    `python:module:function`; or a name of karat.toml. `options` are the fields of `RunOptions`. Without `results_dir`
-    the journal lives in a temporary folder as long as the result does.
-    """
-    return _waited_for(arun(suite, target, **options))
+ajudge = asynchronous(judge)
 
 
 async def arun(
-    suite: Suite | str | Path, target: AnyTarget, *, listeners: Sequence[Listener] = (), **options: Any
+    suite: AnySuite,
+    target: AnyTarget | None = None,
+    *,
+    cases: Sequence[str] | None = None,
+    categories: Sequence[str] | None = None,
+    timeout: float | None = None,
+    run_timeout: float | None = None,
+    concurrency: int = 1,
+    workers: int = 0,
+    executor: ExecutorName = "processes",
+    ray_address: str | None = None,
+    repeat: int = 1,
+    shuffle: int | None = None,
+    rate: str | None = None,
+    retries: int = 0,
+    backoff: float = 1.0,
+    max_failures: int | None = None,
+    options: Mapping[str, object] | None = None,
+    secrets: Sequence[str] = (),
+    results_dir: str | Path | None = None,
+    reports: Sequence[str] = (),
+    listeners: Sequence[Listener] = (),
+    stop: asyncio.Event | None = None,
 ) -> RunResult:
-    """`run`, awaited."""
-    loaded = suite if isinstance(suite, Suite) else await aload_suite(suite)
-    chosen, secrets = as_target(target)
-    given = run_options({"secrets": secrets, **options})
-    with _Place(given.results_dir) as place:
-        session = Session(loaded, chosen, structs.replace(given, results_dir=place.folder), listeners)
-        return place.kept_for(await session.run())
+    """Run a suite against a target and judge every case.
+
+    `target` is a function that takes a prompt and returns text, a dict or a Trace; or an object with open, run and
+    close; or a spec such as `python:module:function`; or a name of karat.toml, by default its `target`. The other
+    arguments are the options of `karat run`; `options` are those of the target, `secrets` values that no file may show.
+    `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
+    the journal lives in a temporary folder as long as the result does.
+    """
+    from karat.order import Order, RunOptions
+    from karat.session import run_suite
+
+    how = RunOptions(
+        timeout=timeout,
+        run_timeout=run_timeout,
+        concurrency=concurrency,
+        workers=workers,
+        executor=executor,
+        ray_address=ray_address,
+        repeat=repeat,
+        shuffle=shuffle,
+        rate=rate,
+        retries=retries,
+        backoff=backoff,
+        max_failures=max_failures,
+    )
+    order = Order(
+        cases=_names("cases", cases),
+        categories=_names("categories", categories),
+        options=options or {},
+        secrets=tuple(secrets),
+        reports=tuple(_names("reports", reports) or ()),
+        listeners=listeners,
+        stop=stop,
+    )
+    with Place(results_dir) as place:
+        return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder))
 
 
-def as_target(target: AnyTarget) -> tuple[TargetConfig | Target, tuple[str, ...]]:
-    """What a caller means by a target, and the secrets that its configuration names."""
-    if isinstance(target, str):
-        here = Path.cwd()
-        config = load_config(here)
-        return resolve(target, config, here), secret_values(config, os.environ)
-    if isinstance(target, TargetConfig):
-        return target, ()
-    if callable(target):
-        return FunctionTarget(target), ()
-    if not hasattr(target, "run"):
-        fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
-        raise UsageError(f"{type(target).__name__!r} is no target.", fix=fix, slug="bad-target")
-    return target, ()
+run = synchronous(arun)
+
+
+async def aresume(
+    journal: AnyJournal,
+    suite: AnySuite | None = None,
+    target: AnyTarget | None = None,
+    *,
+    timeout: float | None = None,
+    run_timeout: float | None = None,
+    concurrency: int = 1,
+    workers: int = 0,
+    executor: ExecutorName = "processes",
+    ray_address: str | None = None,
+    repeat: int = 1,
+    shuffle: int | None = None,
+    rate: str | None = None,
+    retries: int = 0,
+    backoff: float = 1.0,
+    max_failures: int | None = None,
+    options: Mapping[str, object] | None = None,
+    secrets: Sequence[str] = (),
+    results_dir: str | Path | None = None,
+    reports: Sequence[str] = (),
+    listeners: Sequence[Listener] = (),
+    stop: asyncio.Event | None = None,
+) -> RunResult:
+    """Finish a run that was interrupted or killed: only what is missing is run.
+
+    Suite, selection, target, its options, `timeout` and `repeat` are those of the journal unless they are given anew;
+    the other arguments are those of `run`. The result is a new, complete journal, by default beside the old one.
+    """
+    from karat.order import Order, RunOptions
+
+    how = RunOptions(
+        timeout=timeout,
+        run_timeout=run_timeout,
+        concurrency=concurrency,
+        workers=workers,
+        executor=executor,
+        ray_address=ray_address,
+        repeat=repeat,
+        shuffle=shuffle,
+        rate=rate,
+        retries=retries,
+        backoff=backoff,
+        max_failures=max_failures,
+    )
+    order = Order(
+        options=options or {},
+        secrets=tuple(secrets),
+        reports=tuple(_names("reports", reports) or ()),
+        listeners=listeners,
+        stop=stop,
+    )
+    return await _go_on(journal, (), suite, target, how, order, results_dir)
+
+
+resume = synchronous(aresume)
+
+
+async def arerun(
+    journal: AnyJournal,
+    suite: AnySuite | None = None,
+    target: AnyTarget | None = None,
+    *,
+    status: Collection[StatusName] = ("error", "fail"),
+    timeout: float | None = None,
+    run_timeout: float | None = None,
+    concurrency: int = 1,
+    workers: int = 0,
+    executor: ExecutorName = "processes",
+    ray_address: str | None = None,
+    repeat: int = 1,
+    shuffle: int | None = None,
+    rate: str | None = None,
+    retries: int = 0,
+    backoff: float = 1.0,
+    max_failures: int | None = None,
+    options: Mapping[str, object] | None = None,
+    secrets: Sequence[str] = (),
+    results_dir: str | Path | None = None,
+    reports: Sequence[str] = (),
+    listeners: Sequence[Listener] = (),
+    stop: asyncio.Event | None = None,
+) -> RunResult:
+    """Run the cases of a run again that came out with one of these statuses, and whatever is missing; keep the others.
+
+    All else is as for `resume`.
+    """
+    from karat.order import Order, RunOptions
+
+    how = RunOptions(
+        timeout=timeout,
+        run_timeout=run_timeout,
+        concurrency=concurrency,
+        workers=workers,
+        executor=executor,
+        ray_address=ray_address,
+        repeat=repeat,
+        shuffle=shuffle,
+        rate=rate,
+        retries=retries,
+        backoff=backoff,
+        max_failures=max_failures,
+    )
+    order = Order(
+        options=options or {},
+        secrets=tuple(secrets),
+        reports=tuple(_names("reports", reports) or ()),
+        listeners=listeners,
+        stop=stop,
+    )
+    return await _go_on(journal, status, suite, target, how, order, results_dir)
+
+
+rerun = synchronous(arerun)
+
+
+async def _go_on(
+    journal: AnyJournal,
+    status: Collection[StatusName],
+    suite: AnySuite | None,
+    target: AnyTarget | None,
+    how: RunOptions,
+    order: Order,
+    results_dir: str | Path | None,
+) -> RunResult:
+    from karat.session import Earlier, resume_suite
+
+    earlier = Earlier(opened(journal), frozenset(map(_status, _names("status", status) or ())))
+    loaded = await aload_suite(suite_of(earlier.journal) if suite is None else suite)
+    folder = Path(earlier.journal.path).parent if results_dir is None else Path(results_dir)
+    return await resume_suite(earlier, loaded, target, how, order, folder)
 
 
 def rescore(
-    journal: str | Path | Journal,
-    suite: Suite | str | Path | None = None,
+    journal: AnyJournal,
+    suite: AnySuite | None = None,
     *,
     results_dir: str | Path | None = None,
-    dropped: Callable[[str], None] = lambda case_id: None,
+    reports: Sequence[str] = (),
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite.
 
-    A case of the suite that was not recorded, or with another prompt, is an ERROR; `dropped` hears of recorded cases
-    that the suite does not have. Without `results_dir` the new journal lives as long as the result does.
+    A case of the suite that was not recorded, or with another prompt, is an ERROR; recorded cases that the suite does
+    not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     """
-    recorded = journal if isinstance(journal, Journal) else Journal(journal)
-    loaded = load_suite(suite) if isinstance(suite, str | Path) else suite
-    with _Place(results_dir) as place:
-        return place.kept_for(results.rescore(recorded, loaded, place.folder, dropped))
+    loaded = None if suite is None else load_suite(suite)
+    with Place(results_dir) as place:
+        return place.kept_for(recorded.rescore(opened(journal), loaded, place.folder, _names("reports", reports) or ()))
 
 
-class _Place:
-    """Where the files of a run go: the folder that was given, or a temporary one that goes with the result."""
-
-    def __init__(self, given: str | Path | None) -> None:
-        self._temporary = given is None
-        self._kept = False
-        self.folder = Path(tempfile.mkdtemp(prefix="karat-") if given is None else given)
-
-    def kept_for(self, result: RunResult) -> RunResult:
-        self._kept = True
-        if self._temporary:
-            weakref.finalize(result, shutil.rmtree, self.folder, ignore_errors=True)
-        return result
-
-    def __enter__(self) -> _Place:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._temporary and not self._kept:
-            shutil.rmtree(self.folder, ignore_errors=True)
+arescore = asynchronous(rescore)
 
 
-def _waited_for(work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of a coroutine; on a thread of its own where this one already runs an event loop."""
-    if not _in_event_loop():
-        return asyncio.run(work)
-    outcome: list[Result] = []
-    failure: list[BaseException] = []
+def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:
+    """An audit that gives one case after the other, for journals too large for one report."""
+    from karat.audits.run_audit import Auditor
 
-    def on_its_own() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
-            failure.append(error)
-
-    thread = threading.Thread(target=on_its_own, name="karat-run")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    loaded = None if suite is None else load_suite(suite)
+    return Auditor(recorded.auditable(opened(journal), loaded), seed)
 
 
-def _in_event_loop() -> bool:
+def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
+    """Prove that the suite of a recorded run can fail: make right traces wrong, one change at a time, and judge again.
+
+    With `suite`, a journal that is not of that suite as it is now is refused.
+    """
+    return auditor(journal, suite, seed=seed).report()
+
+
+aaudit = asynchronous(audit)
+
+
+def linter(
+    target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
+) -> Callable[[SuiteSource], LintReport]:
+    """What lints suites beside a target whose tools and page are looked up once."""
+    from karat.smells.linter import lint_source, refuse_unknown
+    from karat.smells.target import surroundings
+
+    refuse_unknown(_names("ignore", ignore) or ())
+    around = surroundings(target)
+    return lambda suite: lint_source(*_source(suite), around, ignore)
+
+
+async def alint(
+    suite: SuiteSource, *, target: str | TargetConfig | None = None, ignore: Collection[str] = ()
+) -> LintReport:
+    """Look for smells: expectations that are allowed and most likely prove less than they seem to.
+
+    `target` says whose page and tools to look at, by default every page of karat.toml; `ignore` names kinds of smells.
+    """
+    from asyncio import to_thread
+
+    return await to_thread(lambda: linter(target, ignore=ignore)(suite))
+
+
+lint = synchronous(alint)
+
+
+def opened(journal: AnyJournal) -> Journal:
+    """A journal that may have been opened already."""
+    return journal if isinstance(journal, Journal) else Journal(journal)
+
+
+def suite_of(journal: Journal) -> Suite:
+    """The suite of a recorded run as it is now."""
+    file = Path(journal.header.suite)
+    if not file.exists():
+        fix = "Run this where the suite is, or name it with --suite."
+        raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")
+    return load_file(file)
+
+
+def default_results_dir(suite: str) -> Path:
+    """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
+    from karat.targets.config import load as load_config
+
+    here, folder = Path.cwd(), load_config(Path.cwd()).results_dir
+    if folder is not None and folder.is_relative_to(here):
+        folder = folder.relative_to(here)
+    return results_dir_for(Path(suite), folder)
+
+
+def _source(suite: SuiteSource) -> tuple[bytes, str]:
+    """The bytes of a suite, and what to call it: a file by its path, whose suffix tells YAML from JSON."""
+    if isinstance(suite, Path):
+        return read_bytes(suite), str(suite)
+    if isinstance(suite, str):
+        if suite.lstrip().startswith(("{", "[")):
+            return suite.encode("utf-8", "surrogatepass"), "<text>"
+        if "\n" in suite:
+            return suite.encode("utf-8", "surrogatepass"), "<text>.yaml"
+        return read_bytes(suite), suite
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+        return json.dumps(suite, ensure_ascii=False).encode("utf-8", "surrogatepass"), "<object>"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the suite is not JSON: {error}.", slug="bad-suite") from None
+
+
+def _status(name: str) -> CaseStatus:
+    known = {status.value.lower(): status for status in CaseStatus}
+    if name not in known:
+        fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
+        raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
+    return known[name]
+
+
+def _names(option: str, names: Collection[str] | None) -> list[str] | None:
+    """The names that an option lists; a text alone would be taken for the list of its letters."""
+    if isinstance(names, str):
+        raise UsageError(f"`{option}` is a list of names, not a text.", fix=f"Write [{names!r}].", slug="bad-option")
+    return None if names is None else list(names)

@@ -1,114 +1,49 @@
-"""How a run is put together: target, plan, executor, journal, reports. The command line and the library share it."""
+"""How a run is put together: target, plan, executor, journal, reports."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import platform
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct, structs
 
 from karat import __version__
-from karat.engine.events import Listener, Noticed
+from karat.checks.ui import worded
 from karat.engine.executors import Executor, Inline
 from karat.engine.plan import Plan
 from karat.engine.retries import Retries
 from karat.engine.runner import Policy, Runner, opened
-from karat.engine.work import GRACE, Settings
+from karat.engine.work import Settings
 from karat.errors import UsageError
-from karat.journal.carry_over import CarryOver, Planned
+from karat.journal.carry_over import CarryOver, Planned, named
 from karat.journal.reader import Journal
 from karat.journal.writer import begin
 from karat.model.keys import same_target
 from karat.model.run import Header, Summary
 from karat.model.suite import Suite
+from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
+from karat.order import BY_NAME, Agent, AnyTarget, Order, RunOptions, resolved, secret_values
 from karat.repeats import Tally
-from karat.reports.artifacts import Names, reserve, results_dir_for
+from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import wanted
-from karat.results import RunResult, reported, utc_now, worded
-from karat.targets.base import Limits, Target, secrets_of
-from karat.targets.catalog import build
-from karat.targets.config import Config, TargetConfig
-from karat.targets.hooks import RESET_GRACE
-from karat.text.wording import did_you_mean
+from karat.reports.run_result import RunResult, reported
+from karat.suites.select import select
+from karat.targets.base import secrets_of
+from karat.targets.config import HIDDEN
+from karat.targets.config import load as load_config
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
-__all__ = ["Earlier", "RunOptions", "RunResult", "Session", "secret_values"]
-
 DEFAULT_TIMEOUT = 300.0
-BOUNDS = {
-    "concurrency": (1, 10_000),
-    "workers": (0, 1_000),
-    "repeat": (1, 1_000_000),
-    "retries": (0, 1_000),
-    "max_failures": (1, 1 << 32),
-}
-BY_NAME = "Name it as 'python:module:function'."
-
-
-class RunOptions(Struct, frozen=True, kw_only=True):
-    """How to run. `workers` of 0 runs in this process; on a Ray cluster, its processors count."""
-
-    timeout: float | None = None
-    concurrency: int = 1
-    workers: int = 0
-    executor: Literal["processes", "ray"] = "processes"
-    ray_address: str | None = None
-    repeat: int = 1
-    shuffle: int | None = None
-    per_minute: float | None = None
-    retries: int = 0
-    backoff: float = 1.0
-    """Seconds before the first retry; each further one waits twice as long."""
-    max_failures: int | None = None
-    run_timeout: float | None = None
-    results_dir: Path | None = None
-    reports: tuple[str, ...] = ()
-    """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
-    selection: dict[str, list[str]] = {}
-    target_name: str = ""
-    overrides: dict[str, Any] = {}
-    secrets: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in BOUNDS.items():
-            given = getattr(self, name)
-            if given is not None and not least <= given <= most:
-                bound = f"at least {least}" if given < least else f"at most {most:,}"
-                raise UsageError(f"`{name}` must be {bound}, not {given}.", slug="bad-option")
-        for name in ("timeout", "run_timeout", "per_minute", "backoff"):
-            given = getattr(self, name)
-            if given is not None and not 0 < given < math.inf:
-                raise UsageError(f"`{name}` must be over 0, not {given}.", slug="bad-option")
-        if self.ray_address is not None and self.executor != "ray":
-            fix = "Choose the executor 'ray', or leave the address out."
-            raise UsageError(
-                "the address of a Ray cluster is given, and nothing runs there.", fix=fix, slug="bad-option"
-            )
-
-
-def run_options(given: Mapping[str, Any]) -> RunOptions:
-    """The options that a caller of the library names, each of its type."""
-    known = RunOptions.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise UsageError(f"there is no option {name!r}.", fix=did_you_mean(name, known), slug="bad-option")
-    try:
-        return msgspec.convert(given, RunOptions, dec_hook=lambda kind, value: kind(value))
-    except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        raise UsageError(f"`{place.rstrip('`')}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
 
 
 class Earlier(Struct, frozen=True):
@@ -116,56 +51,47 @@ class Earlier(Struct, frozen=True):
 
     journal: Journal
     redo: frozenset[CaseStatus] = frozenset()
-    tell: Callable[[str], None] = lambda line: None
 
 
 class Session:
-    """One run of one suite against one target."""
+    """One run of one suite against one target. It ends early, and can be resumed, once the order's `stop` is set."""
 
     def __init__(
         self,
         suite: Suite,
-        target: TargetConfig | Target,
+        agent: Agent,
         options: RunOptions,
-        listeners: Sequence[Listener] = (),
+        order: Order,
+        results_dir: Path,
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._suite = suite
-        self._target = target
+        self._agent = agent
         self._options = options
-        self._listeners = listeners
-        self._reports = wanted(options.reports)
+        self._order = order
+        self._secrets = (*order.secrets, *secrets_of(agent.target))
+        self._results_dir = results_dir
+        self._stop = order.stop or asyncio.Event()
         self._now = now
-        self._run: Runner | None = None
         self._run_id = f"{now().strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}"
-        self._interrupted = asyncio.Event()
-
-    def interrupt(self) -> None:
-        """Stop: what finished is kept, and the run can be resumed."""
-        self._interrupted.set()
-        if self._run is not None:
-            self._run.interrupt()
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether it was asked to stop, however late that came."""
-        return self._interrupted.is_set()
 
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        self._options = structs.replace(self._options, secrets=(*self._options.secrets, *self._known))
+        further = wanted(self._order.reports)
         plan = self._plan()
         executor = self._executor(len(plan))
-        async with opened(executor, self._interrupted, self._options.run_timeout):
-            names = self._reserve()
+        if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.workers, 1) > 1:
+            self._order.notice(f"one case at a time: {why}")
+        async with opened(executor, self._stop, self._options.run_timeout):
+            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now())
             try:
                 summary = await self._into(names, plan, executor, earlier, began)
             except BaseException:
                 _drop_if_empty(names.journal)
                 raise
-        return reported(names, summary, self._reports)
+        return reported(names, summary, further)
 
     async def _into(
         self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float
@@ -176,52 +102,52 @@ class Session:
         if earlier is None:
             begin(str(names.journal), header)
         else:
-            planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
-            carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
-            begin(str(names.journal), header, carried.lines(str(names.journal)))
-            plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
-            for line in carried.said(header.options["target"]):
-                earlier.tell(line)
+            self._carry_over(names, plan, header, earlier, tally)
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
-        self._run = Runner(
+        run = Runner(
             plan,
             executor,
             self._policy,
-            self._listeners,
+            self._order.listeners,
             began=began,
             chance=random.Random(header.run_id),
             clock=lambda: self._now().isoformat(timespec="milliseconds"),
         )
-        if self._interrupted.is_set():
-            self._run.interrupt()
-        return await self._run.into(str(names.journal), header, tally)
+        async with self._heeding_stop(run):
+            return await run.into(str(names.journal), header, tally)
+
+    def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: Earlier, tally: Tally) -> None:
+        """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
+        planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
+        carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
+        begin(str(names.journal), header, carried.lines(str(names.journal)))
+        plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
+        for line in carried.said(header.options["target"]):
+            self._order.notice(line)
+
+    @asynccontextmanager
+    async def _heeding_stop(self, run: Runner) -> AsyncIterator[None]:
+        async def heed() -> None:
+            await self._stop.wait()
+            run.interrupt()
+
+        if self._stop.is_set():
+            run.interrupt()
+        watch = asyncio.create_task(heed())
+        try:
+            yield
+        finally:
+            watch.cancel()
 
     def _plan(self) -> Plan:
-        vocabulary = self._target.ui_vocabulary if isinstance(self._target, TargetConfig) else {}
-        cases = worded(self._suite, vocabulary, str(self._identity.get("name", ""))).cases
-        return Plan(cases, same_target(self._identity), repeat=self._options.repeat)
-
-    @property
-    def _identity(self) -> dict[str, Any]:
-        return self._target.identity if isinstance(self._target, TargetConfig) else self._target.options
-
-    @property
-    def _known(self) -> tuple[str, ...]:
-        return secrets_of(build(self._target) if isinstance(self._target, TargetConfig) else self._target)
-
-    @property
-    def limits(self) -> Limits:
-        """What the target can bear, by its configuration and by its own nature."""
-        return build(self._target).limits if isinstance(self._target, TargetConfig) else self._target.limits
-
-    def _notice(self, message: str) -> None:
-        for listener in self._listeners:
-            listener(Noticed(message))
+        identity = self._agent.identity
+        cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        return Plan(cases, same_target(identity), repeat=self._options.repeat)
 
     @cached_property
     def _policy(self) -> Policy:
-        options, limits = self._options, self.limits
+        options, limits = self._options, self._agent.limits
         rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
         return Policy(
             retries=Retries(options.retries, options.backoff),
@@ -232,21 +158,19 @@ class Session:
         )
 
     def _executor(self, total: int) -> Executor:
-        options, target = self._options, self._target
-        own = target.timeout if isinstance(target, TargetConfig) else None
-        grace = GRACE + RESET_GRACE if isinstance(target, TargetConfig) and target.teardown else GRACE
-        settings = Settings(options.timeout or own or DEFAULT_TIMEOUT, grace, str(self._attachments))
-        redactor = Redactor(options.secrets)
+        options, recipe = self._options, self._agent.recipe
+        case_timeout = options.timeout or self._agent.timeout or DEFAULT_TIMEOUT
+        settings = Settings(case_timeout, self._agent.grace, str(self._attachments))
+        redactor = Redactor(self._secrets)
         on_cluster = options.executor == "ray"
-        if not isinstance(target, TargetConfig):
-            if on_cluster:
-                raise UsageError("a target that is an object cannot run on a Ray cluster.", fix=BY_NAME)
-            return Inline(target, settings, redactor, concurrency=options.concurrency)
-        if options.workers == 0 and not on_cluster:
-            return Inline(build(target), settings, redactor, concurrency=options.concurrency)
+        if not on_cluster and options.workers == 0:
+            return Inline(self._agent.target, settings, redactor, concurrency=options.concurrency)
+        if recipe is None:
+            where = "on a Ray cluster" if on_cluster else "in other processes"
+            raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")
         from karat.engine.processes.messages import Start
 
-        start = Start(target, settings, options.secrets, list(sys.path), options.concurrency)
+        start = Start(recipe, settings, self._secrets, list(sys.path), options.concurrency)
         if on_cluster:
             from karat.engine.ray.executor import Cluster
 
@@ -260,52 +184,82 @@ class Session:
             workers=options.workers,
             exact=self._policy.exact,
             per_minute=self._policy.per_minute,
-            tell=self._notice,
+            tell=self._order.notice,
         )
-
-    @property
-    def _results_dir(self) -> Path:
-        return results_dir_for(Path(self._suite.file), self._options.results_dir)
 
     @property
     def _attachments(self) -> Path:
         """Where files of this run's cases go, beside its journal."""
         return self._results_dir.absolute() / f"files-{self._run_id}"
 
-    def _reserve(self) -> Names:
-        return reserve(self._results_dir, Path(self._suite.file).stem, self._now())
-
     def _header(self, total: int, earlier: Earlier | None) -> Header:
-        options, now, redactor = self._options, self._now(), Redactor(self._options.secrets)
+        options, order, redactor = self._options, self._order, Redactor(self._secrets)
         return Header(
             run_id=self._run_id,
             suite=redactor.text(text(self._suite.file)),
             suite_format=self._suite.format,
             suite_version=self._suite.version,
             suite_sha256=self._suite.sha256,
-            target=redactor.text(text(options.target_name or str(self._identity.get("use", "")))),
+            target=redactor.text(text(self._agent.name)),
             options={
-                "target": redactor.json(self._identity),
-                "selection": options.selection,
-                "overrides": redactor.json(options.overrides),
+                "target": redactor.json(dict(self._agent.identity)),
+                "selection": order.selection,
+                "overrides": redactor.json(
+                    {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()}
+                ),
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
             },
             versions={"karat": __version__, "python": platform.python_version()},
-            started_at=now.isoformat(timespec="milliseconds"),
+            started_at=self._now().isoformat(timespec="milliseconds"),
             total=total,
             repeat=options.repeat,
             derived_from=text(earlier.journal.path) if earlier else "",
         )
 
 
-def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of the configured secrets; one too short to be told from plain text is refused."""
-    Redactor.from_names(config.secrets, environ)
-    return tuple(value for name in config.secrets if (value := environ.get(name)))
-
-
 def _drop_if_empty(journal: Path) -> None:
     """A journal whose first line could not be written is no journal."""
     if journal.exists() and journal.stat().st_size == 0:
         journal.unlink()
+
+
+async def run_suite(
+    suite: Suite,
+    target: AnyTarget | None,
+    how: RunOptions,
+    order: Order,
+    results_dir: Path,
+    earlier: Earlier | None = None,
+) -> RunResult:
+    """Run what is selected of a suite, by the configuration that holds here."""
+    config = load_config(Path.cwd())
+    chosen = select(suite, order.cases, order.categories)
+    agent = resolved(target, config, order.options)
+    order = structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
+    return await Session(chosen, agent, how, order, results_dir).run(earlier)
+
+
+async def resume_suite(
+    earlier: Earlier, suite: Suite, target: AnyTarget | None, how: RunOptions, order: Order, results_dir: Path
+) -> RunResult:
+    """Run what is missing or to be done again, with the selection and target of the journal."""
+    header, path = earlier.journal.header, earlier.journal.path
+    asked = header.options
+    cases, categories = (asked.get("selection", {}).get(kind) for kind in ("cases", "category"))
+    if cases is not None and (gone := set(cases) - {case.id for case in suite.cases}):
+        cases = [name for name in cases if name not in gone]
+        order.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
+    if suite.sha256 != header.suite_sha256:
+        order.notice(f"{suite.file} has changed since; unchanged cases are kept")
+    options = {**asked.get("overrides", {}), **order.options}
+    hidden = [name for name, value in options.items() if REMOVED in str(value)]
+    if hidden:
+        fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
+        raise UsageError("options of the target are secret and not in the journal.", where=path, fix=fix)
+    if target is None and REMOVED in header.target:
+        fix = "Give it with --target, as for the run."
+        raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
+    order = structs.replace(order, cases=cases, categories=categories, options=options)
+    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), repeat=max(how.repeat, header.repeat))
+    return await run_suite(suite, header.target if target is None else target, how, order, results_dir, earlier)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.support import Ran, case, eval_set, journal_of, report_of, results, traces, write
-from karat import session as sessions
+from karat.session import Session
 
 Karat = Callable[..., Ran]
 
@@ -100,7 +100,7 @@ def test_default_folder(karat: Karat, suite: str, folder: str) -> None:
 
 def test_two_runs_in_one_second_get_two_sets_of_files(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = datetime(2026, 1, 1, 9, tzinfo=UTC)
-    monkeypatch.setattr(sessions.Session.__init__, "__kwdefaults__", {"now": lambda: moment})
+    monkeypatch.setattr(Session.__init__, "__kwdefaults__", {"now": lambda: moment})
     suite = write("suite.json", eval_set())
     for said in ("hello one", "hello two", "hello three"):
         assert karat("run", suite, "-t", traces(A=said)).code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import functools
 import gc
@@ -14,9 +15,7 @@ from typing import Any
 import pytest
 
 import karat
-from karat.engine.events import CaseFinished, Event, RunFinished, RunStarted
-from karat.journal.reader import Journal
-from karat.model.suite import Suite
+from karat import Journal, Suite
 
 SUITE = {
     "version": "0.3",
@@ -244,25 +243,41 @@ async def test_the_async_twins(suite: Suite) -> None:
     assert loaded == suite
     trace = karat.Trace(case_id="A", final_message="hello")
     assert await karat.ajudge(suite.cases[0], trace) == karat.judge(suite.cases[0], trace)
+    run = await karat.arun(suite, async_agent)
+    assert statuses(await karat.arescore(run.journal)) == statuses(karat.rescore(run.journal))
+    assert statuses(await karat.arerun(run.journal, target=async_agent)) == statuses(run)
+    assert await karat.aaudit(run.journal) == karat.audit(run.journal)
+    assert await karat.alint("suite.json") == karat.lint("suite.json")
+
+
+TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
+
+
+def test_every_function_has_a_twin_of_the_same_signature() -> None:
+    functions = {name for name in karat.__all__ if inspect.isfunction(getattr(karat, name))}
+    assert functions == {*TWINS, *(f"a{name}" for name in TWINS)}
+    for name in TWINS:
+        sync, twin = getattr(karat, name), getattr(karat, f"a{name}")
+        assert inspect.signature(sync) == inspect.signature(twin)
+        assert (inspect.iscoroutinefunction(sync), inspect.iscoroutinefunction(twin)) == (False, True)
+        assert (sync.__name__, twin.__name__) == (name, f"a{name}")
 
 
 async def test_listeners_hear_of_the_run(suite: Suite) -> None:
-    heard: list[Event] = []
+    heard: list[karat.Event] = []
     await karat.arun(suite, sync_agent, listeners=[heard.append])
-    assert isinstance(heard[0], RunStarted)
-    assert isinstance(heard[-1], RunFinished)
-    assert [event.record.case.id for event in heard if isinstance(event, CaseFinished)] == ["A", "B"]
+    assert isinstance(heard[0], karat.RunStarted)
+    assert isinstance(heard[-1], karat.RunFinished)
+    assert [event.record.case.id for event in heard if isinstance(event, karat.CaseFinished)] == ["A", "B"]
 
 
 def test_rescore_by_a_suite(suite: Suite) -> None:
     result = karat.run(suite, sync_agent)
     other = {**SUITE, "cases": [{"id": "A", "prompt": "say hello", "expected": {"must_say_any": ["bye"]}}]}
     Path("other.json").write_text(json.dumps(other))
-    dropped: list[str] = []
-    for given in ("other.json", Path("other.json"), karat.load_suite("other.json")):
-        again = karat.rescore(result.journal.path, given, dropped=dropped.append)
-        assert statuses(again) == {"A": "FAIL"}
-    assert dropped == ["B"] * 3
+    for given in ("other.json", Path("other.json"), other, karat.load_suite("other.json")):
+        again = karat.rescore(result.journal.path, given)
+        assert (statuses(again), again.left_out) == ({"A": "FAIL"}, ("B",))
     assert statuses(karat.rescore(Journal(result.journal.path))) == {"A": "PASS", "B": "PASS"}
 
 
@@ -287,9 +302,17 @@ def test_a_trace_in_short(suite: Suite) -> None:
         ({"concurrency": "2"}, "`concurrency`: expected `int`, got `str`"),
         ({"timeout": "2"}, "`timeout`: expected `float | null`, got `str`"),
         ({"executor": "threads"}, "`executor`: invalid enum value 'threads'"),
-        ({"results_dir": 3}, "`results_dir`: "),
+        ({"rate": "often"}, "'often' is no rate"),
+        ({"rate": 30}, "`rate`: expected `str | null`, got `int`"),
+        ({"workers": 2}, "a target that is an object cannot run in other processes. Name it as 'python:"),
+        ({"executor": "ray"}, "a target that is an object cannot run on a Ray cluster. Name it as 'python:"),
+        ({"options": {"a": 1}}, "a target that is an object takes no options"),
+        ({"cases": ["A", "C"]}, "no case has the id 'C'"),
+        ({"cases": "A"}, r"`cases` is a list of names, not a text. Write \['A'\]"),
+        ({"categories": "greetings"}, "`categories` is a list of names, not a text"),
+        ({"categories": ["greetings"]}, "no case is selected"),
+        ({"cases": []}, "no case is selected"),
         ({"ray_address": "auto"}, "the address of a Ray cluster is given, and nothing runs there"),
-        ({"concurency": 2}, "there is no option 'concurency'. Did you mean 'concurrency'"),
     ],
 )
 def test_options_that_cannot_be(suite: Suite, options: dict[str, Any], said: str) -> None:
@@ -306,7 +329,7 @@ def test_what_is_no_target_and_what_is_no_trace(suite: Suite) -> None:
         karat.judge(suite.cases[0], karat.Trace(case_id="B", final_message="hello"))
 
 
-@pytest.mark.parametrize("name", [name for name in karat.__all__ if name != "__version__"])
+@pytest.mark.parametrize("name", [name for name in karat.__all__ if name not in ("__version__", "Event", "Listener")])
 def test_public_names_are_documented_and_typed(name: str) -> None:
     found = getattr(karat, name)
     assert inspect.getdoc(found)
@@ -314,6 +337,19 @@ def test_public_names_are_documented_and_typed(name: str) -> None:
         signature = inspect.signature(found)
         assert signature.return_annotation is not signature.empty
         assert all(p.annotation is not p.empty for p in signature.parameters.values())
+
+
+def test_dir_shows_the_public_names() -> None:
+    assert set(karat.__all__) <= set(dir(karat))
+    assert {"run", "arun", "Target", "Check", "Trace", "RunResult"} <= set(dir(karat))
+
+
+def test_a_type_checker_sees_the_names_that_there_are() -> None:
+    tree = ast.parse(Path(karat.__file__).read_text())
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {alias.asname: f"{node.module}.{alias.name}" for node in imported for alias in node.names if alias.asname}
+    homes = {name: f"{home}.{name}" for name, home in vars(karat)["_HOME"].items()}
+    assert seen == homes
 
 
 def test_names_that_are_not_there() -> None:

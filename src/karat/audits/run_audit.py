@@ -24,13 +24,7 @@ LOST = "what was expected held a secret, which is not in the journal"
 
 def audit(run: RunView, seed: int = 0) -> AuditReport:
     """Try every case of a run; the same journal and seed give the same report."""
-    auditor = Auditor(run, seed)
-    found = list(auditor.cases())
-    return AuditReport(
-        summary=auditor.summary(),
-        cases=tuple(entry for entry in found if isinstance(entry, CaseAudit)),
-        set_aside=tuple(entry for entry in found if isinstance(entry, SetAside)),
-    )
+    return Auditor(run, seed).report()
 
 
 @dataclass
@@ -65,6 +59,15 @@ class Auditor:
             others.add(found)
         if waiting is not None:
             yield self._counted(waiting, None)
+
+    def report(self) -> AuditReport:
+        """All cases at once."""
+        found = list(self.cases())
+        return AuditReport(
+            summary=self.summary(),
+            cases=tuple(entry for entry in found if isinstance(entry, CaseAudit)),
+            set_aside=tuple(entry for entry in found if isinstance(entry, SetAside)),
+        )
 
     def summary(self) -> AuditSummary:
         """What has been counted, once `cases` is exhausted."""

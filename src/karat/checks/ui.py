@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
 
 import msgspec
 import regex
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from karat.checks.base import Check, Phrase, Reading
 from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
@@ -18,7 +18,7 @@ from karat.checks.says import unfailable
 from karat.errors import ConfigError
 from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.folding import fold, fold_phrase
@@ -202,6 +202,15 @@ def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -
     if not vocabulary or not any(spec.name == Ui.name for spec in case.checks):
         return case
     return msgspec.structs.replace(case, checks=tuple(_resolved(spec, vocabulary) for spec in case.checks))
+
+
+def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
+    """The suite with every UI sentence that the target's vocabulary knows turned into elements."""
+    for why in vocabulary_flaws(vocabulary):
+        where = ".".join(part for part in ("targets", target, "ui_vocabulary") if part)
+        fix = 'Write it as a list of elements: [{ role = "heading", name = "My Activity" }].'
+        raise ConfigError(why, where=where, fix=fix)
+    return structs.replace(suite, cases=tuple([resolve(case, vocabulary) for case in suite.cases]))
 
 
 def vocabulary_flaws(vocabulary: Mapping[str, Any]) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from karat.cli.options import comma_list
+from karat.errors import Exit, SuiteError, UsageError
 
 
 @click.command(short_help="Look for expectations that prove nothing, without an agent.")
@@ -26,6 +29,26 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
       karat lint evals/checkout.json --target staging --strict
       karat lint evals/checkout.json --ignore duplicate-prompt,newer-field
     """
-    from karat.cli.linting import lint_suites
+    from karat import api
+    from karat.cli.main import complain
+    from karat.text.wording import counted
 
-    return lint_suites(suites, target, ignore or [], strict=strict)
+    look = api.linter(target, ignore=ignore or ())
+    smells, readable = 0, True
+    for file in suites:
+        try:
+            report = look(Path(file))
+        except (SuiteError, UsageError) as error:
+            readable = False
+            complain(str(error) if isinstance(error, SuiteError) else f"karat: {error}")
+            continue
+        smells += len(report.smells)
+        for problem in report.smells:
+            click.echo(str(problem))
+        found = counted(len(report.smells), "smell") if report.smells else "no smell"
+        click.echo(f"{file}: {counted(len(report.suite.cases), 'case')}, {found}")
+    if smells:
+        click.echo("Each slug is explained in docs/lint.md; leave out what is meant with --ignore SLUG.", err=True)
+    if not readable:
+        return Exit.USAGE
+    return Exit.FAILED if smells and strict else Exit.OK

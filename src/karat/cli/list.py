@@ -24,7 +24,7 @@ def command(suites: tuple[str, ...]) -> None:
 
 def _loaded(suite: str) -> list[tuple[str, str, str]]:
     """The slow way, for what the quick look could not read; it says what is wrong with the file."""
-    from karat.api import load_suite
+    from karat.api import load_file
     from karat.suites.listing import suite_rows
 
-    return suite_rows(load_suite(suite))
+    return suite_rows(load_file(suite))

@@ -24,6 +24,8 @@ COMMANDS = {
     "self-test": "karat.cli.self_test",
 }
 
+NOWHERE = "karat: the current folder is gone. Go to one that is there."
+
 
 class Commands(click.Group):
     """Imports the module of a command when that command is asked for."""
@@ -92,7 +94,7 @@ def run(arguments: list[str]) -> int:
         complain(str(error))
         return Exit.USAGE
     except KaratError as error:
-        complain(f"karat: {error}")
+        complain(NOWHERE if _is_nowhere() else f"karat: {error}")
         return error.exit_code
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
@@ -105,7 +107,7 @@ def run(arguments: list[str]) -> int:
         return Exit.INTERRUPTED
     except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
         if _is_nowhere():
-            complain("karat: the current folder is gone. Go to one that is there.")
+            complain(NOWHERE)
             return Exit.USAGE
         import traceback
 

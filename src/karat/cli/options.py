@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from karat.errors import UsageError
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -52,10 +54,11 @@ def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     return checked
 
 
-def nearby(folder: Path | None) -> Path | None:
-    """A configured folder as people write it from here, if it is below this one."""
-    here = Path.cwd()
-    return folder.relative_to(here) if folder is not None and folder.is_relative_to(here) else folder
+def most_failures(fail_fast: bool, max_failures: int | None) -> int | None:
+    """How many failures end a run."""
+    if fail_fast and max_failures is not None:
+        raise UsageError("--fail-fast is --max-failures 1, and another number is given.", fix="Keep one of the two.")
+    return 1 if fail_fast else max_failures
 
 
 def results_dir(default: str) -> Callable[[Command], Command]:
@@ -100,7 +103,7 @@ HOW_TO_RUN = (
                  help="Further attempts after an error (never after a failed check)."),
     click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or errs."),
     click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N such cases."),
-    click.option("-o", "--option", "overrides", multiple=True, callback=assignments, metavar="KEY=VALUE",
+    click.option("-o", "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE",
                  help="An option of the target; overrides karat.toml."),
 )  # fmt: skip
 

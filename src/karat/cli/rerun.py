@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli.options import comma_list, resume_options
+from karat.cli.resume import go_on
+
+if TYPE_CHECKING:
+    from karat.api import StatusName
 
 STATUSES = ("pass", "fail", "partial", "error")
 
@@ -26,7 +30,7 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if it has another name now.")
 @resume_options
-def command(journal: str, status: list[str], **given: Any) -> int:
+def command(journal: str, status: list[StatusName], **given: Any) -> int:
     """Run the cases of a finished run again that came out with one of these statuses; the others are kept.
 
     \b
@@ -34,7 +38,4 @@ def command(journal: str, status: list[str], **given: Any) -> int:
       karat rerun karat-results/checkout-20260101T090000Z.jsonl
       karat rerun karat-results/checkout-20260101T090000Z.jsonl --status error,partial
     """
-    from karat.cli.resuming import go_on
-    from karat.model.verdict import CaseStatus
-
-    return go_on(journal, frozenset(CaseStatus(name.upper()) for name in status), given)
+    return go_on(journal, status, **given)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import resume_options
+from karat.cli.options import most_failures, resume_options
+
+if TYPE_CHECKING:
+    from karat.api import StatusName
 
 
 @click.command(short_help="Finish a run that was interrupted or killed.")
@@ -25,6 +30,26 @@ def command(journal: str, **given: Any) -> int:
       karat resume karat-results/checkout-20260101T090000Z.jsonl
       karat resume /full/disk/run.jsonl --results-dir /other/disk
     """
-    from karat.cli.resuming import go_on
+    return go_on(journal, (), **given)
 
-    return go_on(journal, frozenset(), given)
+
+def go_on(
+    path: str,
+    status: Sequence[StatusName],
+    *,
+    suite: str | None,
+    target: str | None,
+    fail_fast: bool,
+    max_failures: int | None,
+    strict: bool,
+    **how: Any,
+) -> int:
+    """Run what is missing, and what came out with one of these statuses."""
+    from karat import api
+    from karat.cli.live_run import shown
+
+    journal = api.opened(path)
+    loaded = api.load_file(suite) if suite else api.suite_of(journal)
+    how["max_failures"] = most_failures(fail_fast, max_failures)
+    result, _ = shown(loaded, partial(api.arerun, journal, loaded, target, status=status, **how))
+    return result.strict_exit_code(strict=strict)

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli.loading import loading
-from karat.cli.options import comma_list, run_options
+from karat.cli.options import comma_list, most_failures, run_options
+from karat.errors import Exit, NothingSelectedError, UsageError
+
+if TYPE_CHECKING:
+    from karat.model.suite import Suite
 
 
 @click.command(short_help="Run suites against an agent and judge every case.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @click.option("-t", "--target", help="The agent: a spec such as python:module:function, or a name of karat.toml.")
 @click.option("--cases", multiple=True, callback=comma_list, metavar="A,B", help="Run only the cases with these ids.")
-@click.option(
-    "--category", multiple=True, callback=comma_list, metavar="C,D", help="Run only the cases of these categories."
-)
+@click.option("--category", "categories", multiple=True, callback=comma_list, metavar="C,D",
+              help="Run only the cases of these categories.")  # fmt: skip
 @run_options
-def command(suites: tuple[str, ...], **given: Any) -> int:
+def command(
+    suites: tuple[str, ...],
+    cases: list[str] | None,
+    categories: list[str] | None,
+    fail_fast: bool,
+    max_failures: int | None,
+    results_dir: Path | None,
+    reports: tuple[str, ...],
+    strict: bool,
+    **how: Any,
+) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
 
     \b
@@ -37,7 +53,70 @@ def command(suites: tuple[str, ...], **given: Any) -> int:
       karat run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
       karat run suite.json --target staging --repeat 5 --shuffle 1
     """
+    most = most_failures(fail_fast, max_failures)
+    if len(suites) > 1 and any("=" in report for report in reports):
+        fix = "Leave the path out: each run's reports then stand beside its journal."
+        raise UsageError("several suites cannot have one report.", fix=fix, slug="bad-option")
     with loading():
-        from karat.cli.running import run_suites
+        from karat import api
+        from karat.cli.live_run import shown
 
-    return run_suites(suites, given)
+        loaded = [api.load_file(suite) for suite in suites]
+        chosen = selected(loaded, cases, categories)
+    codes: list[int] = []
+    failures = 0
+    for number, suite in enumerate(chosen, 1):
+        asked: dict[str, Any] = {
+            **how,
+            "cases": None if cases is None else [case.id for case in suite.cases],
+            "categories": categories,
+            "reports": reports,
+            "max_failures": None if most is None else most - failures,
+            "results_dir": results_dir or api.default_results_dir(suite.file),
+        }
+        result, stopped = shown(suite, partial(api.arun, suite, **asked))
+        summary = result.summary
+        codes.append(result.strict_exit_code(strict=strict))
+        failures += summary.failed + summary.error
+        enough = most is not None and failures >= most
+        why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else summary.incomplete
+        if stopped and not why and number < len(chosen):
+            why = "interrupted"
+            codes.append(Exit.INTERRUPTED)
+        if why and number < len(chosen):
+            left = ", ".join(suite.file for suite in chosen[number:])
+            click.echo(f"karat: {why}; not run: {left}", err=True)
+            break
+    return worst(codes)
+
+
+def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Sequence[str] | None) -> list[Suite]:
+    """What is selected of each suite. A case may be of any of them, and suites that have none are left out."""
+    from karat.suites.select import select
+    from karat.text.wording import did_you_mean
+
+    if len(suites) == 1:
+        return [select(suites[0], ids, categories)]
+    known = {case.id for suite in suites for case in suite.cases}
+    for name in ids or ():
+        if name not in known:
+            files = ", ".join(suite.file for suite in suites)
+            fix = did_you_mean(name, known).strip() or "See `karat list`."
+            raise UsageError(f"no case has the id {name!r}.", where=files, fix=fix, slug="unknown-case")
+    found: list[Suite] = []
+    empty: NothingSelectedError | None = None
+    for suite in suites:
+        own = {case.id for case in suite.cases}
+        try:
+            found.append(select(suite, None if ids is None else [name for name in ids if name in own], categories))
+        except NothingSelectedError as error:
+            empty = empty or error
+    if not found and empty:
+        raise empty
+    return found
+
+
+def worst(codes: Sequence[int]) -> int:
+    """One exit code for several suites: an interruption before a failure before a success."""
+    order = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.FAILED, Exit.NOTHING_SELECTED)
+    return next((code for code in order if code in codes), Exit.OK)

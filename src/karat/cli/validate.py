@@ -17,14 +17,14 @@ def command(suites: tuple[str, ...]) -> int:
       karat validate evals/*.json
       karat validate evals/checkout.yaml
     """
-    from karat.api import load_suite
+    from karat.api import load_file
     from karat.cli.main import complain
     from karat.text.wording import counted
 
     sound = True
     for name in suites:
         try:
-            suite = load_suite(name)
+            suite = load_file(name)
         except KaratError as error:
             sound = False
             complain(str(error) if isinstance(error, SuiteError) else f"karat: {error}")

@@ -56,6 +56,10 @@ class Names(NamedTuple):
         return self.folder / f"{REPORT_STEM}-{self.stamp}.{extension}"
 
 
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 def stamp(now: datetime) -> str:
     """A time as file names carry it: `20261115T183011Z`."""
     return now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from karat.checks.catalog import CATALOG
-from karat.errors import Problem
+from karat.errors import Problem, UsageError
+from karat.model.suite import Suite
 from karat.smells import contradictions as lint_contradictions
 from karat.smells import groups as lint_groups
 from karat.smells import phrases as lint_phrases
@@ -19,6 +22,7 @@ from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.documents.source import read_bytes
 from karat.suites.findings import Finding, problems
 from karat.suites.reading import Located, located
+from karat.text.wording import did_you_mean
 
 RULES: tuple[Rule, ...] = (
     *lint_prompts.RULES,
@@ -33,6 +37,27 @@ RULES: tuple[Rule, ...] = (
 READING = ("newer-field", "missing-version")
 """Smells that reading a suite tells of already."""
 SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, *READING)))
+
+
+class LintReport(Struct, frozen=True):
+    """A suite and its smells, each at its place in the file."""
+
+    suite: Suite
+    smells: tuple[Problem, ...]
+
+
+def refuse_unknown(slugs: Collection[str]) -> None:
+    """Raise UsageError if no smell is called so."""
+    for slug in slugs:
+        if slug not in SLUGS:
+            fix = did_you_mean(slug, SLUGS).strip() or f"Known are {', '.join(SLUGS)}."
+            raise UsageError(f"no smell is called {slug!r}.", fix=fix, slug="unknown-slug")
+
+
+def lint_source(data: bytes, file: str, around: Surroundings, ignore: Collection[str] = ()) -> LintReport:
+    """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
+    suite = located(data, file, CATALOG)
+    return LintReport(suite.suite, tuple(lint(suite, around, ignore)))
 
 
 def open_suite(path: str | Path) -> Located:

@@ -10,10 +10,20 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.smells.base import Surroundings
-from karat.targets.config import Config, TargetConfig
+from karat.targets.config import Config, TargetConfig, resolve
+from karat.targets.config import load as load_config
 from karat.targets.user_code import extend_path, load_attribute
 
 DEEPEST = 20
+
+
+def surroundings(target: str | TargetConfig | None) -> Surroundings:
+    """What is known of a target, of karat.toml or by its spec; without one, of all that are configured."""
+    here = Path.cwd()
+    if isinstance(target, TargetConfig):
+        return around(target)
+    config = load_config(here)
+    return around_all(config) if target is None else around(resolve(target, config, here))
 
 
 def around_all(config: Config) -> Surroundings:

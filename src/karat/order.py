@@ -1,0 +1,179 @@
+"""What is asked of a run, settled once at the door: of whom, which cases, and how to run them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_type_hints
+
+import msgspec
+from msgspec import Struct, structs
+
+from karat.engine.events import Listener, Noticed
+from karat.engine.work import GRACE
+from karat.errors import UsageError
+from karat.model.trace import REMOVED, Trace
+from karat.targets.base import Limits, Target
+from karat.targets.catalog import build
+from karat.targets.config import HIDDEN, Config, TargetConfig, parse_rate, resolve
+from karat.targets.function import FunctionTarget
+from karat.targets.hooks import RESET_GRACE
+from karat.traces.clean import text
+from karat.traces.redact import Redactor
+
+Answer: TypeAlias = str | Mapping[str, object] | Trace
+AnyTarget: TypeAlias = str | TargetConfig | Target | Callable[..., Answer | Awaitable[Answer]]
+ExecutorName: TypeAlias = Literal["processes", "ray"]
+
+BOUNDS = {
+    "concurrency": (1, 10_000),
+    "workers": (0, 1_000),
+    "repeat": (1, 1_000_000),
+    "retries": (0, 1_000),
+    "max_failures": (1, 1 << 32),
+}
+BY_NAME = "Name it as 'python:module:function'."
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """How to run. `workers` of 0 runs in this process; on a Ray cluster, its processors count."""
+
+    timeout: float | None = None
+    run_timeout: float | None = None
+    concurrency: int = 1
+    workers: int = 0
+    executor: ExecutorName = "processes"
+    ray_address: str | None = None
+    repeat: int = 1
+    shuffle: int | None = None
+    rate: str | None = None
+    retries: int = 0
+    backoff: float = 1.0
+    """Seconds before the first retry; each further one waits twice as long."""
+    max_failures: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(type(self)).items():
+            try:
+                msgspec.convert(getattr(self, name), kind)
+            except msgspec.ValidationError as error:
+                what = str(error)
+                raise UsageError(f"`{name}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
+        for name, (least, most) in BOUNDS.items():
+            given = getattr(self, name)
+            if given is not None and not least <= given <= most:
+                bound = f"at least {least}" if given < least else f"at most {most:,}"
+                raise UsageError(f"`{name}` must be {bound}, not {given}.", slug="bad-option")
+        for name in ("timeout", "run_timeout", "backoff"):
+            given = getattr(self, name)
+            if given is not None and not 0 < given < math.inf:
+                raise UsageError(f"`{name}` must be over 0, not {given}.", slug="bad-option")
+        if self.ray_address is not None and self.executor != "ray":
+            fix = "Choose the executor 'ray', or leave the address out."
+            raise UsageError(
+                "the address of a Ray cluster is given, and nothing runs there.", fix=fix, slug="bad-option"
+            )
+        if self.rate is not None:
+            parse_rate(self.rate)
+
+    @property
+    def per_minute(self) -> float | None:
+        return None if self.rate is None else parse_rate(self.rate)
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """The target of a run, made in this process, with what is known of it.
+
+    `recipe` makes it anew in other processes; a target that came as an object has none.
+    """
+
+    target: Target
+    identity: Mapping[str, Any]
+    name: str
+    recipe: TargetConfig | None = None
+    ui_vocabulary: Mapping[str, Any] = {}
+    timeout: float | None = None
+    grace: float = GRACE
+
+    @classmethod
+    def built(cls, config: TargetConfig, name: str = "") -> Agent:
+        """The agent that a configuration asks for, called by the name that the user has for it."""
+        return cls(
+            target=build(config),
+            identity=config.identity,
+            name=name or config.use,
+            recipe=config,
+            ui_vocabulary=config.ui_vocabulary,
+            timeout=config.timeout,
+            grace=GRACE + RESET_GRACE if config.teardown else GRACE,
+        )
+
+    @classmethod
+    def at_hand(cls, target: Target) -> Agent:
+        """An agent that is an object of the caller's."""
+        return cls(target=target, identity=target.options, name=str(target.options.get("use", "")))
+
+    @property
+    def limits(self) -> Limits:
+        """What the target can bear, by its configuration and by its own nature."""
+        return self.target.limits
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What is asked for beside how to run it. `options` are those of the target; no file may show the `secrets`."""
+
+    cases: list[str] | None = None
+    categories: list[str] | None = None
+    options: Mapping[str, object] = {}
+    secrets: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
+    listeners: Sequence[Listener] = ()
+    stop: asyncio.Event | None = None
+
+    @property
+    def selection(self) -> dict[str, list[str]]:
+        """The selection as journals hold it."""
+        asked = (("cases", self.cases), ("category", self.categories))
+        return {kind: names for kind, names in asked if names is not None}
+
+    @property
+    def shown_options(self) -> dict[str, object]:
+        """The options of the target without those that are never shown."""
+        return {key: REMOVED if key in HIDDEN else value for key, value in self.options.items()}
+
+    def notice(self, message: str) -> None:
+        for listener in self.listeners:
+            listener(Noticed(message))
+
+
+def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object]) -> Agent:
+    """What a caller means by a target, with these options in place of its own."""
+    if target is None or target == "":
+        target = config.target
+    if target is None:
+        fix = "Name one such as python:module:function, or set `target` in karat.toml."
+        raise UsageError("no target was given.", fix=fix, slug="no-target")
+    name = target if isinstance(target, str) else ""
+    if text(name) != name:
+        raise UsageError(f"the target {name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
+    if isinstance(target, str):
+        target = resolve(target, config, Path.cwd())
+    if isinstance(target, TargetConfig):
+        return Agent.built(structs.replace(target, options={**target.options, **options}), name)
+    if options:
+        raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
+    if callable(target):
+        return Agent.at_hand(FunctionTarget(target))
+    if not hasattr(target, "run"):
+        fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
+        raise UsageError(f"{type(target).__name__!r} is no target.", fix=fix, slug="bad-target")
+    return Agent.at_hand(target)
+
+
+def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of the configured secrets; one too short to be told from plain text is refused."""
+    Redactor.from_names(config.secrets, environ)
+    return tuple(value for name in config.secrets if (value := environ.get(name)))

@@ -1,0 +1,150 @@
+"""What is done with a recorded run: judge it again, audit it. Nothing here starts an agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from karat.checks.ui import worded
+from karat.errors import JournalError, NothingSelectedError
+from karat.journal.integrity import Ending, Identity, ending
+from karat.journal.reader import Journal
+from karat.journal.rescore import rescored, rescored_by
+from karat.journal.rewrite import rewrite
+from karat.model.run import Header
+from karat.model.suite import Suite
+from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
+from karat.reports.catalog import wanted
+from karat.reports.run_result import RunResult, reported
+from karat.traces.clean import text
+from karat.traces.redact import Redactor
+
+NAMED = 5
+
+
+def rescore(
+    recorded: Journal,
+    suite: Suite | None,
+    results_dir: Path | None,
+    reports: Sequence[str] = (),
+    now: Callable[[], datetime] = utc_now,
+) -> RunResult:
+    """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
+
+    A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
+    """
+    further, identity = wanted(reports), Identity(recorded.header)
+    if suite is None:
+        header = _derived(recorded, {}, now)
+        names = _reserved(header.suite, results_dir, now)
+
+        def as_before() -> Ending:
+            return ending([*recorded.faults, *identity.faults], recorded.footer)
+
+        judged = rescored(recorded, identity)
+        summary = rewrite(judged, header, recorded.path, names.journal, ending=as_before, now=now)
+        return reported(names, summary, further)
+    redactor, left_out = _configured(), dict[str, None]()
+    options = recorded.header.options
+    suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
+    shown = redactor.text(text(suite.file))
+    names = _reserved(shown, results_dir, now)
+    changes = {
+        "suite": shown,
+        "suite_format": suite.format,
+        "suite_version": suite.version,
+        "suite_sha256": suite.sha256,
+        "total": len(suite.cases) * recorded.header.repeat,
+    }
+    header = _derived(recorded, changes, now)
+
+    def whole() -> Ending:
+        """Every case of the suite has a record, whatever became of the old run; what was changed stays told."""
+        faults = [*recorded.faults, *identity.faults]
+        return ending(faults, recorded.footer) if faults else Ending(incomplete="", interrupted=False, broken=False)
+
+    cases = {case.id: case for case in suite.cases}
+    by_suite = rescored_by(recorded, cases, left_out.setdefault, redactor, identity)
+    summary = rewrite(by_suite, header, recorded.path, names.journal, ending=whole, now=now, redactor=redactor)
+    return reported(names, summary, further, tuple(left_out))
+
+
+def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
+    return reserve(results_dir_for(Path(suite), results_dir), Path(suite).stem, now())
+
+
+def _derived(recorded: Journal, changes: Mapping[str, Any], now: Callable[[], datetime]) -> Header:
+    began = now().isoformat(timespec="milliseconds")
+    return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
+
+
+def _configured() -> Redactor:
+    from karat.targets.config import load as load_config  # loads what targets need, and few have to judge by a suite
+
+    return Redactor.from_names(load_config(Path.cwd()).secrets, os.environ)
+
+
+def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
+    """The cases that the recorded run would have run: what nobody asked for is not missing."""
+    selection = options.get("selection", {})
+    ids, categories = selection.get("cases"), selection.get("category")
+    cases = [
+        case
+        for case in suite.cases
+        if (ids is None or case.id in ids) and (categories is None or case.category in categories)
+    ]
+    if not cases:
+        fix = "The run had selected other cases."
+        raise NothingSelectedError("no case of this suite is of that run.", where=suite.file, fix=fix)
+    return structs.replace(suite, cases=tuple(cases))
+
+
+def auditable(journal: Journal, suite: Suite | None) -> Journal:
+    """The journal, if it is whole, has traces, and is of the suite that was named."""
+    path = journal.path
+    finish = f"Finish it first: karat resume {path}"
+    if journal.torn:
+        raise JournalError("the journal is torn: its last line is cut off.", where=path, fix=finish)
+    if journal.footer is None or journal.summary.incomplete or journal.summary.interrupted:
+        why = journal.summary.incomplete or "it was interrupted"
+        raise JournalError(f"the run is not complete: {why}.", where=path, fix=finish)
+    first = next(journal.lines(), None)
+    if first is None:
+        raise JournalError("the journal holds no case.", where=path, fix="Run the suite first: karat run")
+    if not _has_trace(first):
+        fix = "Only what was seen of an agent can be audited: run the suite again."
+        raise JournalError("the journal holds no traces.", where=path, fix=fix)
+    if suite is not None:
+        _refuse_another(journal, suite)
+    return journal
+
+
+class _Traced(Struct):
+    trace: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def _has_trace(line: bytes) -> bool:
+    trace = msgspec.json.decode(line, type=_Traced).trace
+    return isinstance(trace, msgspec.Raw) and bytes(trace) not in (b"null", b"{}")
+
+
+def _refuse_another(journal: Journal, suite: Suite) -> None:
+    if journal.header.suite_sha256 == suite.sha256:
+        return
+    known = {case.id for case in suite.cases}
+    strange = list(dict.fromkeys(record.case.id for record in journal.records() if record.case.id not in known))
+    if strange:
+        names = ", ".join(map(repr, strange[:NAMED])) + (" ..." if len(strange) > NAMED else "")
+        message = f"the journal is of another suite, {journal.header.suite}: {suite.file} has no case {names}."
+        raise JournalError(message, where=journal.path, fix="Name the suite that was run.")
+    raise JournalError(
+        f"{suite.file} has changed since this run.",
+        where=journal.path,
+        fix=f"Judge it by the suite of now, and audit that: karat rescore {journal.path} --suite {suite.file}",
+    )

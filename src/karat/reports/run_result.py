@@ -1,0 +1,132 @@
+"""A finished run as the library hands it back, and as a notebook shows it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from karat.errors import ArtifactError, Exit, JournalError, KaratError
+from karat.journal.reader import Journal
+from karat.model.run import CaseRecord, Summary
+from karat.reports.artifacts import Names
+from karat.reports.catalog import Wanted, write_all
+from karat.reports.facts import case_name, counts, facts, incomplete, reasons
+from karat.reports.inert import terminal
+
+SHOWN: Final = 50
+LINE: Final = 200
+_CELL: Final = "text-align:left;vertical-align:top"
+
+
+class RunResult:
+    """A finished run: its journal, the reports of it, and why others could not be made. It is true if it is `ok`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        artifacts: Sequence[Path],
+        failures: Sequence[KaratError] = (),
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.journal = journal
+        self.artifacts = tuple(artifacts)
+        self.failures = tuple(failures)
+        self.left_out = tuple(left_out)
+        """Ids of cases that an earlier run recorded and that the suite does not have."""
+
+    @property
+    def summary(self) -> Summary:
+        return self.journal.summary
+
+    @property
+    def records(self) -> list[CaseRecord]:
+        """Every record in suite order; for runs too large for a list, iterate over the result itself."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[CaseRecord]:
+        """Every record in suite order, read from the journal one after the other."""
+        return self.journal.records()
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the command line would end with; a report that could not be made counts too."""
+        return self.strict_exit_code(strict=False)
+
+    def strict_exit_code(self, *, strict: bool) -> Exit:
+        code = self.summary.exit_code(strict=strict)
+        return Exit.INTERNAL if self.failures and code is not Exit.INTERRUPTED else code
+
+    @property
+    def ok(self) -> bool:
+        """Whether the exit code is 0."""
+        return self.exit_code is Exit.OK
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return f"<RunResult {self._verdict}: {terminal(self.journal.path)}>"
+
+    def _repr_html_(self) -> str:
+        """The verdict and the cases that did not pass, each with why; nothing that an agent said becomes markup."""
+        bad = [record for record in self if record.status != "PASS"]
+        rows = "".join(_row(record) for record in bad[:SHOWN])
+        more = f"<p>and {len(bad) - SHOWN} more</p>" if len(bad) > SHOWN else ""
+        heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("Case", "Status", "Why"))
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}" if bad else ""
+        return f"<div><p><strong>{escape(self._verdict)}</strong></p>{table}</div>"
+
+    @property
+    def _verdict(self) -> str:
+        lacks = terminal(incomplete(self.journal), LINE)
+        return f"{lacks}; {counts(self.summary)}" if lacks else counts(self.summary)
+
+
+def _row(record: CaseRecord) -> str:
+    known = facts(record)
+    why = [*reasons(record), *(f"{label}: {result.status}" for label, result in (*known.failed, *known.unknown))]
+    lines = "<br>".join(escape(terminal(line, LINE)) for line in why)
+    name = escape(terminal(case_name(record.case.id, record.repeat), LINE))
+    cells = (name, escape(record.status), lines)
+    return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def reported(names: Names, summary: Summary, reports: Sequence[Wanted] = (), left_out: Sequence[str] = ()) -> RunResult:
+    """A written journal with its reports; where one cannot be written, how to make it later."""
+    try:
+        journal = Journal(names.journal, summary)
+    except JournalError as error:
+        fix = "Run again, into a folder that nothing clears away."
+        raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
+    paths, failures = write_all(journal, names, reports)
+    later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
+    for failure in failures:
+        failure.fix = f"{failure.fix} {later}"
+    return RunResult(journal, (names.journal, *paths), failures, left_out)
+
+
+class Place:
+    """Where the files of a run go: the folder that was given, or a temporary one that goes with the result."""
+
+    def __init__(self, given: str | Path | None) -> None:
+        self._temporary = given is None
+        self._kept = False
+        self.folder = Path(tempfile.mkdtemp(prefix="karat-") if given is None else given)
+
+    def kept_for(self, result: RunResult) -> RunResult:
+        self._kept = True
+        if self._temporary:
+            weakref.finalize(result, shutil.rmtree, self.folder, ignore_errors=True)
+        return result
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._temporary and not self._kept:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""The validators of golden sets by the names that older runners have for them: thin views of `judge`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from karat.api import judge, load_suite
+from karat.model.trace import ExecutionContext, ToolCall, Trace
+from karat.model.verdict import Status
+
+NO_RESULTS = "an ExecutionContext names the tools that were called and nothing of their results"
+
+
+class Validation(NamedTuple):
+    """Whether a golden case passed, and a line for each check that did not."""
+
+    passed: bool
+    errors: list[str]
+
+
+class DecisionValidator:
+    """Judges golden decisions: the tools that were called, whether the allocation was made, the reasons given."""
+
+    @staticmethod
+    def validate(context: ExecutionContext, expected: Mapping[str, object]) -> Validation:
+        """`expected` is that of a golden case: `tools_used`, `allocation_valid`, `reason_contains`."""
+        return _validated(context, {"expected": dict(expected)})
+
+
+class QAValidator:
+    """Judges golden questions: what the answer must contain, and what it must not."""
+
+    @staticmethod
+    def validate(context: ExecutionContext, expected: Mapping[str, object]) -> Validation:
+        """`expected` has `expected_contains`, `must_not_contain` or both, as a golden case has them."""
+        return _validated(context, dict(expected))
+
+
+def _validated(context: ExecutionContext, asks: dict[str, object]) -> Validation:
+    suite = load_suite([{"id": context.test_id, "input": context.test_input, **asks}])
+    calls = tuple(ToolCall(name) for name in context.tools_called)
+    trace = Trace(
+        case_id=context.test_id,
+        input=context.test_input,
+        final_message=context.final_message,
+        tool_calls=calls,
+        unobserved={"tool_results": NO_RESULTS},
+    )
+    verdict = judge(suite.cases[0], trace)
+    return Validation(
+        verdict.status == "PASS",
+        [f"{check}" for check in verdict.checks if check.status is not Status.PASSED],
+    )
