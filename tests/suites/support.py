@@ -54,6 +54,11 @@ def lines(data: bytes | str, file: str = "s.json", vocabulary: Vocabulary = CATA
     return []
 
 
+def told(tree: Any) -> list[str]:
+    """What is wrong with a tree, each by its path."""
+    return [line.partition(" ")[2] for line in lines(json.dumps(tree))]
+
+
 def slugs(tree: Any) -> list[str]:
     """What is wrong with a tree, as `path slug`."""
     try:

@@ -137,10 +137,10 @@ def test_a_golden_case_may_expect_what_an_eval_set_can(beside: dict[str, Any]) -
 
 
 def test_scoring_may_stand_in_the_case() -> None:
-    scoring = {"hard_fail": ["qa", "qa"], "soft_score": {"threshold": 0}}
+    scoring = {"hard_fail": ["qa", "qa"], "soft_score": {"threshold": 0.25}}
     inside = read(expecting(must_say_any=["a"], scoring=scoring)).cases[0].scoring
     outside = read(eval_set(case(scoring=scoring))).cases[0].scoring
-    assert inside == outside == Scoring((Group.QA,), 0.0, None)
+    assert inside == outside == Scoring((Group.QA,), 0.25, None)
 
 
 @pytest.mark.parametrize(

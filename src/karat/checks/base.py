@@ -50,7 +50,8 @@ class Check:
         """Fields of this check that have no effect here; by default companions without the field they refine."""
         for field, refined in cls.companions.items():
             if field in expected and refined not in expected:
-                yield Flaw("no-effect", f"it refines '{refined}', which is not there.", (field,))
+                message = f"it refines '{refined}', which is not there. Leave it out, or add '{refined}'."
+                yield Flaw("no-effect", message, (field,))
 
     @property
     def wanted(self) -> str:

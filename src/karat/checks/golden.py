@@ -19,7 +19,7 @@ from karat.checks.base import (
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
-from karat.checks.tools import called
+from karat.checks.tools import called, nameless
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -81,6 +81,7 @@ class ToolsUsed(Check):
     def flaws(self) -> Iterator[Flaw]:
         if self.match == "superset" and not self.tools:
             yield Flaw("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
+        yield from nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.doubt("tools")

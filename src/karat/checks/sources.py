@@ -46,7 +46,8 @@ class RequiredSource(Check):
     def strays(cls, expected: Mapping[str, Any]) -> Iterator[Flaw]:
         for source in expected.get("source_patterns", {}):
             if source not in expected.get("required_sources", ()):
-                message = f"{source!r} is not in required_sources, so its phrases are never looked for."
+                why = f"{source!r} is not in required_sources, so its phrases are never looked for."
+                message = f"{why} Leave it out, or add it."
                 yield Flaw("no-effect", message, ("source_patterns", source))
 
     @property

@@ -166,9 +166,12 @@ class ToolCalls(Check):
 
 
 def nameless(*tools: str) -> Iterator[Flaw]:
-    """No tool has a blank name: such a call can neither be made nor be missed."""
+    """No tool has a blank name, or one with white space around it: such a call can neither be made nor be missed."""
     if not all(tool.strip() for tool in tools):
         yield Flaw("empty-expectation", "a blank name is no tool. Name one.")
+    for padded in (tool for tool in tools if tool.strip() not in ("", tool)):
+        message = f"no tool has white space around its name. Write {padded.strip()!r}."
+        yield Flaw("empty-expectation", message)
 
 
 def _holds(wanted: Any, given: Any) -> bool:

@@ -34,8 +34,26 @@ class Scoring(Struct, frozen=True, omit_defaults=True, gc=False):
     weights: dict[Group, float] | None = None
 
 
+class Turn(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One prompt of a conversation, and what is expected of the answer to it."""
+
+    prompt: str
+    checks: tuple[CheckSpec, ...] = ()
+
+
+class Reply(Struct, frozen=True, gc=False):
+    """What a scripted user says when the agent asks for one of these."""
+
+    asks_for: tuple[str, ...]
+    say: str
+
+
 class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
-    """One prompt and what is expected of the answer."""
+    """A conversation with the agent and what is expected of it, most often of one prompt.
+
+    Without `turns` the one prompt is the conversation, and `checks` judge the answer to it. With them `prompt` is that
+    of the first, and `checks` judge the whole conversation and its last answer. `skip`, `xfail`: why.
+    """
 
     id: str
     prompt: str
@@ -47,6 +65,17 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     scoring: Scoring = Scoring()
     min_pass_rate: float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    skip: str = ""
+    xfail: str = ""
+    turns: tuple[Turn, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    max_turns: int | None = None
+
+    @property
+    def conversation(self) -> tuple[Turn, ...]:
+        """What the user says in order, each with the checks of the answer to it alone."""
+        return self.turns or (Turn(self.prompt, self.checks),)
 
 
 class Suite(Struct, frozen=True, kw_only=True):

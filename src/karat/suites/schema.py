@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Kind = Literal["eval-set", "golden"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_NO_CHECKS = ("scoring", "min_pass_rate", "metadata")
+_NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 
 
 def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.findings import Finding, Json, Path, render
-from karat.suites.shapes.containers import NOTE, Key, ListShape, RecordShape
+from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
 from karat.suites.shapes.shape import FINE, Found, Schema, wrong_type
@@ -97,6 +97,7 @@ class CaseReader:
         self._first: dict[str, Path] = {}
         self.cases: list[Case] = []
         self.findings: list[Finding] = []
+        self.warnings: list[Finding] = []
 
     def read(self, listed: object, prefix: Path) -> None:
         """Read cases that stand in a list. Those that are sound are in `cases` then, what is wrong in `findings`."""
@@ -105,8 +106,8 @@ class CaseReader:
 
     def _read(self, raw: Json, path: Path) -> None:
         told = self._dialect.case_shape.examine(raw)
-        notes = set_aside(raw, told) if told else {}
-        wrong = [finding for finding in told if finding.slug != NOTE]
+        notes, fillers, wrong = sorted_out(raw, told) if told else NOTHING_TOLD
+        self.warnings += [finding.under(*path) for finding in fillers]
         self.findings += [finding.under(*path) for finding in wrong]
         if isinstance(raw, dict):
             self._claim(raw.get("id"), path)
@@ -123,6 +124,8 @@ class CaseReader:
             return
         specs, wrong = _checks(asking, self._vocabulary)
         self.findings += [*wrong, *self._dialect.wrong(raw, path, faults)]
+        if asking.whole:
+            self.warnings += _strays(asking, self._vocabulary)
         if not faults:
             self.cases.append(self._dialect.case(raw, path, specs, notes))
             if self._askings is not None:
@@ -138,26 +141,50 @@ def _checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ..
         for a in asked
         for flaw in a.flaws
     ]
-    if whole:
-        found += [
-            Finding((*where(str(stray.path[0])), *stray.path[1:]), stray.message, stray.slug, key=True)
-            for stray in vocabulary.strays(expected)
-        ]
-        if not found and "outcome" not in expected and all(a.path[:1] == ("outcome",) for a in asked):
-            message = "the case checks nothing. Say in 'expected' what the answer must hold."
-            found.append(Finding(case, message, "no-checks"))
+    if whole and not found and "outcome" not in expected and all(a.path[:1] == ("outcome",) for a in asked):
+        message = "the case checks nothing. Say in 'expected' what the answer must hold."
+        found.append(Finding(case, message, "no-checks"))
     return tuple([a.spec for a in asked]), found
 
 
-def set_aside(tree: Any, told: Iterable[Finding]) -> Notes:
-    """Take the notes out of a tree, as examining it found them."""
+def _strays(asking: Asking, vocabulary: Vocabulary) -> Iterator[Finding]:
+    """Fields that only refine one that is not there."""
+    for stray in vocabulary.strays(asking.expected):
+        path = (*asking.where(str(stray.path[0])), *stray.path[1:])
+        yield Finding(path, stray.message, stray.slug, key=True)
+
+
+class SortedOut(NamedTuple):
+    """What was told of a tree: notes, which were taken out of it; fillers, which were too; and what is wrong."""
+
+    notes: Notes
+    fillers: Sequence[Finding]
+    wrong: Sequence[Finding]
+
+
+NOTHING_TOLD = SortedOut({}, (), ())
+
+
+def sorted_out(tree: Any, told: Iterable[Finding]) -> SortedOut:
+    """Take notes and fillers out of a tree, as examining it found them."""
     notes: Notes = {}
-    for path in [finding.path for finding in told if finding.slug == NOTE]:
-        holder = tree
-        for step in path[:-1]:
-            holder = holder[step]
-        notes[path] = holder.pop(path[-1])
-    return notes
+    fillers, wrong = [], []
+    for finding in told:
+        if finding.slug == NOTE:
+            notes[finding.path] = _taken(tree, finding.path)
+        elif finding.slug == FILLER:
+            _taken(tree, finding.path)
+            fillers.append(finding)
+        else:
+            wrong.append(finding)
+    return SortedOut(notes, fillers, wrong)
+
+
+def _taken(tree: Any, path: Path) -> Json:
+    for step in path[:-1]:
+        tree = tree[step]
+    taken: Json = tree.pop(path[-1])
+    return taken
 
 
 def named(notes: Notes) -> Iterator[tuple[str, Json]]:

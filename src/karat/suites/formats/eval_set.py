@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,20 +24,38 @@ from karat.suites.formats.cases import (
     Read,
     declared,
     named,
-    set_aside,
+    sorted_out,
     sound,
 )
 from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
-from karat.suites.shapes.containers import NOTE, Key, ListShape, RecordShape
+from karat.suites.shapes.containers import Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape
+from karat.suites.shapes.shape import Found, Schema
 
 FORMAT = "eval-set"
 VERSIONS = ("0.1", "0.2", "0.3")
 
+_PATCHED = re.compile(r"\A([0-9]+\.[0-9]+)\.[0-9]+\Z")
 _NO_CHECKS = ("scoring", "min_pass_rate")
 _SCORING_SINCE = "0.2"
 _KEPT = ("$schema", "captured_at", "integration_baseline")
+
+
+class VersionShape(ChoiceShape):
+    """A version, which may have a patch number: that changes nothing."""
+
+    def examine(self, value: object) -> Found:
+        return super().examine(without_patch(value))
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        known_ones = "|".join(str(one).replace(".", r"\.") for one in self.values)
+        return {"type": "string", "pattern": rf"^({known_ones})(\.[0-9]+)?$"}
+
+
+def without_patch(version: object) -> object:
+    """`0.1.0` as `0.1`."""
+    return _PATCHED.sub(r"\1", version) if isinstance(version, str) else version
 
 
 class EvalSetShape(NamedTuple):
@@ -65,7 +84,7 @@ def shape(fields: tuple[Field, ...]) -> EvalSetShape:
     around = {
         "$schema": Key(TEXT, "The JSON Schema that editors check this file with."),
         "name": Key(TEXT, "The name of the suite."),
-        "version": Key(ChoiceShape(VERSIONS), "The version of the format."),
+        "version": Key(VersionShape(VERSIONS), "The version of the format."),
         "description": Key(TEXT, "What the suite is for."),
         "captured_at": Key(AnyShape(), "When the expectations were written down."),
         "integration_baseline": Key(AnyShape(), "What the suite was written against."),
@@ -82,11 +101,11 @@ def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -
     """The cases of an eval set."""
     made = shape(tuple(vocabulary.fields))
     told = made.suite.examine(tree)
-    notes = set_aside(tree, told)
-    dialect = EvalCases(made.case, vocabulary, tree.get("version", VERSIONS[-1]))
+    notes, _, wrong = sorted_out(tree, told)
+    dialect = EvalCases(made.case, vocabulary, without_patch(tree.get("version", VERSIONS[-1])))
     reader = CaseReader(dialect, vocabulary, askings)
     reader.read(tree["cases"], ("cases",))
-    found = [finding for finding in told if finding.slug != NOTE] + reader.findings
+    found = [*wrong, *reader.findings]
     if found:
         return Read(FORMAT, "", (), found, [])
     return Read(
@@ -94,7 +113,7 @@ def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -
         dialect.version,
         tuple(reader.cases),
         [],
-        [*_versionless(tree), *dialect.newer_fields()],
+        [*_versionless(tree), *dialect.newer_fields(), *reader.warnings],
         name=tree.get("name", ""),
         description=tree.get("description", ""),
         metadata={key: tree[key] for key in _KEPT if key in tree} | dict(named(notes)),

@@ -36,6 +36,8 @@ _IN_EXPECTED = "golden-expected"
 _IN_CASE = "golden-case"
 _CONTAINS = "expected_contains"
 _RATE = "min_pass_rate"
+_CONSTRAINTS = "constraints"
+_NO_CHECKS = (_RATE, _CONSTRAINTS)
 
 
 class GoldenShape(NamedTuple):
@@ -50,7 +52,8 @@ class GoldenShape(NamedTuple):
 def shape(fields: tuple[Field, ...]) -> GoldenShape:
     known = KnownKeys()
     beside = declared(fields, _IN_CASE, known)
-    asked = {**declared(fields, _IN_EXPECTED, known), _RATE: PASS_RATE}
+    constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
+    asked = {**declared(fields, _IN_EXPECTED, known), _RATE: PASS_RATE, _CONSTRAINTS: constraints}
     inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
     if _CONTAINS in beside:
         inside = UnionShape((inside, beside[_CONTAINS].shape))
@@ -59,7 +62,7 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
         "category": Key(LABEL, "What kind of case it is, to select by."),
         "input": Key(PROMPT, "What the agent is asked.", required=True),
         "expected": Key(inside, "What is expected of a decision, or the phrases that a QA answer contains."),
-        "constraints": Key(AnyShape(), "What the decision had to respect; documentation, not checked."),
+        _CONSTRAINTS: constraints,
         **beside,
     }
     known.add("in the case itself", keys)
@@ -73,7 +76,7 @@ def read(tree: Sequence[Json], vocabulary: Vocabulary, askings: list[Asking] | N
     made = shape(tuple(vocabulary.fields))
     reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, askings)
     reader.read(tree, ())
-    return Read(FORMAT, VERSION, tuple(reader.cases), [*made.suite.examine(tree), *reader.findings], [])
+    return Read(FORMAT, VERSION, tuple(reader.cases), [*made.suite.examine(tree), *reader.findings], reader.warnings)
 
 
 class GoldenCases(NamedTuple):
@@ -97,7 +100,7 @@ class GoldenCases(NamedTuple):
                 return (*path, field)
             return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
 
-        asked = {name: value for name, value in inside.items() if name != _RATE}
+        asked = {name: value for name, value in inside.items() if name not in _NO_CHECKS}
         return Asking({**asked, **flat_keys}, path, where, whole=not faults)
 
     def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
@@ -116,5 +119,9 @@ class GoldenCases(NamedTuple):
             outcome=inside.get("outcome", DEFAULT_OUTCOME),
             checks=specs,
             min_pass_rate=inside.get(_RATE),
-            metadata={"constraints": raw["constraints"], **kept} if "constraints" in raw else kept,
+            metadata={**_constraints(inside, "expected."), **_constraints(raw), **kept},
         )
+
+
+def _constraints(keys: Examined, where: str = "") -> dict[str, Json]:
+    return {f"{where}{_CONSTRAINTS}": keys[_CONSTRAINTS]} if _CONSTRAINTS in keys else {}

@@ -22,7 +22,7 @@ def scoring_shape(known: KnownKeys) -> RecordShape:
     group = ChoiceShape(tuple(one.value for one in Group))
     weights = MapShape(group, NumberShape(least=0, most=LARGEST_WEIGHT))
     soft = {
-        "threshold": Key(NumberShape(least=0, most=1), "A soft score under this fails the case."),
+        "threshold": Key(NumberShape(over=0, most=1), "A soft score under this fails the case."),
         "weights": Key(weights, "How much each group counts. At least one must be over zero."),
     }
     about = "A weighted sum of group scores, and the least that it may be."

@@ -9,11 +9,15 @@ from typing import ClassVar
 
 from karat.suites.findings import Finding
 from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import ChoiceShape
 from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
 from karat.text.wording import listed
 
 NOTE = "note"
 """The slug of what is no problem: a key that anything may carry, and that nothing judges."""
+
+FILLER = "asks-nothing"
+"""The slug of a key that could ask for something and is filled with nothing: a warning, as if it were not there."""
 
 _NOTES: Schema = {"description": "A note of your own: kept, never judged."}
 
@@ -108,7 +112,8 @@ class RecordShape:
             if shape is None:
                 found.append(self._other(name))
             elif wrong := shape.examine(entry):
-                found += [finding.under(name) for finding in wrong]
+                empty = not self.keys[name].required and is_filler(shape, entry)
+                found += [_filler(name, entry)] if empty else [finding.under(name) for finding in wrong]
         for name in self._required:
             if name not in value:
                 found.append(Finding((name,), "this field is required and missing.", "missing-field"))
@@ -169,6 +174,20 @@ class UnionShape:
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return {"anyOf": [shape.schema(known) for shape in self.shapes]}
+
+
+def is_filler(shape: Shape, value: object) -> bool:
+    """Whether an empty list or `false` stands where a list that must not be empty or `true` would ask for something."""
+    if isinstance(shape, UnionShape):
+        return any(is_filler(one, value) for one in shape.shapes)
+    if isinstance(shape, ListShape):
+        return value == [] and shape.fewest > 0
+    return value is False and isinstance(shape, ChoiceShape) and shape.values == (True,)
+
+
+def _filler(name: str, value: object) -> Finding:
+    what, mend = ("false", "write true") if value is False else ("an empty list", "say what is expected")
+    return Finding((name,), f"{what} asks for nothing. Leave the field out, or {mend}.", FILLER)
 
 
 def is_note(key: str | int) -> bool:
