@@ -1,13 +1,22 @@
 """What tests in several folders share."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from postgres import database_url, postgres_url
+from recordings import recorded
 
-__all__ = ["database_url", "postgres_url"]
+__all__ = ["database_url", "postgres_url", "recorded"]
 
 pytest_plugins = ["limits"]
 
 # How long an example takes says how busy the machine is, and nothing else.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+LONG = ("tests/evals/", "tests/audits/test_shipped_suites", "tests/golden/", "tests/test_docs", "tests/engine/")
+"""Begun first, so that no worker is left alone with them in the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))

@@ -11,15 +11,11 @@ from msgspec import structs
 from karat.api import arun, load_suite
 from karat.model.run import CaseRecord
 from karat.model.suite import Suite
-from karat.targets.config import TargetConfig, load, resolve
+from karat.targets.config import TargetConfig
+from recordings import CANVAS, ROOT, canvas
 
-ROOT = Path(__file__).parents[2]
 EVALS = ROOT / ".claude" / "evals"
-FILES = (
-    "minimum-eval-set.v0.1.json",
-    "synthesis-eval-set.v0.2.json",
-    "synthesis-eval-set.v0.3.json",
-)
+FILES = tuple(Path(suite).name for suite in CANVAS)
 
 
 def raw(file: str) -> dict[str, Any]:
@@ -38,12 +34,9 @@ def sets_with(ids: set[str]) -> Suite:
     return structs.replace(suites()[0], file=str(EVALS / "all.json"), cases=cases)
 
 
-def canvas(bug: str = "") -> TargetConfig:
-    """The target of karat.toml, without the pictures that nobody looks at here, and without its patience."""
-    config = resolve("canvas", load(ROOT), ROOT)
-    start = f"{{python}} {Path(__file__).with_name('planted.py')} {bug} --port {{port}}"
-    changed: dict[str, Any] = {"screenshots": False, "wait_ms": 15_000} | ({"start": start} if bug else {})
-    return structs.replace(config, options={**config.options, **changed})
+def with_bug(bug: str) -> TargetConfig:
+    """The canvas app with a bug planted."""
+    return canvas(start=f"{{python}} {Path(__file__).with_name('planted.py')} {bug} --port {{port}}")
 
 
 async def run(suite: Suite, target: TargetConfig, folder: Path, concurrency: int = 4) -> dict[str, CaseRecord]:

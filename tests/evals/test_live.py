@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from karat.api import load_suite
 from karat.model.verdict import CaseStatus, Status
+from recordings import CANVAS, ROOT, Recorded
 
 from .planted import BUGS
-from .support import canvas, run, sets_with, suites
+from .support import run, sets_with, with_bug
 
 BRIEFS = {"MB1", "MB2", "MB3", "MB4", "MB5", "MB6", "MB7", "MB11", "MB14"}
 """The cases that look at a whole brief."""
@@ -44,18 +46,18 @@ def test_every_planted_bug_is_in_the_table() -> None:
     assert PLANTED.keys() == BUGS.keys()
 
 
-async def test_all_three_sets_are_green(tmp_path: Path) -> None:
-    everything = sets_with({case.id for suite in suites() for case in suite.cases})
-    records = await run(everything, canvas(), tmp_path)
-    assert {name: record.verdict.reason for name, record in records.items() if record.status != CaseStatus.PASS} == {}
-    assert len(records) == len(everything.cases) == sum(len(suite.cases) for suite in suites())
+@pytest.mark.parametrize("suite", CANVAS, ids=lambda suite: Path(suite).stem)
+def test_a_set_is_green(suite: str, recorded: Recorded) -> None:
+    records = [*recorded(suite).records()]
+    assert {r.case.id: r.verdict.reason for r in records if r.status is not CaseStatus.PASS} == {}
+    assert [r.case.id for r in records] == [case.id for case in load_suite(ROOT / suite).cases]
 
 
 @pytest.mark.parametrize("bug", sorted(PLANTED))
 async def test_a_planted_bug_turns_exactly_these_cases_red(bug: str, tmp_path: Path) -> None:
     red, status, check = PLANTED[bug]
     concerned = sets_with(red)
-    records = await run(concerned, canvas(bug), tmp_path)
+    records = await run(concerned, with_bug(bug), tmp_path)
     not_green = {name: record.status for name, record in records.items() if record.status is not CaseStatus.PASS}
     unreached = UNREACHED.get(bug, set())
     assert not_green == dict.fromkeys(red, status) | dict.fromkeys(unreached, CaseStatus.ERROR)

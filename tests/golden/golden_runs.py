@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import karat
+from recordings import DYNO, ROOT
 
-ROOT = Path(__file__).parents[2]
 SETS = ROOT / "eval" / "golden_sets"
-DECISIONS = SETS / "agent_decisions_v1.0.0.json"
-QA = SETS / "agent_qa_v1.0.0.json"
+DECISIONS, QA = (ROOT / suite for suite in DYNO)
 
 Verdicts = dict[str, tuple[str, ...]]
 
@@ -19,11 +19,10 @@ async def records(suite: Path | karat.Suite, **options: Any) -> list[karat.CaseR
     return (await karat.arun(suite, "dyno", **{"concurrency": 8, **options})).records
 
 
-async def verdicts(suite: Path | karat.Suite, **options: Any) -> Verdicts:
+def verdicts(found: Iterable[karat.CaseRecord]) -> Verdicts:
     """Per case its status and that of every check."""
     return {
-        r.case.id: (r.verdict.status.value, *(f"{c.name} {c.status.value}" for c in r.verdict.checks))
-        for r in await records(suite, **options)
+        r.case.id: (r.verdict.status.value, *(f"{c.name} {c.status.value}" for c in r.verdict.checks)) for r in found
     }
 
 

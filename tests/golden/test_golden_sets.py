@@ -11,6 +11,7 @@ from msgspec import structs
 
 import karat
 from dyno_agent import booking, rules
+from recordings import DYNO, ROOT, Recorded
 
 RED = {
     "weight": {
@@ -69,8 +70,9 @@ RED = {
 """The rules of the agent, and the cases that depend on each."""
 
 
-async def test_all_green() -> None:
-    assert await red() == set()
+@pytest.mark.parametrize("suite", DYNO, ids=lambda suite: Path(suite).stem)
+def test_all_green(suite: str, recorded: Recorded) -> None:
+    assert {r.case.id for r in recorded(suite).records() if r.status is not karat.CaseStatus.PASS} == set()
 
 
 @pytest.mark.parametrize("rule", [rule.name for rule in rules.RULES])
@@ -84,13 +86,13 @@ async def test_without_the_rule_about_the_vehicle_its_case_turns_red(monkeypatch
     assert await red() == {"alloc_vehicle_already_booked"}
 
 
-@pytest.mark.parametrize("suite", [DECISIONS, QA], ids=lambda path: path.stem)
+@pytest.mark.parametrize("suite", DYNO, ids=lambda suite: Path(suite).stem)
 async def test_postgresql_gives_the_same_verdicts(
-    suite: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    suite: str, recorded: Recorded, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_sqlite = await verdicts(suite)
+    on_sqlite = verdicts(recorded(suite).records())
     monkeypatch.setenv("DYNO_DATABASE_URL", postgres_url)
-    assert await verdicts(suite, concurrency=4) == on_sqlite
+    assert verdicts(await records(ROOT / suite, concurrency=4)) == on_sqlite
 
 
 async def test_the_database_is_the_one_that_is_named(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,12 +113,11 @@ async def test_a_rule_removed_is_seen_on_postgresql_too(postgres_url: str, monke
 
 async def test_sixty_cases_side_by_side_and_shuffled_share_no_state() -> None:
     """Every booking of the set stands in the database of its own case alone, in whatever order they come."""
-    alone = await verdicts(DECISIONS, concurrency=1)
-    for repeat, seed in ((2, 1), (2, 7)):
-        ran = await records(DECISIONS, concurrency=8, repeat=repeat, shuffle=seed)
-        assert len(ran) >= 60
-        assert {r.case.id for r in ran if r.verdict.status is not karat.CaseStatus.PASS} == set()
-    assert await verdicts(DECISIONS, concurrency=8, shuffle=3) == alone
+    alone = verdicts(await records(DECISIONS, concurrency=1))
+    ran = await records(DECISIONS, concurrency=8, repeat=2, shuffle=7)
+    assert len(ran) >= 60
+    for repeat in (0, 1):
+        assert verdicts(record for record in ran if record.repeat == repeat) == alone
 
 
 def test_the_sets_are_large_enough_and_look_at_the_database() -> None:
