@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_runs import ROOT
+
+from dyno_agent.tools import TOOLS
 
 RULE = "=" * 70
 DATA = Path(__file__).parent / "data"
@@ -171,6 +175,17 @@ def test_a_number_of_cases_is_a_number(project: Path, arguments: list[str]) -> N
     assert ran.stderr.startswith("usage: ")
 
 
+@pytest.fixture
+def one_core() -> Iterator[None]:
+    """Where other tests run too, two threads of a model mostly wait for each other."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    yield
+    os.sched_setaffinity(0, cores)
+
+
+@pytest.mark.limit(600)
+@pytest.mark.usefixtures("one_core")
 def test_a_language_model_drives_the_agent_and_is_judged(project: Path) -> None:
     """Not that it passes: a model of this size fails most cases, which is what golden sets are there to tell."""
     pytest.importorskip("xllamacpp", exc_type=ImportError)
@@ -187,3 +202,7 @@ def test_a_language_model_drives_the_agent_and_is_judged(project: Path) -> None:
     assert [record["verdict"]["status"] in ("PASS", "FAIL", "PARTIAL") for record in records] == [True, True]
     assert all(record["trace"]["tokens"]["output"] > 0 for record in records)
     assert all(record["verdict"]["checks"] for record in records)
+    assert all(record["trace"]["final_message"] for record in records)
+    calls = [call for record in records for call in record["trace"].get("tool_calls", [])]
+    assert {call["name"] for call in calls} <= {tool.name for tool in TOOLS}
+    assert all({"success", "message"} <= call["result"].keys() for call in calls)
