@@ -44,6 +44,17 @@ def test_leaves_a_child_behind(monkeypatch):
     monkeypatch.setattr("limits.MOMENT", 0.1)
     noted(subprocess.Popen(SLEEPS))
 
+def test_breaks_the_file_system_until_it_ends(monkeypatch):
+    def broken(*_):
+        raise RuntimeError
+    monkeypatch.setattr("os.listdir", broken)
+    monkeypatch.setattr("builtins.open", broken)
+    monkeypatch.setattr("io.open", broken)
+
+def test_uses_what_python_keeps_for_later():
+    from multiprocessing import resource_tracker
+    resource_tracker.ensure_running()
+
 def test_is_heard():
     says = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"
     assert subprocess.run([sys.executable, "-c", says], stderr=subprocess.DEVNULL).returncode == -signal.SIGINT
@@ -85,7 +96,7 @@ def told(tmp_path: Path) -> str:
 def test_no_test_waits_for_ever(told: str, tmp_path: Path) -> None:
     lines = told.splitlines()
     assert {line for line in TOLD if not any(other.startswith(line) for other in lines)} == set(), told
-    assert "2 failed, 4 passed, 2 errors" in told
+    assert "2 failed, 6 passed, 2 errors" in told
     assert "in test_waits_for_a_hung_child" in told, "its stack is shown"
     started = [*map(int, (tmp_path / "started").read_text().split())]
     assert (len(started), [*filter(running, started)]) == (2, [])
