@@ -83,7 +83,8 @@ class Session:
         plan = self._plan()
         executor = self._executor(len(plan))
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.workers, 1) > 1:
-            self._order.notice(f"one case at a time: {why}")
+            each = " in each worker" if self._agent.limits.max_per_worker else ""
+            self._order.notice(f"one case at a time{each}: {why}")
         async with opened(executor, self._stop, self._options.run_timeout):
             names = reserve(self._results_dir, Path(self._suite.file).stem, self._now())
             try:
@@ -149,10 +150,11 @@ class Session:
     def _policy(self) -> Policy:
         options, limits = self._options, self._agent.limits
         rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
+        in_all = limits.max_per_worker and limits.max_per_worker * max(1, options.workers)
         return Policy(
             retries=Retries(options.retries, options.backoff),
             per_minute=min(rates, default=None),
-            max_concurrency=limits.max_concurrency,
+            max_concurrency=min(filter(None, (limits.max_concurrency, in_all)), default=None),
             max_failures=options.max_failures,
             run_timeout=options.run_timeout,
         )
@@ -163,14 +165,15 @@ class Session:
         settings = Settings(case_timeout, self._agent.grace, str(self._attachments))
         redactor = Redactor(self._secrets)
         on_cluster = options.executor == "ray"
+        concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
         if not on_cluster and options.workers == 0:
-            return Inline(self._agent.target, settings, redactor, concurrency=options.concurrency)
+            return Inline(self._agent.target, settings, redactor, concurrency=concurrency)
         if recipe is None:
             where = "on a Ray cluster" if on_cluster else "in other processes"
             raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")
         from karat.engine.processes.messages import Start
 
-        start = Start(recipe, settings, self._secrets, list(sys.path), options.concurrency)
+        start = Start(recipe, settings, self._secrets, list(sys.path), concurrency)
         if on_cluster:
             from karat.engine.ray.executor import Cluster
 

@@ -55,6 +55,16 @@ async def test_no_more_at_once_than_the_target_can_bear(
     assert overlap(calls) == most
 
 
+@pytest.mark.parametrize(("workers", "most"), [pytest.param(2, 2, id="two-workers"), pytest.param(0, 1, id="inline")])
+async def test_no_more_at_once_in_each_worker(tmp_path: Path, calls: Path, workers: int, most: int) -> None:
+    """A worker that comes up late may find nothing left to do, so there may be fewer."""
+    config = {"limits": Limits(max_per_worker=1)}
+    await carried_out(
+        tmp_path, ["measure 0.15"] * 8, function="measured", config=config, workers=workers, concurrency=4
+    )
+    assert overlap(calls) <= most
+
+
 async def test_a_case_that_overran_is_over_before_the_next_begins(tmp_path: Path, calls: Path) -> None:
     """Its thread cannot be stopped: until its process is gone, one more would be one too many."""
     config = {"limits": Limits(max_concurrency=2)}

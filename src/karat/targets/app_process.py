@@ -29,7 +29,7 @@ class AppProcess:
     """An app that can be started, and started again.
 
     In its command, environment and addresses `{port}` is a free port, `{log}` the telemetry log (a fresh one unless it
-    is given), `{python}` this interpreter.
+    is given), `{data}` a folder that nobody else uses, `{python}` this interpreter.
     """
 
     def __init__(self, command: str, root: Path, env: dict[str, str], log: Path | None = None) -> None:
@@ -41,6 +41,8 @@ class AppProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
         self.log = log or self._fresh_log()
+        self.data = Path(self._folder.name) / "data"
+        self.data.mkdir()
 
     def _fresh_log(self) -> Path:
         """Never empty, so that a log that is truncated is known by it."""
@@ -49,7 +51,7 @@ class AppProcess:
         return log
 
     def filled(self, text: str) -> str:
-        known = {"{port}": str(self.port), "{log}": str(self.log), "{python}": sys.executable}
+        known = {"{port}": str(self.port), "{log}": str(self.log), "{data}": str(self.data), "{python}": sys.executable}
         for name, value in known.items():
             text = text.replace(name, value)
         return text

@@ -64,6 +64,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
+def likeness(one: str, other: str) -> float:
+    """How much two texts are alike, from 0 to 1."""
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`Did you mean 'x'?`, or nothing."""
     near = nearest(word, known)

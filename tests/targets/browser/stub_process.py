@@ -1,4 +1,7 @@
-"""The stub as a process of its own: `python stub_process.py PORT`. Asked to die, it does so, also after an answer."""
+"""The stub as a process of its own: `python stub_process.py PORT`. Asked to die, it does so, also after an answer.
+
+Asked to meet, it answers only when two of its kind were asked, and then with its port and data folder.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,7 +24,15 @@ class Mortal(Stub):
             os.kill(os.getpid(), signal.SIGKILL)
         if prompt.startswith("last"):
             threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
-        return super().answer(prompt, conversation)
+        told = super().answer(prompt, conversation)
+        if prompt.startswith("meet"):
+            folder, data = Path(os.environ["STUB_MEETING"]), os.environ["STUB_DATA"]
+            (folder / str(os.getpid())).touch()
+            end = time.monotonic() + 60
+            while len([*folder.iterdir()]) < 2 and time.monotonic() < end:
+                time.sleep(0.05)
+            told["pieces"] = [f"{len([*folder.iterdir()])} {sys.argv[1]} {data} {Path(data).is_dir()}"]
+        return told
 
 
 def main() -> None:

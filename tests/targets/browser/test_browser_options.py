@@ -28,6 +28,11 @@ def target(spec: str = "http://127.0.0.1:1", **options: Any) -> BrowserTarget:
         pytest.param({"complete": {"event": True}}, r"Set `telemetry\.end_event`", id="event-without-name"),
         pytest.param({"wait_ms": 0}, "wait_ms", id="no-time"),
         pytest.param(
+            {"telemetry": {"log": "x", "failure": [{}]}},
+            r"^an entry of `telemetry\.failure` fits every line\. Give it at least one of source, event, level",
+            id="failure-without-a-sign",
+        ),
+        pytest.param(
             {"telemetry": {"log": "x", "correlation_field": "id"}}, "the app is not told", id="session-not-told"
         ),
     ],
@@ -51,6 +56,21 @@ def test_options_that_cannot_be_followed(options: dict[str, Any], message: str) 
 )
 def test_what_may_run_side_by_side(options: dict[str, Any], limit: int, why: str) -> None:
     assert (target(**options).limits.max_concurrency, target(**options).limits.why) == (limit, why)
+
+
+@pytest.mark.parametrize(
+    ("options", "each"),
+    [
+        pytest.param({"start": "app {log}"}, 1, id="told-where-to-log"),
+        pytest.param({"start": "app", "start_env": {"LOG": "{log}"}, "telemetry": {}}, 1, id="in-its-environment"),
+        pytest.param({"start": "app", "telemetry": {"log": "{log}"}}, 1, id="named"),
+        pytest.param({"start": "app"}, None, id="no-log"),
+        pytest.param({"start": "app {log}", "app_url": "http://127.0.0.1:1"}, None, id="not-started"),
+    ],
+)
+def test_an_app_for_each_worker_takes_one_case_at_a_time(options: dict[str, Any], each: int | None) -> None:
+    limits = target(**options).limits
+    assert (limits.max_concurrency, limits.max_per_worker, limits.why) == (4, each, NO_FIELD if each else "")
 
 
 @pytest.mark.parametrize("options", [{"spec": "http://127.0.0.1:1/?s={session}"}, {"space_url": "/{session}"}])

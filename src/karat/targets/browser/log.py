@@ -7,13 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from karat.targets.base import TargetError
-from karat.targets.browser.options import Telemetry
+from karat.targets.browser.options import Line, Telemetry
 from karat.telemetry.events import PREFIX
 from karat.telemetry.jsonl_tail import CaptureBrokenError, Fits, LogSegment
+from karat.text.wording import shorten, visible
 
 FOLLOW = 0.05
 EXCERPT = 80
+COMPLAINT = 300
 
 
 class TurnLog:
@@ -29,6 +33,7 @@ class TurnLog:
             self._segment = LogSegment(path, _has(field, session) if field else None, ends)
         except CaptureBrokenError as error:
             raise _broken(error) from error
+        self._judged = 0
         self._why: CaptureBrokenError | None = None
         self._following = asyncio.create_task(self._follow())
 
@@ -38,6 +43,15 @@ class TurnLog:
         if self._why is not None:
             raise _broken(self._why) from self._why
         return self._segment.ended
+
+    def stop_if_broken(self) -> None:
+        """Raise TargetError if a line says that the turn broke."""
+        self._read()
+        signs = self._telemetry.failure
+        for line in self._segment.lines[self._judged :] if signs else ():
+            if any(_fits(line, sign) for sign in signs):
+                raise TargetError("agent", f"the app's log says: {visible(shorten(line.strip(), COMPLAINT))}")
+            self._judged += 1
 
     def so_far(self) -> list[str]:
         """What was seen of the turn, whether or not it ended."""
@@ -49,9 +63,11 @@ class TurnLog:
         self.ended()
         self._following.cancel()
         try:
-            return tuple(await self._segment.finish(self._telemetry.wait_ms / 1000))
+            lines = tuple(await self._segment.finish(self._telemetry.wait_ms / 1000))
         except CaptureBrokenError as error:
             raise _broken(error) from error
+        self.stop_if_broken()
+        return lines
 
     def close(self) -> None:
         self._following.cancel()
@@ -101,6 +117,16 @@ def _is_event(source: str, event: str) -> Fits:
         return found.get("event") == event and (not source or found.get("source") == source)
 
     return fits
+
+
+def _fits(line: str, sign: Line) -> bool:
+    """Whether a line has all that a sign names; of a tool's own failure its result tells, not this."""
+    if sign.text.casefold() not in line.casefold():
+        return False
+    found = _object(line)
+    return all(
+        not wanted or found.get(field) == wanted for field, wanted in structs.asdict(sign).items() if field != "text"
+    )
 
 
 def _own(ends: Fits, field: str, session: str) -> Fits:

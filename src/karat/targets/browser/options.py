@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from karat.errors import ConfigError
 Positive = Annotated[int, Meta(gt=0)]
 
 SESSION = "{session}"
+LOG = "{log}"
 LITERAL = 8
 """How long a value must be that nobody called a secret, to be taken for one."""
 
@@ -36,7 +38,10 @@ class Place(Struct, frozen=True, forbid_unknown_fields=True):
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
     """One step on the page. What is given is done in the order of these fields; `fill` writes `value`."""
 
+    when: Place | None = None
+    """Only where this shows, or comes up within a second."""
     open: str = ""
+    hover: Place | None = None
     click: Place | None = None
     fill: Place | None = None
     value: str = ""
@@ -64,13 +69,24 @@ class Complete(Struct, frozen=True, forbid_unknown_fields=True):
         return {"busy": self.busy, "gone": self.gone, "spinner": self.spinner}
 
 
+class Line(Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of the telemetry log: by its fields, and by a text that stands in it."""
+
+    source: str = ""
+    event: str = ""
+    level: str = ""
+    text: str = ""
+
+
 class Telemetry(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the app's log is, which line ends a turn, and which field tells conversations apart."""
+    """Where the app's log is, which lines say that a turn ended or broke, and which field tells conversations apart."""
 
     log: str = ""
     end_source: str = ""
     end_event: str = ""
     correlation_field: str = ""
+    failure: tuple[Line, ...] = ()
+    """Lines by which the app says that a turn broke: one of them makes the case an ERROR."""
     wait_ms: Positive = 5000
 
     def __bool__(self) -> bool:
@@ -101,6 +117,12 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     headers: dict[str, str] = field(default_factory=dict)
     """Sent with every request of the page."""
     cookies: dict[str, str] = field(default_factory=dict)
+    local_storage: dict[str, str] = field(default_factory=dict)
+    """What the app finds in the local storage of its address."""
+    init_script: str = ""
+    """JavaScript that runs in every page before the app's own; the name of a file if it ends in `.js`."""
+    dismiss: tuple[Place, ...] = ()
+    """What is clicked wherever it shows, such as the button of a banner that the app opens by itself."""
     chat_box: Place = Place(role="textbox")
     send: Place | Literal["Enter"] = "Enter"
     complete: Complete = Complete(quiet_ms=1500)
@@ -117,15 +139,28 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def texts(self) -> Iterator[str]:
         """Everything in which `${NAME}` and `{session}` are filled in."""
-        yield from (self.app_url, self.space_url, *self.headers.values(), *self.cookies.values())
+        yield from (self.app_url, self.space_url, *self._given)
         for steps in (self.steps, *self.preconditions.values()):
             yield from (text for step in steps for text in (step.value, step.open))
 
     @property
+    def _given(self) -> tuple[str, ...]:
+        return (*self.headers.values(), *self.cookies.values(), *self.local_storage.values())
+
+    @property
+    def starts_app(self) -> bool:
+        return bool(self.start) and not self.app_url
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there is a telemetry log: it is named, or the app is told where to write one."""
+        told = any(LOG in text for text in (self.start, *self.start_env.values()))
+        return bool(self.telemetry_log or self.telemetry) or (told and self.starts_app)
+
+    @property
     def literals(self) -> list[str]:
-        """Headers and cookies that stand in the configuration itself, where they are long enough to be secrets."""
-        values = (*self.headers.values(), *self.cookies.values())
-        return [value for value in values if len(value) >= LITERAL and SESSION not in value and "${" not in value]
+        """What the app is given by the configuration itself, where it is long enough to be a secret."""
+        return [value for value in self._given if len(value) >= LITERAL and SESSION not in value and "${" not in value]
 
     def tells_session(self, address: str) -> bool:
         """Whether the app hears which conversation it is in."""
@@ -142,6 +177,12 @@ def checked(options: Options, address: str) -> Options:
         raise ConfigError(
             "`telemetry.correlation_field` is set, but the app is not told the conversation.",
             fix="Set `session_query`, or write {session} into a header, a cookie or an address.",
+            slug="bad-options",
+        )
+    if any(line == Line() for line in options.telemetry.failure):
+        raise ConfigError(
+            "an entry of `telemetry.failure` fits every line.",
+            fix="Give it at least one of source, event, level and text.",
             slug="bad-options",
         )
     return options
@@ -164,6 +205,16 @@ def filled(text: str, session: str) -> str:
         return found
 
     return _VARIABLE.sub(value, text.replace(SESSION, session))
+
+
+def script(given: str, root: Path) -> str:
+    """The JavaScript of an option that is either a script or the name of a file."""
+    if not given.endswith(".js"):
+        return given
+    try:
+        return (root / given).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"`init_script` cannot be read: {error}.", fix="Name a file of JavaScript.") from error
 
 
 def environment_values(options: Options, address: str) -> list[str]:

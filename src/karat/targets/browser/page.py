@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlencode, urljoin, urlsplit
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from karat.targets.base import TargetError
 from karat.targets.browser.echo import Echo
-from karat.targets.browser.options import Options, Place, Step, filled
+from karat.targets.browser.log import TurnLog
+from karat.targets.browser.options import Options, Place
 from karat.targets.browser.snapshot import SentPrompt, without_prompts
 from karat.targets.browser.watch import Activity, Watch
-from karat.targets.browser.words import LOADING, UNTOLD, Words
+from karat.targets.browser.way import Way, located
+from karat.targets.browser.words import LOADING, UNTOLD, Said, Words
+from karat.telemetry.events import tool_calls
+from karat.text.wording import likeness, listed, shorten
 
 if TYPE_CHECKING:
-    from playwright.async_api import Locator, Page
+    from playwright.async_api import Page, Response
 
 PATIENCE = 5.0
 """Seconds that a look at the page may take."""
@@ -55,11 +60,17 @@ CLEARED = """(elements) => {
     }).observe(element, { subtree: true, childList: true, characterData: true, attributes: true });
   }
 }"""
-SIZE = """(elements) => elements.reduce((sum, element) => {
-  const text = element.innerText;
-  for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
-  return sum;
-}, 7)"""
+# What is at the place of the answer is held on to: it may go before it is complete.
+SIZE = """(elements) => {
+  if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
+  return (elements.length ? elements : [document.body]).reduce((sum, element) => {
+    const text = element.innerText;
+    for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
+    return sum;
+  }, 7);
+}"""
+NEAREST = 3
+MATCHED_NOTHING = "`answer` ({place}) matched nothing on the page"
 
 
 class Glance(NamedTuple):
@@ -75,68 +86,77 @@ class ChatPage:
     def __init__(self, page: Page, options: Options, base: str, session: str) -> None:
         self._page = page
         self._options = options
-        self._base = base
-        self._session = session
+        self._way = Way(page, options, base, session)
         self._watch = Watch(page, options.complete)
-        self._words = Words(page, self._all(options.answer) if options.answer is not None else None)
-        self._doubt = ""
-        self.found = ""
-        """Where the answer was found, if nobody told where to look."""
+        self._words = Words(page, located(self._page, options.answer) if options.answer is not None else None)
+        self._said = Said("")
+        self._log: TurnLog | None = None
+        self._refused: list[str] = []
+        page.on("response", self._note_refusal)
         self._seen = ""
         self._sent: list[SentPrompt] = []
         self._complained: Counter[str] = Counter()
         self.patience = PATIENCE
 
     async def reach(self, preconditions: Sequence[str]) -> None:
-        """Open the app, go the way to its chat box, and bring about what the case takes for granted."""
-        known = self._options.preconditions
-        missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
-        if missing is not None:
-            raise TargetError("setup", f"nobody said how to bring about {missing!r}: add it to `preconditions`")
-        await self._go(Step(), "the app", self._url(self._options.space_url))
-        for number, step in enumerate(self._options.steps, 1):
-            await self._go(step, f"step {number}")
-        for sentence in preconditions:
-            for number, step in enumerate(known.get(sentence, ()), 1):
-                await self._go(step, f"step {number} of the precondition {sentence!r}")
-        await self._go(Step(wait_for=self._options.chat_box), "the chat box")
+        """Go the way to the chat box, and wait until the page rests."""
+        await self._way.go(preconditions)
         await self._come_to_rest()
+        await self._way.clear()
 
-    async def ask(self, prompt: str, ended: Callable[[], bool] | None) -> str:
-        """Send a prompt and wait for the answer; the assistant's own words of this turn.
-
-        `ended` knows whether the telemetry shows the end of the turn; None: nobody does.
-        """
+    async def ask(self, prompt: str, log: TurnLog | None) -> Said:
+        """Send a prompt and wait for the answer; the assistant's own words of this turn."""
         from playwright.async_api import TimeoutError as TooLongError
 
+        self._log, self._said, self._refused = log, Said(""), []
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
-                self._doubt = ""
                 self._sent.append(SentPrompt(Echo(prompt), self._seen))
                 await self._send(prompt)
-                answer = await self._complete(prompt, ended)
+                await self._complete()
         except (TimeoutError, TooLongError) as error:
-            why = self._watch.trouble or (UNTOLD.format(why=self._doubt) if self._doubt else "")
-            said = f": {why}" if why else ""
-            raise TargetError("timeout", f"no complete answer within {self._options.wait_ms} ms{said}") from error
-        if self._doubt:
-            raise TargetError("bad-answer", UNTOLD.format(why=self._doubt))
-        return answer
+            why = f"no complete answer within {self._options.wait_ms} ms{self._trouble()}"
+            raise TargetError("timeout", why) from error
+        if self._said.doubt:
+            raise TargetError("bad-answer", UNTOLD.format(why=self._said.doubt))
+        return self._said if self._said.text or not self._said.elsewhere else self._wordless()
+
+    def _trouble(self) -> str:
+        """What may have kept an answer from being complete."""
+        said = self._said
+        troubles = (
+            self._watch.trouble,
+            UNTOLD.format(why=said.doubt) if said.doubt else "",
+            self._elsewhere() if said.elsewhere and not said.text else "",
+            f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
+        )
+        told = "; ".join(filter(None, troubles))
+        return f": {told}" if told else ""
+
+    def _wordless(self) -> Said:
+        """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
+        if self._log is None or not tool_calls(tuple(self._log.so_far())):
+            raise TargetError("config", f"{self._elsewhere()}: mend `answer`")
+        return self._said._replace(unseen=MATCHED_NOTHING.format(place=self._options.answer))
+
+    def _elsewhere(self) -> str:
+        near = sorted(self._said.elsewhere, key=lambda path: -likeness(path, str(self._options.answer)))[:NEAREST]
+        nothing = MATCHED_NOTHING.format(place=self._options.answer)
+        return f"{nothing}, and words appeared in {listed(map(shorten, near))}"
 
     async def _send(self, prompt: str) -> None:
-        box = self._box()
+        box = located(self._page, self._options.chat_box).first
         await box.fill(prompt)
         if isinstance(self._options.send, Place):
-            await self._at(self._options.send).click()
+            await located(self._page, self._options.send).first.click()
         else:
             await box.press("Enter")
 
-    async def answer(self, prompt: str) -> str:
+    async def answer(self) -> str:
         """The assistant's words of this turn so far; nothing of the prompt is among them."""
-        said = await self._words.since([sent.echo for sent in self._sent])
-        self._doubt, self.found = said.doubt, said.found
-        return said.text
+        self._said = await self._words.since([sent.echo for sent in self._sent])
+        return self._said.text
 
     async def snapshot(self) -> str:
         """The page as assistive technology sees it, less the prompts that it repeats."""
@@ -145,26 +165,6 @@ class ChatPage:
 
     async def screenshot(self, path: str) -> None:
         await self._page.screenshot(path=path, full_page=True)
-
-    async def _go(self, step: Step, what: str, url: str = "") -> None:
-        from playwright.async_api import TimeoutError as TooLongError
-
-        try:
-            if url or step.open:
-                await self._page.goto(url or self._url(step.open))
-            if step.click:
-                await self._at(step.click).click()
-            if step.fill:
-                await self._at(step.fill).fill(filled(step.value, self._session))
-            if step.press:
-                await self._page.keyboard.press(step.press)
-            if step.wait_for:
-                await self._at(step.wait_for).wait_for(state="visible")
-        except TooLongError as error:
-            place = step.click or step.fill or step.wait_for or step.open or url
-            raise TargetError(
-                "agent", f"{what}: {place} could not be reached within {self._options.wait_ms} ms at {self._page.url}"
-            ) from error
 
     async def _come_to_rest(self) -> None:
         """What the page brings by itself a little after its chat box is not the work of a prompt."""
@@ -181,11 +181,11 @@ class ChatPage:
         await self._words.mark()
         self._complained = await self._complaints()
         if self._complained and self._options.failure is not None:
-            await self._all(self._options.failure).evaluate_all(CLEARED)
+            await located(self._page, self._options.failure).evaluate_all(CLEARED)
         await self._watch.begin()
 
-    async def _complete(self, prompt: str, ended: Callable[[], bool] | None) -> str:
-        """The answer, once it is complete."""
+    async def _complete(self) -> None:
+        """Wait until the answer is complete."""
         loop = asyncio.get_running_loop()
         began = changed = over_since = loop.time()
         last = None
@@ -194,25 +194,29 @@ class ChatPage:
             now = loop.time()
             if seen is None or seen.size != last:
                 last, changed = seen and seen.size, now
-            if seen is None or not seen.work.over or (self._options.complete.event and ended and not ended()):
+            if seen is None or not seen.work.over or (self._options.complete.event and self._ended() is False):
                 over_since = now
             elif seen.work.unseen and not seen.work.fresh:
-                if now - changed >= LAST_WORDS and await self.answer(prompt):
+                if now - changed >= LAST_WORDS and await self.answer():
                     raise TargetError("agent", self._watch.unseen(seen.work))
-            elif self._rested(seen.work, now - changed, now - over_since, ended):
-                said = await self.answer(prompt)
+            elif self._rested(seen.work, now - changed, now - over_since):
+                said = await self.answer()
                 proved = self._watch or self._options.complete.event
                 if (said or (proved and now - over_since >= LAST_WORDS)) and await self._stands(seen):
-                    return said
+                    return
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 20))
 
-    def _rested(self, work: Activity, unchanged: float, over: float, ended: Callable[[], bool] | None) -> bool:
+    def _ended(self) -> bool | None:
+        """Whether the telemetry shows the end of the turn; None: it never does."""
+        return self._log.ended() if self._log is not None and self._options.telemetry.end_event else None
+
+    def _rested(self, work: Activity, unchanged: float, over: float) -> bool:
         """Whether the answer has not changed, and the signs have been off, for as long as is asked."""
         complete = self._options.complete
         if complete.quiet_ms is not None and unchanged * 1000 < complete.quiet_ms:
             return False
         if self._watch and not work.unseen:
-            pause = SETTLE_MS if ended is not None and ended() else PAUSE_MS
+            pause = SETTLE_MS if self._ended() else PAUSE_MS
             return min(work.calm, over if complete.event else math.inf) * 1000 >= pause
         if complete.quiet_ms is not None:
             return True
@@ -232,7 +236,7 @@ class ChatPage:
         try:
             work = await self._watch.state()
             place = self._options.answer
-            watched = self._all(place) if place is not None else self._page.locator("body")
+            watched = located(self._page, place) if place is not None else self._page.locator("body")
             size = await watched.evaluate_all(SIZE)
             await self._stop_if_broken()  # last: an app complains before it says that it is done
         except Error as error:
@@ -243,6 +247,8 @@ class ChatPage:
 
     async def _stop_if_broken(self) -> None:
         """Raise TargetError if the app complains anew, be it in the words of an earlier complaint that was cleared."""
+        if self._log is not None:
+            self._log.stop_if_broken()
         now = await self._complaints()
         if self._complained:
             self._complained -= Counter(await self._page.evaluate("() => (window.karatCleared || []).splice(0)"))
@@ -258,26 +264,10 @@ class ChatPage:
         return Counter(text for text in map(str.strip, await self._texts(self._options.failure)) if text)
 
     async def _texts(self, place: Place) -> list[str]:
-        texts: list[str] = await self._all(place).evaluate_all(TEXTS)
+        texts: list[str] = await located(self._page, place).evaluate_all(TEXTS)
         return texts
 
-    def _box(self) -> Locator:
-        return self._at(self._options.chat_box)
-
-    def _at(self, place: Place) -> Locator:
-        return self._all(place).first
-
-    def _all(self, place: Place) -> Locator:
-        if place.selector:
-            return self._page.locator(place.selector)
-        if place.role:
-            role: Any = place.role
-            return self._page.get_by_role(role, name=place.name) if place.name else self._page.get_by_role(role)
-        return self._page.get_by_text(place.text)
-
-    def _url(self, target: str) -> str:
-        url = urlsplit(urljoin(self._base, filled(target, self._session)) if target else self._base)
-        if self._options.session_query:
-            told = urlencode({self._options.session_query: self._session})
-            url = url._replace(query=f"{url.query}&{told}" if url.query else told)
-        return url.geturl()
+    def _note_refusal(self, response: Response) -> None:
+        if response.status >= HTTPStatus.BAD_REQUEST and response.request.resource_type in ("fetch", "xhr", "document"):
+            request = response.request
+            self._refused.append(f"{response.status} to {request.method} {urlsplit(request.url).path}")

@@ -1,5 +1,6 @@
 // What a person reads on the page: of each place of `elements` its text and the text it had when the page was last
-// marked, and line by line, with the element it stands in, what stands in none of them.
+// marked, and line by line, with the element it stands in, what stands in none of them. Where the app has left the page
+// that was marked, also the places as they were last.
 (elements, mark) => {
   const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA", "SELECT", "IFRAME", "OBJECT"]);
   const shown = (element, style) =>
@@ -9,6 +10,7 @@
     element.id && `#${element.id}`,
     ...[...element.classList].map((name) => `.${name}`),
     element.role && `[role=${element.role}]`,
+    element.ariaLabel && `[aria-label="${element.ariaLabel}"]`,
   ].join("");
 
   class Text {
@@ -65,9 +67,22 @@
   walk(document.body.childNodes, document.body, outside);
   const before = window.karatTexts || new WeakMap();
   const texts = [...places].map(([element, { text }]) => [element, text.trim()]);
-  if (mark) window.karatTexts = new WeakMap(texts);
+  const was = (element) => before.has(element) ? before.get(element) : null;
+  const moved = !window.karatTexts || window.karatAddress !== location.href;
+  const held = (window.karatHeld || []).filter((element) => !element.isConnected)
+    .map((element) => ({ text: element.textContent.trim(), was: was(element) }));
+  const left = moved ? [...JSON.parse(sessionStorage.getItem("karat.left") || "[]"), ...held] : [];
+  if (mark) {
+    sessionStorage.removeItem("karat.left");
+    if (!window.karatTexts) addEventListener("pagehide", () => sessionStorage.setItem("karat.left", JSON.stringify(
+      (window.karatHeld || []).map((element) => ({
+        text: element.innerText.trim(), was: window.karatTexts.has(element) ? window.karatTexts.get(element) : null,
+      })))));
+    window.karatTexts = new WeakMap(texts);
+    window.karatAddress = location.href;
+    window.karatHeld = [];
+  }
   return {
-    places: texts.map(([element, text]) => ({ text, was: before.has(element) ? before.get(element) : null })),
-    outside: outside.lines,
+    places: texts.map(([element, text]) => ({ text, was: was(element) })), outside: outside.lines, moved, left,
   };
 }

@@ -12,7 +12,7 @@ from karat.errors import ConfigError, KaratError
 from karat.targets.app_process import AppProcess
 from karat.targets.base import TargetError
 from karat.targets.browser import chromium
-from karat.targets.browser.options import SESSION, Options, filled
+from karat.targets.browser.options import LOG, SESSION, Options, filled
 from karat.targets.config import TargetConfig
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ class Stage:
         options, config = self._options, self._config
         given = options.app_url or (config.spec if "://" in config.spec else "")
         named = options.telemetry_log or options.telemetry.log
-        log = config.root / named if named and named != "{log}" else None
-        if options.start and not options.app_url:
+        log = config.root / named if named and named != LOG else None
+        if options.starts_app:
             self._app = AppProcess(options.start, config.root, {**config.env, **options.start_env}, log)
             self._closing.push_async_callback(self._app.stop)
             await self._start(self._app)
-            self.log = self._app.log if options.telemetry or named else None
+            self.log = self._app.log if options.has_log else None
         elif not given:
             raise ConfigError(
                 "the browser target does not know the app.", fix="Give `app_url`, or `start` to start it."

@@ -10,7 +10,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from msgspec import structs
@@ -20,20 +21,32 @@ from karat.model.trace import Message, Trace
 from karat.targets.base import Limits, RunContext, TargetError, converse
 from karat.targets.browser.evidence import Evidence
 from karat.targets.browser.log import TurnLog
-from karat.targets.browser.options import SESSION, Options, checked, environment_values, filled, secret_values
+from karat.targets.browser.options import (
+    LOG,
+    SESSION,
+    Options,
+    checked,
+    environment_values,
+    filled,
+    script,
+    secret_values,
+)
 from karat.targets.browser.page import ChatPage
 from karat.targets.browser.stage import Stage
 from karat.targets.config import TargetConfig, read_options
-from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.events import tool_calls
 from karat.traces.recorder import Recorder
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Error
+    from playwright.async_api import Browser, BrowserContext, Error, StorageState
 
 NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
 ONE_SESSION = "all cases share the session that was given"
-NO_LOG = "nobody said where the app's telemetry log is: set `telemetry.log`, or TELEMETRY_LOG_PATH for the script"
+NO_LOG = (
+    "nobody said where the app's telemetry log is: set `telemetry.log` of the target, or write {log} into `start` or "
+    "`start_env` (TELEMETRY_LOG_PATH for the script)"
+)
+NO_LOG_SEEN = {"tools": NO_LOG, "telemetry": NO_LOG}
 HURRY = 0.8
 """Seconds for a look at a page that is stuck, or at one whose case was cancelled: who cancelled is waiting."""
 
@@ -48,17 +61,22 @@ class BrowserTarget:
         self.options = config.identity
         self.secrets = secret_values(self._options, config.spec)
         self.limits = self._limits()
+        self._script = ""
 
     def _limits(self) -> Limits:
         options, limits = self._options, self._config.limits
         if options.session:
             return structs.replace(limits, max_concurrency=1, why=ONE_SESSION)
-        if (options.telemetry or options.telemetry_log) and not options.telemetry.correlation_field:
+        if options.has_log and not options.telemetry.correlation_field:
+            named = options.telemetry_log or options.telemetry.log
+            if options.starts_app and named in ("", LOG):  # each worker has an app and a log of its own
+                return structs.replace(limits, max_per_worker=1, why=NO_FIELD)
             return structs.replace(limits, max_concurrency=1, why=NO_FIELD)
         return limits
 
     async def open(self) -> None:
         environment_values(self._options, self._config.spec)
+        self._script = script(self._options.init_script, self._config.root)
         await self._stage.open()
 
     async def close(self) -> None:
@@ -93,16 +111,25 @@ class BrowserTarget:
             viewport={"width": width, "height": height},
             extra_http_headers={name: filled(value, session) for name, value in options.headers.items()},
             reduced_motion="reduce",
+            storage_state=self._storage(base, session),
         )
         try:
             window.set_default_timeout(options.wait_ms)
             for name, value in options.cookies.items():
                 await window.add_cookies([{"name": name, "value": filled(value, session), "url": base}])
+            if self._script:
+                await window.add_init_script(self._script)
             yield window
         finally:
             with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
                 async with asyncio.timeout(HURRY):
                     await window.close()
+
+    def _storage(self, base: str, session: str) -> StorageState:
+        """The local storage that the app finds."""
+        kept: Any = [{"name": name, "value": filled(v, session)} for name, v in self._options.local_storage.items()]
+        parts = urlsplit(base)
+        return {"cookies": [], "origins": [{"origin": f"{parts.scheme}://{parts.netloc}", "localStorage": kept}]}
 
     async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
         if not self._options.screenshots:
@@ -130,9 +157,7 @@ class BrowserTarget:
         log = self._log(session)
         started_at, began = time.time(), time.perf_counter()
         try:
-            answer = await chat.ask(
-                prompt, log.ended if log is not None and self._options.telemetry.end_event else None
-            )
+            said = await chat.ask(prompt, log)
             page = await chat.snapshot()
             lines = await log.finish() if log is not None else ()
         except BaseException as error:  # also a cancellation: what was seen until then is kept
@@ -146,14 +171,14 @@ class BrowserTarget:
         return Trace(
             case_id=case.id,
             input=case.prompt,
-            final_message=answer,
-            messages=(Message("user", prompt), Message("assistant", answer)),
+            final_message=said.text,
+            messages=(Message("user", prompt), Message("assistant", said.text)),
             tool_calls=tool_calls(lines),
             telemetry=lines,
             page=page,
             page_before=recorder.page_before,
-            unobserved={} if log is not None else self._unobserved(),
-            metadata={"answer": chat.found} if chat.found else {},
+            unobserved=(NO_LOG_SEEN if log is None else {}) | ({"final_message": said.unseen} if said.unseen else {}),
+            metadata={"answer": said.found} if said.found else {},
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
@@ -161,10 +186,6 @@ class BrowserTarget:
     def _log(self, session: str) -> TurnLog | None:
         file, options = self._stage.log, self._options
         return None if file is None else TurnLog(file, options.telemetry, session, options.session_query)
-
-    def _unobserved(self) -> dict[str, str]:
-        why = NO_LOG if self._options.telemetry else NO_TELEMETRY
-        return {"tools": why, "telemetry": why}
 
 
 async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, prompt: str) -> None:
@@ -176,7 +197,7 @@ async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, pr
     recorder.messages.append(Message("user", prompt))
     try:
         async with asyncio.timeout(chat.patience):
-            recorder.final_message = await chat.answer(prompt)
+            recorder.final_message = await chat.answer()
             recorder.page = await chat.snapshot()
     except (Error, TimeoutError):
         chat.patience = HURRY

@@ -23,13 +23,20 @@ UNTOLD = "the answer could not be told from the prompt: {why}; set `answer` to t
 EITHER = "{} may be either"
 DISCOVERED = "no `answer` is configured: took what appeared after the prompt, in {where}"
 
+CAUGHT = "caught when the app left the page"
+LEFT = "the app left the page before its words could be read"
+
 
 class Said(NamedTuple):
-    """What was said, why nobody can be sure of it, and where it was found if nobody told where to look."""
+    """What was said, why nobody can be sure of it, and how it was found if not simply at its place."""
 
     text: str
     doubt: str = ""
     found: str = ""
+    unseen: str = ""
+    """Why there may be words that were not seen."""
+    elsewhere: tuple[str, ...] = ()
+    """Where words appeared while nothing was at the place of the answer."""
 
 
 class Words:
@@ -39,22 +46,31 @@ class Words:
         self._page = page
         self._messages = messages
         self._before: Counter[str] = Counter()
+        self._outside: Counter[str] = Counter()
+        self._matched = False
 
     async def mark(self) -> None:
         """Remember what is there, so that what comes can be told from it."""
         seen = await self._read(mark=True)
-        parts = seen["outside"] if self._messages is None else seen["places"]
-        self._before = _counted(part["text"] for part in parts)
+        self._matched = self._matched or bool(seen["places"])
+        self._outside = _counted(part["text"] for part in seen["outside"])
+        self._before = _counted(part["text"] for part in seen["places"])
 
     async def since(self, prompts: Sequence[Echo]) -> Said:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
         if not prompts:
             return Said("")
         seen = await self._read(mark=False)
+        discovered = _discovered(seen["outside"], self._outside, prompts)
         if self._messages is None:
-            return _discovered(seen["outside"], self._before, prompts)
-        said, fresh = _configured(seen["places"], self._before, prompts[-1])
-        return Said(said, _doubt(said, fresh, seen["outside"], prompts[-1]))
+            return discovered._replace(unseen=LEFT if seen["moved"] and not discovered.text else "")
+        self._matched = self._matched or bool(seen["places"])
+        text, fresh = _configured(seen["places"], self._before, prompts[-1])
+        if text or not seen["moved"]:
+            doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
+            return Said(text, doubt, elsewhere=() if self._matched else discovered.elsewhere)
+        caught, _ = _configured(seen["left"], self._before, prompts[-1])
+        return Said(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
     async def _read(self, *, mark: bool) -> dict[str, Any]:
         from playwright.async_api import Error
@@ -121,9 +137,10 @@ def _discovered(parts: Sequence[dict[str, Any]], before: Counter[str], prompts: 
     words = [n for n in range(begin, len(texts)) if all(each[n] is not Likeness.WHOLE for each in repeated)]
     unsure = {Likeness.NAMED, Likeness.QUOTED, Likeness.START} | (set() if told else {Likeness.PART})
     odd = next((texts[n] for n in words if alike[n] in unsure or any(e.is_whole(texts[n]) for e in earlier)), None)
-    where = ", ".join(dict.fromkeys(fresh[n][1] for n in words))
+    where = tuple(dict.fromkeys(fresh[n][1] for n in words))
     doubt = EITHER.format(quoted(odd)) if odd else ALL_REPEATED if not words and alike.count(Likeness.WHOLE) > 1 else ""
-    return Said("\n".join(texts[n] for n in words), doubt, DISCOVERED.format(where=shorten(where)))
+    found = DISCOVERED.format(where=shorten(", ".join(where)))
+    return Said("\n".join(texts[n] for n in words), doubt, found, elsewhere=where)
 
 
 def _without_own_prompt(text: str, echo: Echo) -> str:

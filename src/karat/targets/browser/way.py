@@ -1,0 +1,108 @@
+"""The way to the chat: open the app, go its steps, and bring about what a case takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from karat.targets.base import TargetError
+from karat.targets.browser.options import Options, Place, Step, filled
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+WHEN_MS = 1000
+"""How long a place may take to come up, of which nobody knows whether it does."""
+
+
+def located(page: Page, place: Place) -> Locator:
+    """All that is at a place."""
+    if place.selector:
+        return page.locator(place.selector)
+    if place.role:
+        role: Any = place.role
+        return page.get_by_role(role, name=place.name) if place.name else page.get_by_role(role)
+    return page.get_by_text(place.text)
+
+
+class Way:
+    """The way of one conversation."""
+
+    def __init__(self, page: Page, options: Options, base: str, session: str) -> None:
+        self._page = page
+        self._options = options
+        self._base = base
+        self._session = session
+
+    async def go(self, preconditions: Sequence[str]) -> None:
+        """Up to the chat box, with all preconditions brought about."""
+        known = self._options.preconditions
+        missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
+        if missing is not None:
+            raise TargetError("setup", f"nobody said how to bring about {missing!r}: add it to `preconditions`")
+        for place in self._options.dismiss:
+            await self._page.add_locator_handler(located(self._page, place).first, _click, no_wait_after=True)
+        await self._step(Step(), "the app", self._url(self._options.space_url))
+        for number, step in enumerate(self._options.steps, 1):
+            await self._step(step, f"step {number}")
+        for sentence in preconditions:
+            for number, step in enumerate(known.get(sentence, ()), 1):
+                await self._step(step, f"step {number} of the precondition {sentence!r}")
+        await self._step(Step(wait_for=self._options.chat_box), "the chat box")
+
+    async def clear(self) -> None:
+        """Dismiss what shows now: nothing else may come that would meet it."""
+        for place in self._options.dismiss:
+            if await (found := located(self._page, place).first).is_visible():
+                await found.click()
+
+    async def _step(self, step: Step, what: str, url: str = "") -> None:
+        from playwright.async_api import TimeoutError as TooLongError
+
+        if step.when is not None and not await self._shows(step.when):
+            return
+        try:
+            await self._do(step, url or (self._url(step.open) if step.open else ""))
+        except TooLongError as error:
+            place = step.hover or step.click or step.fill or step.wait_for or step.open or url
+            raise TargetError(
+                "agent", f"{what}: {place} could not be reached within {self._options.wait_ms} ms at {self._page.url}"
+            ) from error
+
+    async def _do(self, step: Step, url: str) -> None:
+        if url:
+            await self._page.goto(url)
+        if step.hover:
+            await self._at(step.hover).hover()
+        if step.click:
+            await self._at(step.click).click()
+        if step.fill:
+            await self._at(step.fill).fill(filled(step.value, self._session))
+        if step.press:
+            await self._page.keyboard.press(step.press)
+        if step.wait_for:
+            await self._at(step.wait_for).wait_for(state="visible")
+
+    async def _shows(self, place: Place) -> bool:
+        from playwright.async_api import TimeoutError as TooLongError
+
+        try:
+            await self._at(place).wait_for(state="visible", timeout=WHEN_MS)
+        except TooLongError:
+            return False
+        return True
+
+    def _at(self, place: Place) -> Locator:
+        return located(self._page, place).first
+
+    def _url(self, target: str) -> str:
+        url = urlsplit(urljoin(self._base, filled(target, self._session)) if target else self._base)
+        if self._options.session_query:
+            told = urlencode({self._options.session_query: self._session})
+            url = url._replace(query=f"{url.query}&{told}" if url.query else told)
+        return url.geturl()
+
+
+async def _click(found: Locator) -> None:
+    await found.click()

@@ -1,0 +1,107 @@
+"""What an app is given before the first prompt, and what is done about what it opens by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.errors import ConfigError
+from karat.targets.base import TargetError
+
+from .conftest import ask, opened
+from .stub import Stub
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+BOT = {"selector": ".bot"}
+SHOW = "at('go').onclick = () => bubble('bot', {});"
+"""The page answers with what an expression gives."""
+ACCEPT: dict[str, Any] = {"steps": [{"when": {"selector": "#fine"}, "click": {"selector": "#fine"}}]}
+BANNER = """
+const banner = document.createElement("div");
+banner.style = "position: fixed; inset: 0; background: white";
+banner.innerHTML = "<button id=fine>Fine</button>";
+banner.querySelector("#fine").onclick = () => banner.remove();
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expression", "shown"),
+    [
+        pytest.param({"local_storage": {"name": "${WHO}"}}, "localStorage.name", "Mira", id="local-storage"),
+        pytest.param(
+            {"local_storage": {"talk": "{session}"}, "session": "s1"}, "localStorage.talk", "s1", id="session"
+        ),
+        pytest.param({"cookies": {"name": "Mira"}}, "document.cookie", "name=Mira", id="cookie"),
+        pytest.param({"init_script": "window.early = 'yes'"}, "window.early", "yes", id="script"),
+        pytest.param({"init_script": "early.js"}, "window.early", "from a file", id="script-file"),
+    ],
+)
+async def test_what_the_app_finds(
+    stub: Stub,
+    options: dict[str, Any],
+    expression: str,
+    shown: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WHO", "Mira")
+    (tmp_path / "early.js").write_text("window.early = 'from a file'")
+    stub.script = SHOW.format(expression)
+    async with opened(stub.url, root=tmp_path, answer=BOT, **options) as target:
+        assert (await ask(target, "what is there?")).final_message == shown
+
+
+async def test_what_the_app_keeps_is_not_put_back(stub: Stub) -> None:
+    stub.script = "localStorage.count = Number(localStorage.count) + 1;" + SHOW.format("localStorage.count")
+    options: dict[str, Any] = {"local_storage": {"count": "5"}, "steps": [{"open": "/chat"}]}
+    async with opened(stub.url, answer=BOT, **options) as target:
+        assert (await ask(target, "how many?")).final_message == "7", "two pages were opened"
+
+
+async def test_a_script_that_is_not_there(stub: Stub, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        async with opened(stub.url, root=tmp_path, init_script="none.js"):
+            pytest.fail("it opened")
+    assert caught.value.message.startswith("`init_script` cannot be read: ")
+    assert caught.value.fix == "Name a file of JavaScript."
+
+
+@pytest.mark.parametrize(
+    ("script", "options"),
+    [
+        pytest.param(
+            "document.body.append(banner)",
+            {"steps": [{"when": {"selector": "#fine"}, "click": {"selector": "#fine"}}]},
+            id="a-step-for-what-shows",
+        ),
+        pytest.param(
+            "", {"steps": [{"when": {"selector": "#fine"}, "click": {"selector": "#fine"}}]}, id="or-does-not"
+        ),
+        pytest.param("document.body.append(banner)", {"dismiss": [{"selector": "#fine"}]}, id="dismissed"),
+        pytest.param(
+            "at('in').oninput = () => document.body.append(banner)",
+            {"dismiss": [{"selector": "#fine"}]},
+            id="dismissed-whenever-it-comes",
+        ),
+        pytest.param("", {"dismiss": [{"selector": "#fine"}]}, id="nothing-to-dismiss"),
+        pytest.param(
+            "at('title').onmouseenter = () => { at('in').disabled = false }; at('in').disabled = true",
+            {"steps": [{"hover": {"selector": "#title"}}]},
+            id="hover",
+        ),
+    ],
+)
+async def test_what_stands_in_the_way(stub: Stub, script: str, options: dict[str, Any]) -> None:
+    stub.script = BANNER + script
+    async with opened(stub.url, answer=BOT, wait_ms=8000, **options) as target:
+        assert (await ask(target, "say hi")).final_message == "hi"
+
+
+async def test_without_being_dismissed_it_stays_in_the_way(stub: Stub) -> None:
+    stub.script = BANNER + "document.body.append(banner)"
+    async with opened(stub.url, answer=BOT, wait_ms=1500) as target:
+        with pytest.raises(TargetError, match="no complete answer within 1500 ms"):
+            await ask(target, "say hi")
