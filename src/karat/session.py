@@ -114,6 +114,7 @@ class Session:
             began=began,
             chance=random.Random(header.run_id),
             clock=lambda: self._now().isoformat(timespec="milliseconds"),
+            redactor=self._redactor,
         )
         async with self._heeding_stop(run):
             return await run.into(str(names.journal), header, tally)
@@ -163,7 +164,7 @@ class Session:
         options, recipe = self._options, self._agent.recipe
         case_timeout = options.timeout or self._agent.timeout or DEFAULT_TIMEOUT
         settings = Settings(case_timeout, self._agent.grace, str(self._attachments))
-        redactor = Redactor(self._secrets)
+        redactor = self._redactor
         on_cluster = options.executor == "ray"
         concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
         if not on_cluster and options.workers == 0:
@@ -190,34 +191,38 @@ class Session:
             tell=self._order.notice,
         )
 
+    @cached_property
+    def _redactor(self) -> Redactor:
+        return Redactor(self._secrets)
+
     @property
     def _attachments(self) -> Path:
         """Where files of this run's cases go, beside its journal."""
         return self._results_dir.absolute() / f"files-{self._run_id}"
 
     def _header(self, total: int, earlier: Earlier | None) -> Header:
-        options, order, redactor = self._options, self._order, Redactor(self._secrets)
-        return Header(
-            run_id=self._run_id,
-            suite=redactor.text(text(self._suite.file)),
-            suite_format=self._suite.format,
-            suite_version=self._suite.version,
-            suite_sha256=self._suite.sha256,
-            target=redactor.text(text(self._agent.name)),
-            options={
-                "target": redactor.json(dict(self._agent.identity)),
-                "selection": order.selection,
-                "overrides": redactor.json(
-                    {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()}
-                ),
-                "timeout": options.timeout,
-                "shuffle": options.shuffle,
-            },
-            versions={"karat": __version__, "python": platform.python_version()},
-            started_at=self._now().isoformat(timespec="milliseconds"),
-            total=total,
-            repeat=options.repeat,
-            derived_from=text(earlier.journal.path) if earlier else "",
+        options, order = self._options, self._order
+        return self._redactor.walked(
+            Header(
+                run_id=self._run_id,
+                suite=text(self._suite.file),
+                suite_format=self._suite.format,
+                suite_version=self._suite.version,
+                suite_sha256=self._suite.sha256,
+                target=text(self._agent.name),
+                options={
+                    "target": dict(self._agent.identity),
+                    "selection": order.selection,
+                    "overrides": {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()},
+                    "timeout": options.timeout,
+                    "shuffle": options.shuffle,
+                },
+                versions={"karat": __version__, "python": platform.python_version()},
+                started_at=self._now().isoformat(timespec="milliseconds"),
+                total=total,
+                repeat=options.repeat,
+                derived_from=text(earlier.journal.path) if earlier else "",
+            )
         )
 
 

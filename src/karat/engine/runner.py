@@ -20,6 +20,7 @@ from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
 from karat.model.trace import Trace
 from karat.repeats import Tally
+from karat.traces.redact import Redactor
 
 INTERRUPTED = "interrupted"
 
@@ -59,6 +60,7 @@ class Runner:
         began: float,
         chance: random.Random,
         clock: Callable[[], str],
+        redactor: Redactor,
     ) -> None:
         self._plan = plan
         self._executor = executor
@@ -66,6 +68,7 @@ class Runner:
         self._listeners = listeners
         self._chance = chance
         self._clock = clock
+        self._redactor = redactor
         self._limiter = Limiter(None if executor.keeps_rate else policy.per_minute)
         self._began = began
         self._stop = asyncio.Event()
@@ -92,6 +95,7 @@ class Runner:
                 interrupted=self._interrupted and missing,
                 broken=self._broken and missing,
             )
+            summary = self._redactor.walked(summary)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
         self._tell(RunFinished(summary))
         return summary

@@ -87,7 +87,7 @@ def reserve(results_dir: Path, suite_stem: str, now: datetime) -> Names:
                     continue
                 journal = results_dir / f"{stem}-{mark}.jsonl"
                 try:
-                    os.close(os.open(journal, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                    os.close(os.open(journal, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 except FileExistsError:
                     continue
                 return Names(results_dir, mark, journal)
@@ -188,7 +188,7 @@ def _temporary_beside(path: Path) -> tuple[int, Path]:
     for number in count(os.getpid()):
         temporary = path.with_name(f".{path.name}.{number}.part")
         try:
-            return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), temporary
+            return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), temporary
         except FileExistsError:
             continue
     raise AssertionError("numbers do not run out")
@@ -212,5 +212,5 @@ def _link(temporary: Path, place: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         os.replace(temporary, place)

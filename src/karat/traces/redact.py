@@ -1,36 +1,38 @@
 """Known secrets out of a record, before anything is written.
 
-Removed are the configured values, also in their URL- and JSON-escaped forms, the values of authorization and cookie
-headers, bearer tokens, and the user info of URLs. A channel that lost something is marked as cut, so that nobody
-takes the absence of a removed text for a pass; so is a case, whose expectations are then no longer those of its suite.
+Every string is looked at, keys included. Removed are the configured values, also escaped or encoded, the values of
+authorization and cookie headers, bearer tokens, and the user info of URLs. A channel that lost something is marked as
+cut, so that nobody takes the absence of a removed text for a pass; so is a case, whose expectations are then no longer
+those of its suite.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from itertools import accumulate
-from typing import Any
-from urllib.parse import quote, quote_plus
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
-from karat.model.suite import Case, CheckSpec
-from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.suite import Case
+from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace
 from karat.model.verdict import At, CheckResult
 from karat.traces.clean import loads
+from karat.traces.spellings import SHORTEST, beginnings, needles, pattern
 
-SHORTEST = 4
 BLOT = "\0"
 """What a secret is covered with to see where the rest of a text goes once it is out."""
 CUT_OFF = "…"
 """How the evidence of a check ends where it is only the beginning of a text."""
 EVIDENCE = 160
+
+Kept = TypeVar("Kept")
 
 # Repeats are bounded wherever a hostile text could make the search begin again at each of its characters.
 _QUOTED = r"""(?P<open> \\{0,8} (?P<quote>["']) ) (?: (?! \\{0,8} (?P=quote) ) . )*"""
@@ -59,11 +61,10 @@ class Redactor:
     """Takes secrets out of texts, traces and records. Finding nothing, which is the rule, costs a few byte searches."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {form for value in values if value for form in _forms(value)}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._values = re.compile("|".join(map(re.escape, longest_first))) if forms else None
-        self._forms = longest_first
-        self._needles = tuple({msgspec.json.encode(form)[1:-1] for form in forms})
+        known = sorted({value for value in values if value}, key=lambda value: (-len(value), value))
+        self._values = re.compile("|".join(map(pattern, known))) if known else None
+        self._beginnings = [spelled for value in known for spelled in beginnings(value)]
+        self._needles = tuple({needle.encode() for value in known for needle in needles(value)})
 
     @classmethod
     def from_names(cls, names: Iterable[str], environ: Mapping[str, str], values: Iterable[str] = ()) -> Redactor:
@@ -95,13 +96,13 @@ class Redactor:
         """The text without its secrets."""
         if self._values is not None:
             value = self._values.sub(REMOVED, value)
-        for pattern in _PATTERNS:
-            value = pattern.sub(_keep, value)
+        for known in _PATTERNS:
+            value = known.sub(_keep, value)
         return value
 
     def torn(self, value: str) -> str:
         """A text that was cut off, without the beginning of a secret at its end."""
-        for form in self._forms:
+        for form in self._beginnings:
             for length in range(min(len(form) - 1, len(value)), SHORTEST - 1, -1):
                 if value.endswith(form[:length]):
                     return value[:-length] + REMOVED
@@ -116,6 +117,27 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.json(item) for item in value]
         return value
+
+    def walked(self, value: Kept) -> Kept:
+        """A record of any kind without its secrets: each of its strings, keys included, whatever holds them."""
+        cleaned: Kept = self._walked(value)
+        return cleaned
+
+    def _walked(self, value: Any) -> Any:
+        if isinstance(value, Enum):
+            return value
+        if isinstance(value, Struct):
+            parts = {name: self._walked(getattr(value, name)) for name in value.__struct_fields__}
+            return type(value)(**parts)
+        if isinstance(value, msgspec.Raw):
+            held = msgspec.json.decode(value)
+            cleaned = self.json(held)
+            return value if cleaned == held else msgspec.Raw(msgspec.json.encode(cleaned))
+        if isinstance(value, tuple):
+            return tuple([self._walked(item) for item in value])
+        if isinstance(value, dict):
+            return {self._walked(key): self._entry(key, item) for key, item in value.items()}
+        return self.json(value)
 
     def line(self, line: str) -> str:
         """A telemetry line without its secrets. An event stays one: its strings are cleaned inside their quotes."""
@@ -139,92 +161,51 @@ class Redactor:
             if (old := getattr(record.trace, name)) != (new := getattr(trace, name))
         }
         checks = tuple([self._result(check, places) for check in record.verdict.checks])
-        verdict = structs.replace(record.verdict, checks=checks, reason=self.text(record.verdict.reason))
-        return structs.replace(record, case=case, trace=trace, verdict=verdict)
+        verdict = self.walked(structs.replace(record.verdict, checks=checks))
+        attempts = tuple(map(self.trace, record.attempts))
+        return structs.replace(record, case=case, trace=trace, verdict=verdict, attempts=attempts)
 
     def case(self, case: Case) -> Case:
-        """The case without its secrets. Its id and category are names, and stay."""
-        return structs.replace(
-            case,
-            prompt=self.text(case.prompt),
-            setup_prompts=tuple(map(self.text, case.setup_prompts)),
-            preconditions=tuple(map(self.text, case.preconditions)),
-            checks=tuple(map(self._spec, case.checks)),
-            metadata=self.json(case.metadata),
-        )
+        """The case without its secrets."""
+        return self.walked(case)
 
     def trace(self, trace: Trace) -> Trace:
         """The trace without its secrets, and with the channels that lost some marked as cut."""
-        cuts = dict(trace.cuts)
         ends = _ends(trace)
-        parts: dict[str, Any] = {
-            "final_message": self._text(trace.final_message, "final_message" in ends),
-            "messages": self._messages(trace.messages, "messages" in ends),
-            "tool_calls": self._calls(trace.tool_calls, "tool_results" in ends),
-            "telemetry": self._lines(trace.telemetry, "telemetry" in ends),
-            "page": trace.page and self._text(trace.page, "page" in ends),
-            "page_before": trace.page_before and self._text(trace.page_before, "page_before" in ends),
-            "database": self.json(trace.database),
-        }
-        for name, value in parts.items():
-            if value != getattr(trace, name):
-                for channel in _channels(name, trace.tool_calls, parts["tool_calls"]):
-                    before = cuts.get(channel)
-                    cuts[channel] = Cut(_also(before.why), before.size) if before else Cut(SECRETS_REMOVED)
-        return structs.replace(
-            trace,
-            **parts,
-            input=self.text(trace.input),
-            unobserved=self.json(trace.unobserved),
-            attachments=self.json(trace.attachments),
-            metadata=self.json(trace.metadata),
-            error=self.error(trace.error),
-            cuts=cuts,
+        cleaned = self.walked(structs.replace(trace, telemetry=(), cuts={}))
+        cleaned = structs.replace(
+            cleaned,
+            final_message=self._end(cleaned.final_message, "final_message" in ends),
+            messages=self._last_message(cleaned.messages, "messages" in ends),
+            tool_calls=self._last_calls(cleaned.tool_calls, "tool_results" in ends),
+            telemetry=self._lines(trace.telemetry, "telemetry" in ends),
+            page=cleaned.page and self._end(cleaned.page, "page" in ends),
+            page_before=cleaned.page_before and self._end(cleaned.page_before, "page_before" in ends),
         )
+        return structs.replace(cleaned, cuts={**trace.cuts, **_lost(trace, cleaned)})
 
-    def error(self, error: TraceError | None) -> TraceError | None:
-        return error and structs.replace(error, message=self.text(error.message), detail=self.text(error.detail))
+    def _end(self, value: str, torn: bool) -> str:
+        return self.torn(value) if torn else value
 
-    def _text(self, value: str, torn: bool) -> str:
-        return self.torn(self.text(value)) if torn else self.text(value)
-
-    def _messages(self, messages: tuple[Message, ...], torn: bool) -> tuple[Message, ...]:
-        last = len(messages) - 1
-        return tuple(
-            [
-                Message(m.role, self._text(m.content, torn and index == last), m.name and self.text(m.name))
-                for index, m in enumerate(messages)
-            ]
-        )
+    def _last_message(self, messages: tuple[Message, ...], torn: bool) -> tuple[Message, ...]:
+        if not (torn and messages):
+            return messages
+        return (*messages[:-1], structs.replace(messages[-1], content=self.torn(messages[-1].content)))
 
     def _lines(self, lines: tuple[str, ...], torn: bool) -> tuple[str, ...]:
         cleaned = tuple(map(self.line, lines))
         return (*cleaned[:-1], self.torn(cleaned[-1])) if torn and cleaned else cleaned
 
-    def _calls(self, calls: tuple[ToolCall, ...], torn: bool) -> tuple[ToolCall, ...]:
+    def _last_calls(self, calls: tuple[ToolCall, ...], torn: bool) -> tuple[ToolCall, ...]:
         """The last result that is there is the one that was cut; of the calls behind it, the errors were."""
+        if not torn:
+            return calls
         last = max((index for index, call in enumerate(calls) if call.result is not None), default=0)
-        return tuple([self._call(call, torn and index >= last) for index, call in enumerate(calls)])
+        return (*calls[:last], *map(self._cut_call, calls[last:]))
 
-    def _call(self, call: ToolCall, torn: bool) -> ToolCall:
-        result = self._text(call.result, torn) if isinstance(call.result, str) else self.json(call.result)
-        return structs.replace(
-            call,
-            name=self.text(call.name),
-            id=call.id and self.text(call.id),
-            arguments=self.json(call.arguments),
-            result=result,
-            error=None if call.error is None else self._text(call.error, torn),
-            missing_fields=tuple(map(self.text, call.missing_fields)),
-        )
-
-    def _spec(self, spec: CheckSpec) -> CheckSpec:
-        if not self.finds(msgspec.json.encode(spec)):
-            return spec
-        args = msgspec.json.decode(spec.args)
-        cleaned = self.json(args)
-        kept = spec.args if cleaned == args else msgspec.Raw(msgspec.json.encode(cleaned))
-        return CheckSpec(spec.name, kept, self.text(spec.path))
+    def _cut_call(self, call: ToolCall) -> ToolCall:
+        result = self.torn(call.result) if isinstance(call.result, str) else call.result
+        return structs.replace(call, result=result, error=call.error and self.torn(call.error))
 
     def _result(self, check: CheckResult, places: Mapping[str, _Places]) -> CheckResult:
         """A result whose evidence shows no secret, nor a part of one, and stands where it says."""
@@ -240,19 +221,19 @@ class Redactor:
         """The text with each secret blotted out, all else in its place."""
         if self._values is not None:
             value = self._values.sub(lambda m: BLOT * len(m[0]), value)
-        for pattern in _PATTERNS:
-            value = pattern.sub(_blotted, value)
+        for known in _PATTERNS:
+            value = known.sub(_blotted, value)
         return value
 
     def _shown(self, text: str) -> str:
         """Evidence, which may be cut off within a secret."""
         if not text.endswith(CUT_OFF):
             return self.text(text)
-        return self._text(text.removesuffix(CUT_OFF), torn=True) + CUT_OFF
+        return self.torn(self.text(text.removesuffix(CUT_OFF))) + CUT_OFF
 
     def _entry(self, key: str, value: Any) -> Any:
         """The value of a header that stands in a JSON object is a secret as a whole."""
-        return REMOVED if value and key.lower() in _HEADER_NAMES else self.json(value)
+        return REMOVED if value and key.lower() in _HEADER_NAMES else self._walked(value)
 
 
 class _Places:
@@ -286,12 +267,22 @@ class _Places:
         return offset + self._shifts[before]
 
 
-def _channels(part: str, before: tuple[ToolCall, ...], after: tuple[ToolCall, ...]) -> tuple[str, ...]:
-    """The channels that a changed part of a trace stands for. Tool names and successes outlive a removed result."""
-    if part != "tool_calls":
-        return (part,)
-    renamed = any(old.name != new.name for old, new in zip(before, after, strict=True))
-    return ("tool_results", "tools") if renamed else ("tool_results",)
+_MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "database")
+"""The channels that are cut where they lost a secret."""
+
+
+def _lost(before: Trace, after: Trace) -> dict[str, Cut]:
+    """The cuts of what lost a secret. Tool names and successes outlive a removed result."""
+    names = [name for name in _MARKED if getattr(before, name) != getattr(after, name)]
+    if before.tool_calls != after.tool_calls:
+        names.append("tool_results")
+        if [call.name for call in before.tool_calls] != [call.name for call in after.tool_calls]:
+            names.append("tools")
+    return {name: _marked(before.cuts.get(name)) for name in names}
+
+
+def _marked(cut: Cut | None) -> Cut:
+    return Cut(_also(cut.why), cut.size) if cut else Cut(SECRETS_REMOVED)
 
 
 def _ends(trace: Trace) -> set[str]:
@@ -310,12 +301,3 @@ def _keep(match: re.Match[str]) -> str:
 def _blotted(match: re.Match[str]) -> str:
     kept = f"{match['keep']}{match.groupdict().get('open') or ''}"
     return kept + BLOT * (len(match[0]) - len(kept))
-
-
-def _forms(value: str) -> set[str]:
-    """A value as it is, as URLs and JSON texts spell it, and as the evidence of checks does: quoted, on one line."""
-    spelled = {value, quote(value, safe=""), quote(value), quote_plus(value)}
-    spelled |= {re.sub("%[0-9A-F]{2}", lambda m: m[0].lower(), form) for form in spelled}
-    spelled |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    spelled |= {repr(value)[1:-1], repr(f"\"'{value}")[4:-1]}
-    return spelled | {line for form in spelled if len(line := " ".join(form.split())) >= SHORTEST}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import json
 import re
 import shutil
@@ -17,6 +16,7 @@ from karat.model.suite import Case
 from karat.model.trace import REMOVED
 from karat.targets.base import RunContext
 from karat.targets.browser.page import ChatPage
+from karat.traces.spellings import pattern
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
@@ -74,7 +74,8 @@ def scrub(file: Path, secrets: Sequence[str], headers: Sequence[str] = ()) -> No
     """Take cookies, authorization headers, those named and known values out of a recorded trace, in place."""
     clean = file.with_suffix(".clean")
     names = _HEADERS.union(name.lower() for name in headers)
-    found = re.compile(b"|".join(map(_spelled, sorted(secrets, key=len, reverse=True)))) if secrets else None
+    known = "|".join(map(pattern, sorted(secrets, key=len, reverse=True)))
+    found = re.compile(known.encode(errors="surrogatepass")) if known else None
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
             data = old.read(entry)
@@ -107,26 +108,3 @@ def _cleaned(value: Any, names: frozenset[str]) -> Any:
 
 def _cookies(found: Any) -> Any:
     return [{**c, "value": REMOVED} if isinstance(c, dict) else REMOVED for c in found] if found else found
-
-
-def _spelled(value: str) -> bytes:
-    """A pattern for a value as it is, and as URLs, pages and JSON texts spell it, also one inside the other."""
-    return b"".join(map(_letter, value))
-
-
-def _letter(char: str) -> bytes:
-    data, code = char.encode("utf-8", "surrogatepass"), ord(char)
-    ways = [
-        re.escape(data) if char.isalnum() else rb"\\*" + re.escape(data),
-        b"".join(rb"%%(?:25)*(?i:%02x)" % byte for byte in data),
-        rb"&(?:amp;)*#(?:0*%d|[xX]0*(?i:%x));" % (code, code),
-    ]
-    escaped = html.escape(char)
-    if escaped != char:
-        ways.append(rb"&(?:amp;)*" + escaped[1:].encode())
-    if char == " ":
-        ways.append(rb"\+")
-    if not 32 <= code < 127:
-        units = json.dumps(char)[1:-1].split("\\")[1:]
-        ways.append(b"".join(rb"\\+(?i:%s)" % unit.encode() for unit in units))
-    return b"(?:" + b"|".join(ways) + b")"

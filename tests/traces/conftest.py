@@ -1,0 +1,3 @@
+from audits.conftest import karat
+
+__all__ = ["karat"]
