@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from karat.model.check import Check
-from karat.model.suite import DEFAULT_WEIGHTS, Scoring
+from karat.checks.base import Check
+from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Scoring
 from karat.model.trace import Trace, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, Group, GroupScore, SoftScore, Status, Verdict
+from karat.model.verdict import CaseStatus, CheckResult, GroupScore, SoftScore, Status, Verdict
+from karat.text.wording import said
 
 DIGITS = 9
 """Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
@@ -38,7 +39,7 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     return Verdict(status, results, groups, soft, triggered, reason)
 
 
-def _status(statuses: set[Status], triggered: tuple[Group, ...], soft: SoftScore) -> tuple[CaseStatus, str]:
+def _status(statuses: set[Status], triggered: tuple[str, ...], soft: SoftScore) -> tuple[CaseStatus, str]:
     if not statuses:
         return CaseStatus.ERROR, "no check was judged"
     if Status.ERROR in statuses:
@@ -55,9 +56,9 @@ def _status(statuses: set[Status], triggered: tuple[Group, ...], soft: SoftScore
     return CaseStatus.PARTIAL, "a check could not be decided"
 
 
-def group_scores(results: Sequence[CheckResult]) -> dict[Group, GroupScore]:
+def group_scores(results: Sequence[CheckResult]) -> dict[str, GroupScore]:
     """Passed over judged, for each group that has a check. What is unknown is judged and not passed."""
-    counts: dict[Group, list[int]] = {}
+    counts: dict[str, list[int]] = {}
     for result in results:
         group = result.group
         if group in counts:
@@ -70,12 +71,12 @@ def group_scores(results: Sequence[CheckResult]) -> dict[Group, GroupScore]:
     return {group: GroupScore(passed, judged) for group, (passed, judged) in counts.items()}
 
 
-def soft_score(groups: dict[Group, GroupScore], scoring: Scoring) -> SoftScore:
+def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
     """The weighted mean over weighted groups that have a score."""
-    weights = DEFAULT_WEIGHTS if scoring.weights is None else scoring.weights
+    weights, other = (DEFAULT_WEIGHTS, OTHER_WEIGHT) if scoring.weights is None else (scoring.weights, 0.0)
     total = value = 0.0
     for group, score in groups.items():
-        weight = weights.get(group, 0.0)
+        weight = weights.get(group, other)
         total += weight
         value += weight * score.passed / score.judged
     mean = round(value / total, DIGITS) if total else None
@@ -87,7 +88,17 @@ def soft_score(groups: dict[Group, GroupScore], scoring: Scoring) -> SoftScore:
 def carried_out(check: Check, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
-        return check.judge(trace)
-    except Exception as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR and stops no other case
-        wanted = str(getattr(check, "wanted", ""))
-        return CheckResult(check.name, check.group, Status.ERROR, wanted, f"{type(error).__name__}: {error}")
+        result: object = check.judge(trace)
+        if isinstance(result, CheckResult) and isinstance(result.status, Status):
+            return result
+        why = f"it gave {type(result).__name__}, not a CheckResult with a Status"
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR, no other
+        why = f"{type(error).__name__}: {said(error)}"
+    return CheckResult(check.name, check.group, Status.ERROR, _wanted(check), why)
+
+
+def _wanted(check: Check) -> str:
+    try:
+        return str(check.wanted)
+    except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
+        return ""

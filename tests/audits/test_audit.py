@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,10 +16,12 @@ from audits import sample
 from audits.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 from karat import scoring
 from karat.audits.case_audit import audit_case, mutants
-from karat.audits.judging import ANSWER, CALLS, judged
+from karat.audits.judging import WATCHED as KEPT_AT
+from karat.audits.judging import judged
 from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import Auditor, audit
+from karat.checks.base import Check
 from karat.checks.catalog import CATALOG, CHECKS
 from karat.checks.says import MustSayAny
 from karat.errors import JournalError
@@ -275,20 +278,23 @@ def test_survivors_show_what_was_seen(tmp_path: Path) -> None:
     assert {"tool-renamed", "tool-doubled", "tool-outcome", "tool-result-missing", "answer-refused"} <= survivors(found)
 
 
+NOISE: dict[str, Any] = {
+    "final_message": "Something else?",
+    "tools": (ToolCall("x", success=True),),
+    "telemetry": ("a line",),
+    "page": "- button: Else",
+    "page_before": "- heading: Before",
+    "database": {"SELECT 1": [1]},
+}
+
+
 @pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
-def test_a_check_reads_no_more_than_the_audit_believes(cls: type) -> None:
-    """Results are reused where a mutant leaves alone what a check looks at: so that must be all that it looks at."""
-    noise = {"telemetry": ('{"source":"tool.x","event":"start"}',), "page": "- alert", "database": {"SELECT 9": [1]}}
-    for example in cls.examples:  # type: ignore[attr-defined]
-        spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))  # type: ignore[attr-defined]
+def test_what_a_check_does_not_look_at_is_all_the_same_to_it(cls: type[Check]) -> None:
+    noise = {KEPT_AT[name]: value for name, value in NOISE.items() if name not in cls.looks_at}
+    for example in cls.examples:
+        spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
         (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
         changed = structs.replace(example.trace, **noise)
-        if check.name in ANSWER:
-            changed = structs.replace(changed, tool_calls=(ToolCall("x", success=True),))
-        elif check.name in CALLS:
-            changed = structs.replace(changed, final_message="Something else?")
-        else:
-            continue
         assert scoring.carried_out(check, changed) == scoring.carried_out(check, example.trace)
 
 

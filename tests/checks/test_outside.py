@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
+from karat import scoring
 from karat.checks import catalog
 from karat.checks.base import Check, Reading
 from karat.checks.catalog import Catalog
-from karat.errors import ConfigError
+from karat.checks.says import MustSayAny
+from karat.errors import ConfigError, SuiteError
 from karat.model.check import Field
+from karat.model.suite import Scoring
 from karat.model.trace import Trace
-from karat.model.verdict import CheckResult, Group
+from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
+from karat.suites import loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class Shouts(Check):
     """The answer is in capitals."""
 
     name: ClassVar = "shouts"
-    group: ClassVar = Group.FORMATTING
+    group: ClassVar = "loudness"
     fields: ClassVar = (Field("shouts", bool, "The answer is in capitals."),)
     examples: ClassVar = ()
 
@@ -42,6 +48,27 @@ class Shouts(Check):
 
 class Namesake(Shouts):
     name: ClassVar = "outcome"
+
+
+class Garbage(Shouts):
+    def judge(self, trace: Trace) -> CheckResult:
+        return "passed"  # type: ignore[return-value]
+
+
+class Unsure(Shouts):
+    def judge(self, trace: Trace) -> CheckResult:
+        return CheckResult("shouts", "loudness", "passed")  # type: ignore[arg-type]
+
+
+class Leaving(Shouts):
+    def judge(self, trace: Trace) -> CheckResult:
+        raise SystemExit(0)
+
+
+class Aimless(Leaving):
+    @property
+    def wanted(self) -> str:
+        raise ValueError("I do not know")
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, value: str) -> Catalog:
@@ -71,3 +98,66 @@ def test_one_that_is_broken_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, v
     with pytest.raises(ConfigError, match=said) as caught:
         _ = installed(monkeypatch, value).classes
     assert "entry point 'mine' of karat.checks" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "said"),
+    [
+        pytest.param(Garbage, "it gave str, not a CheckResult with a Status", id="no-result"),
+        pytest.param(Unsure, "it gave CheckResult, not a CheckResult with a Status", id="no-status"),
+        pytest.param(Leaving, "SystemExit: 0", id="exits"),
+        pytest.param(Aimless, "SystemExit: 0", id="cannot-even-say-what-it-wants"),
+    ],
+)
+def test_one_that_breaks_makes_its_case_an_error(cls: type[Shouts], said: str) -> None:
+    verdict = scoring.judge([cls()], Scoring(), Trace(case_id="A", final_message="HA"))
+    assert verdict.status is CaseStatus.ERROR
+    assert verdict.checks[0].found == said
+
+
+def suite(**scoring: Any) -> dict[str, Any]:
+    asked = {"must_say_any": ["ha"], "shouts": True, "scoring": scoring}
+    return {"version": "0.3", "cases": [{"id": "A", "prompt": "?", "expected": asked}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [
+        pytest.param({}, CaseStatus.FAIL, id="as-any-check"),
+        pytest.param({"hard_fail": ["loudness"], "soft_score": {"threshold": 0.1}}, CaseStatus.FAIL, id="hard"),
+        pytest.param({"soft_score": {"threshold": 0.1}}, CaseStatus.PARTIAL, id="soft"),
+        pytest.param({"soft_score": {"threshold": 0.1, "weights": {"loudness": 1}}}, CaseStatus.FAIL, id="weighed"),
+    ],
+)
+def test_a_group_of_its_own(monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any], status: CaseStatus) -> None:
+    found = installed(monkeypatch, f"{__name__}:Shouts")
+    (case,) = loads(json.dumps(suite(**rules)).encode(), "s.json", found).cases
+    checks = (MustSayAny(("ha",)), Shouts())
+    verdict = scoring.judge(checks, case.scoring, Trace(case_id="A", final_message="ha"))
+    assert verdict.status is status
+    assert verdict.groups["loudness"] == GroupScore(0, 1)
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
+
+
+def test_a_group_of_its_own_weighs_something() -> None:
+    checks = (MustSayAny(("ha",)), Shouts())
+    verdict = scoring.judge(checks, Scoring(), Trace(case_id="A", final_message="ha"))
+    assert verdict.soft.value == pytest.approx(0.05 / (0.05 + 0.35))
+
+
+@pytest.mark.parametrize(
+    ("rules", "line"),
+    [
+        pytest.param({"hard_fail": ["loudnes"]}, "scoring.hard_fail[0]: unknown value 'loudnes'.", id="hard-fail"),
+        pytest.param(
+            {"soft_score": {"weights": {"loudnes": 1}}},
+            "scoring.soft_score.weights.loudnes: unknown value 'loudnes'.",
+            id="weights",
+        ),
+    ],
+)
+def test_a_group_that_nobody_has(monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any], line: str) -> None:
+    with pytest.raises(SuiteError) as caught:
+        loads(json.dumps(suite(**rules)).encode(), "s.json", installed(monkeypatch, f"{__name__}:Shouts"))
+    assert f"cases[0].expected.{line} Did you mean 'loudness'?" in str(caught.value)
+    assert "[unknown-value]" in str(caught.value)

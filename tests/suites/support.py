@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import Asked, Field, Flaw, Vocabulary
+from karat.model.check import AskedCheck, Field, Flaw, Vocabulary
 from karat.model.suite import CheckSpec, Suite
 from karat.suites import loads
 
@@ -32,10 +32,12 @@ class Small:
         Field("schema", tuple[int, ...], "Numbers.", since="9.0"),
     )
 
-    def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
+    groups = ("looks", "sounds")
+
+    def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         for name, value in expected.items():
             flaws = (Flaw("bad-copy", "nothing is like it.", ()),) if value == "nothing" else ()
-            yield Asked(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
+            yield AskedCheck(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
 
     def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
         yield from ()

@@ -9,9 +9,10 @@ from karat.audits.counts import Count
 from karat.audits.equivalents import EQUIVALENTS
 from karat.audits.evidence import evidence
 from karat.audits.hints import remedy
-from karat.audits.judging import Judge
+from karat.audits.judging import Baseline
 from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
+from karat.checks.outcome import Outcome
 from karat.model.audit import Brittle, CaseAudit, Survivor
 from karat.model.verdict import CaseStatus, Status
 from karat.suites.formats.cases import DEFAULT_OUTCOME
@@ -22,7 +23,7 @@ PER_OPERATOR = 8
 
 def audit_case(subject: Subject, another: Subject | None, suite_format: str) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
-    judge = Judge(subject)
+    judge = Baseline(subject)
     trial = _Trial(subject, judge, suite_format)
     for operator in OPERATORS:
         trial.run(operator)
@@ -50,7 +51,7 @@ def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
 class _Trial:
     """The mutants of one case so far."""
 
-    def __init__(self, subject: Subject, judge: Judge, suite_format: str) -> None:
+    def __init__(self, subject: Subject, judge: Baseline, suite_format: str) -> None:
         self._subject = subject
         self._judge = judge
         self._format = suite_format
@@ -89,12 +90,12 @@ class _Trial:
 def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
     """The checks that no kill hangs on; not that there is an answer, which is always judged."""
     for index, spec in enumerate(subject.case.checks):
-        implied = spec.name == "outcome" and subject.case.outcome == DEFAULT_OUTCOME
+        implied = spec.name == Outcome.name and subject.case.outcome == DEFAULT_OUTCOME
         if index not in needed and not implied:
             yield spec.path
 
 
-def _brittle(subject: Subject, judge: Judge) -> Iterator[Brittle]:
+def _brittle(subject: Subject, judge: Baseline) -> Iterator[Brittle]:
     for equivalent in EQUIVALENTS:
         trace = equivalent.change(subject)
         if trace is None or trace == subject.trace:

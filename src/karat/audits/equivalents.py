@@ -9,6 +9,7 @@ from msgspec import structs
 
 from karat.audits.operators.base import Equivalent, Subject
 from karat.audits.operators.tool_calls import parallel
+from karat.checks.numbers import MustGroundNumber
 from karat.model.trace import Trace
 
 TYPOGRAPHY = str.maketrans({"'": "’", "-": "‑"})
@@ -47,7 +48,7 @@ def ungrouped(subject: Subject) -> Trace | None:
 
 def grouped(subject: Subject) -> Trace | None:
     """Only for numbers that the case itself takes for numbers: an id or a year is never written with commas."""
-    values = [str(args.get("value", "")) for args in subject.arguments("must_ground_numbers")]
+    values = [str(args.get("value", "")) for args in subject.arguments(MustGroundNumber)]
     plain = [value for value in values if value.isascii() and value.isdigit() and len(value) >= PLAIN_DIGITS]
     if not plain:
         return None

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from karat import scoring
 from karat.audits.operators.base import Subject
+from karat.checks.base import Check
 from karat.checks.catalog import CATALOG
 from karat.errors import JournalError
-from karat.model.check import Check
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import Channel, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status, Verdict
 
-ANSWER = frozenset(
-    (
-        "must_say_any",
-        "must_not_say",
-        "must_match_regex",
-        "must_not_match_regex",
-        "required_sources",
-        "must_ground_numbers",
-        "must_label_assumptions",
-        "required_levers",
-        "claim_evidence_alignment",
-        "evidence_freshness_max_age_minutes",
-        "allocation_valid",
-        "reason_contains",
-        "expected_contains",
-        "must_not_contain",
-    )
-)
-"""Checks that look at the final message and at nothing else."""
-CALLS = frozenset(("tool_calls", "tool_calls_any", "tool_calls_none", "tools_used"))
-"""Checks that look at the tool calls and at nothing else."""
+WATCHED: Mapping[Channel, str] = {
+    "final_message": "final_message",
+    "tools": "tool_calls",
+    "tool_results": "tool_calls",
+    "telemetry": "telemetry",
+    "page": "page",
+    "page_before": "page_before",
+    "database": "database",
+}
+"""The channels of which it is known whether a change touched them, and where a trace keeps them."""
 
 
-class Judge:
+class Baseline:
     """The checks of a case, and what they found in the trace that it passed with."""
 
     def __init__(self, subject: Subject) -> None:
@@ -47,18 +38,20 @@ class Judge:
 
     def results(self, trace: Trace) -> tuple[CheckResult, ...]:
         """What each check finds in a trace made from the one that passed."""
-        known: set[str] = set()
-        if trace.cuts is self._base.cuts and trace.unobserved is self._base.unobserved:
-            if trace.final_message is self._base.final_message:
-                known |= ANSWER
-            if trace.tool_calls is self._base.tool_calls:
-                known |= CALLS
+        same = self._unchanged(trace)
         return tuple(
             [
-                found if check.name in known else scoring.carried_out(check, trace)
+                found if check.looks_at and check.looks_at <= same else scoring.carried_out(check, trace)
                 for check, found in zip(self._checks, self.found, strict=True)
             ]
         )
+
+    def _unchanged(self, trace: Trace) -> frozenset[Channel]:
+        """The channels in which a trace is the one that passed; none where more or less is known of any."""
+        base = self._base
+        if trace.cuts is not base.cuts or trace.unobserved is not base.unobserved:
+            return frozenset()
+        return frozenset(channel for channel, name in WATCHED.items() if getattr(trace, name) is getattr(base, name))
 
     def status(self, results: tuple[CheckResult, ...]) -> CaseStatus:
         """What the results add up to; where all passed, the case does, because it did before."""

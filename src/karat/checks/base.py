@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Field, Flaw, Metric
 from karat.model.suite import CheckSpec
-from karat.model.trace import OF_CASE, REMOVED, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
+from karat.model.verdict import At, CheckResult, Status
 
 EXCERPT = 160
 EDGE = 64
@@ -21,6 +21,10 @@ Phrases = Annotated[list[Phrase], Meta(min_length=1)]
 
 GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
 
+ANSWER: frozenset[Channel] = frozenset({"final_message"})
+CALLS: frozenset[Channel] = frozenset({"tools", "tool_results"})
+PAGE: frozenset[Channel] = frozenset({"page", "page_before"})
+
 
 class Reading(Struct, frozen=True):
     """One check that `expected` asks for: its arguments, and the place below `expected` that asks for it."""
@@ -30,15 +34,23 @@ class Reading(Struct, frozen=True):
 
 
 class Check:
-    """Base of every check: subclasses are frozen dataclasses whose fields are their JSON arguments."""
+    """Base of every check: subclasses are frozen dataclasses whose fields are their JSON arguments.
+
+    `companions` are fields that only refine another. What others must know of a check: the channels that it `looks_at`
+    (none: it may look at all of them), which metric of a report it `feeds`, and whether it is judged `always`, whatever
+    a case expects.
+    """
 
     __slots__ = ()
 
     name: ClassVar[str]
-    group: ClassVar[Group]
+    group: ClassVar[str]
     fields: ClassVar[tuple[Field, ...]]
     companions: ClassVar[Mapping[str, str]] = {}
-    examples: ClassVar[tuple[Example, ...]]
+    examples: ClassVar[tuple[Example, ...]] = ()
+    looks_at: ClassVar[frozenset[Channel]] = frozenset()
+    feeds: ClassVar[Metric | None] = None
+    always: ClassVar[bool] = False
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
@@ -52,6 +64,11 @@ class Check:
             if field in expected and refined not in expected:
                 message = f"it refines '{refined}', which is not there. Leave it out, or add '{refined}'."
                 yield Flaw("no-effect", message, (field,))
+
+    @classmethod
+    def lack(cls, args: Mapping[str, Any]) -> str:
+        """What an answer lacks for the metric, where a check with these arguments did not pass."""
+        return cls.name
 
     @property
     def wanted(self) -> str:

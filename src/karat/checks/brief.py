@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
+from karat.checks.base import ANSWER, PAGE, Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
 from karat.checks.page import UNSURE, offers
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import regex_flaws, unfailable
@@ -32,6 +32,8 @@ class RequiredLevers(Check):
 
     name: ClassVar = "required_levers"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    looks_at: ClassVar = ANSWER
+    feeds: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
@@ -75,6 +77,8 @@ class ClaimEvidenceAlignment(Check):
 
     name: ClassVar = "claim_evidence_alignment"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    looks_at: ClassVar = ANSWER
+    feeds: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "claim_evidence_alignment",
@@ -137,6 +141,8 @@ class EvidenceFreshness(Check):
 
     name: ClassVar = "evidence_freshness_max_age_minutes"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    looks_at: ClassVar = ANSWER
+    feeds: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "evidence_freshness_max_age_minutes",
@@ -203,6 +209,8 @@ class MustAllowOverrideAction(Check):
 
     name: ClassVar = "must_allow_override_actions"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    looks_at: ClassVar = ANSWER | PAGE
+    feeds: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "must_allow_override_actions",

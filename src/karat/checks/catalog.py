@@ -22,8 +22,9 @@ from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import Asked, Field, Flaw
+from karat.model.check import AskedCheck, Field, Flaw
 from karat.model.suite import Case, CheckSpec
+from karat.model.verdict import Group
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -76,7 +77,15 @@ class Catalog:
     def fields(self) -> tuple[Field, ...]:
         return tuple(field for cls in self.classes.values() for field in cls.fields)
 
-    def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self.classes.values()))))
+
+    def find(self, name: str) -> type[Check] | None:
+        """The check of this name; those of other packages are not looked up for one of ours."""
+        return BUILT_IN.get(name) or self.classes.get(name)
+
+    def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read(expected):
@@ -89,10 +98,10 @@ class Catalog:
 
     @cached_property
     def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
-        """The classes that have a word to say on these fields; the outcome is judged always."""
+        """The classes that have a word to say on these fields."""
         fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values()]
         return lru_cache(maxsize=KINDS_OF_CASES)(
-            lambda keys: tuple(cls for cls, fields in fields_of if cls is Outcome or not fields.isdisjoint(keys))
+            lambda keys: tuple(cls for cls, fields in fields_of if cls.always or not fields.isdisjoint(keys))
         )
 
     @cached_property
@@ -126,7 +135,7 @@ def _loaded(point: EntryPoint) -> type[Check]:
 
 @lru_cache(maxsize=65536)
 def _build(name: str, raw: bytes) -> Check:
-    cls = BUILT_IN.get(name) or CATALOG.classes.get(name)
+    cls = CATALOG.find(name)
     if cls is None:
         fix = "Install the package that brings it."
         raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
@@ -134,9 +143,9 @@ def _build(name: str, raw: bytes) -> Check:
 
 
 @lru_cache(maxsize=65536)
-def _asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> Asked:
+def _asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> AskedCheck:
     """A check as it is asked for. Equal checks of different cases are one object here too."""
-    return Asked(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, tuple(_build(name, raw).flaws()))
+    return AskedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, tuple(_build(name, raw).flaws()))
 
 
 def _spelled(path: tuple[str | int, ...]) -> str:

@@ -29,6 +29,7 @@ class Database(Check):
 
     name: ClassVar = "database"
     group: ClassVar = Group.DECISION
+    looks_at: ClassVar = frozenset({"database"})
     fields: ClassVar = (
         Field(
             "database",

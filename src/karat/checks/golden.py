@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from karat.checks.base import (
+    ANSWER,
+    CALLS,
     GOLDEN_CASE,
     Check,
     Phrase,
@@ -34,6 +36,7 @@ class ToolsUsed(Check):
 
     name: ClassVar = "tools_used"
     group: ClassVar = Group.DECISION
+    looks_at: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tools_used",
@@ -104,6 +107,7 @@ class AllocationValid(Check):
 
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (
         Field("allocation_valid", bool, "Whether the answer tells of success or of failure."),
         Field("success_indicators", Phrases, "Words of success, in place of the built-in ones."),
@@ -190,6 +194,7 @@ class ReasonContains(_Contains):
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase stands in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
@@ -204,6 +209,7 @@ class ExpectedContains(_Contains):
 
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (
         Field("expected_contains", Phrases, "Each phrase stands in the final message.", formats=GOLDEN_CASE),
     )
@@ -220,6 +226,7 @@ class MustNotContain(MustNotSay):
 
     name: ClassVar = "must_not_contain"
     group: ClassVar = Group.QA
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (
         Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", formats=GOLDEN_CASE),
     )

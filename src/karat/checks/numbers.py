@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from karat.checks.base import Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
 from karat.checks.says import regex_flaws
 from karat.model.check import Example, Field, Flaw
@@ -34,6 +34,8 @@ class MustGroundNumber(Check):
 
     name: ClassVar = "must_ground_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
+    looks_at: ClassVar = ANSWER
+    feeds: ClassVar = "numbers"
     fields: ClassVar = (
         Field(
             "must_ground_numbers",
@@ -65,6 +67,10 @@ class MustGroundNumber(Check):
             if "value" in args:
                 args["value"] = _digits(args["value"])
             yield Reading(args, ("must_ground_numbers", index))
+
+    @classmethod
+    def lack(cls, args: Mapping[str, Any]) -> str:
+        return str(args.get("label") or args.get("value") or args.get("regex"))
 
     @property
     def wanted(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import regex
 
-from karat.checks.base import Check, Reading, quoted, said, unreadable, unsure
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools import called
@@ -37,6 +37,8 @@ class Outcome(Check):
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = ANSWER | CALLS | PAGE
+    always: ClassVar = True
     fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
     examples: ClassVar = (
         Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from karat.checks.base import Check, Phrases, Reading, blank, each, quoted
+from karat.checks.base import ANSWER, Check, Phrases, Reading, blank, each, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Cut, Trace
@@ -22,6 +22,7 @@ class MustSayAny(Check):
 
     name: ClassVar = "must_say_any"
     group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases stands in the final message."),)
     examples: ClassVar = (
         Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
@@ -53,6 +54,7 @@ class MustNotSay(Check):
 
     name: ClassVar = "must_not_say"
     group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases stands in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
@@ -82,6 +84,7 @@ class MustMatchRegex(Check):
 
     name: ClassVar = "must_match_regex"
     group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (
         Field("must_match_regex", Phrases, "Each of these regexes is found in the final message.", since="0.2"),
     )
@@ -113,6 +116,7 @@ class MustNotMatchRegex(Check):
 
     name: ClassVar = "must_not_match_regex"
     group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (
         Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
     )

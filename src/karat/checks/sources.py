@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from karat.checks.base import Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
@@ -20,6 +20,8 @@ class RequiredSource(Check):
 
     name: ClassVar = "required_sources"
     group: ClassVar = Group.SYNTHESIS_COVERAGE
+    looks_at: ClassVar = ANSWER
+    feeds: ClassVar = "sources"
     fields: ClassVar = (
         Field("required_sources", Phrases, "The final message speaks of each of these sources.", since="0.2"),
         Field(
@@ -49,6 +51,10 @@ class RequiredSource(Check):
                 why = f"{source!r} is not in required_sources, so its phrases are never looked for."
                 message = f"{why} Leave it out, or add it."
                 yield Flaw("no-effect", message, ("source_patterns", source))
+
+    @classmethod
+    def lack(cls, args: Mapping[str, Any]) -> str:
+        return str(args.get("source", ""))
 
     @property
     def wanted(self) -> str:

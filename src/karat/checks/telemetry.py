@@ -64,6 +64,7 @@ class Telemetry(Check):
 
     name: ClassVar = "telemetry"
     group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = frozenset({"telemetry"})
     fields: ClassVar = (
         Field(
             "telemetry",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from karat.checks.base import Check, Phrase, Phrases, Reading, each, excerpt, quoted
+from karat.checks.base import CALLS, Check, Phrase, Phrases, Reading, each, excerpt, quoted
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import ToolCall, Trace
@@ -22,6 +22,7 @@ class ToolCallsAny(Check):
 
     name: ClassVar = "tool_calls_any"
     group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
@@ -56,6 +57,7 @@ class ToolCallsNone(Check):
 
     name: ClassVar = "tool_calls_none"
     group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was ever called."),)
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
@@ -107,6 +109,7 @@ class ToolCalls(Check):
 
     name: ClassVar = "tool_calls"
     group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_calls",

@@ -11,7 +11,7 @@ import msgspec
 import regex
 from msgspec import Meta, Struct, structs
 
-from karat.checks.base import Check, Phrase, Reading
+from karat.checks.base import PAGE, Check, Phrase, Reading
 from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
@@ -100,6 +100,7 @@ class Ui(Check):
 
     name: ClassVar = "ui"
     group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = PAGE
     fields: ClassVar = (
         Field(
             "ui",

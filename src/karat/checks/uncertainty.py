@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from karat.checks.base import Check, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
@@ -48,6 +48,7 @@ class MustLabelAssumptions(Check):
 
     name: ClassVar = "must_label_assumptions"
     group: ClassVar = Group.UNCERTAINTY
+    looks_at: ClassVar = ANSWER
     fields: ClassVar = (
         Field(
             "must_label_assumptions",

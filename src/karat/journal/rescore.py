@@ -8,12 +8,11 @@ import msgspec
 from msgspec import structs
 
 from karat import scoring
-from karat.checks.base import lost
+from karat.checks.base import Check, lost
 from karat.checks.catalog import CATALOG
 from karat.errors import JournalError
 from karat.journal.integrity import Identity
 from karat.journal.reader import Journal
-from karat.model.check import Check
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord
 from karat.model.suite import Case

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
-from karat.model.verdict import CheckResult, Group, Status
+from karat.model.verdict import Status
+
+Metric = Literal["sources", "numbers", "brief"]
+"""What a report says that an answer lacks, beside the checks that failed."""
 
 
 class Example(NamedTuple):
@@ -38,16 +41,7 @@ class Field:
     formats: frozenset[str] = field(default=frozenset({"eval-set", "golden-expected"}))
 
 
-class Check(Protocol):
-    """One judgement about a trace."""
-
-    name: ClassVar[str]
-    group: ClassVar[Group]
-
-    def judge(self, trace: Trace) -> CheckResult: ...
-
-
-class Asked(NamedTuple):
+class AskedCheck(NamedTuple):
     """One check that an `expected` object asks for, its place below `expected`, and what is wrong with it."""
 
     spec: CheckSpec
@@ -61,7 +55,12 @@ class Vocabulary(Protocol):
     @property
     def fields(self) -> Sequence[Field]: ...
 
-    def read(self, expected: Mapping[str, Any]) -> Iterator[Asked]:
+    @property
+    def groups(self) -> Sequence[str]:
+        """The groups that a check can score in."""
+        ...
+
+    def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object of valid types asks for."""
         ...
 

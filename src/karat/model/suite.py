@@ -8,14 +8,18 @@ from msgspec import Raw, Struct, field
 
 from karat.model.verdict import Group
 
-DEFAULT_WEIGHTS: dict[Group, float] = {
+DEFAULT_WEIGHTS: dict[str, float] = {
     Group.TOOL_HYGIENE: 0.35,
     Group.SYNTHESIS_COVERAGE: 0.30,
     Group.NUMERIC_GROUNDING: 0.20,
     Group.UNCERTAINTY: 0.10,
     Group.FORMATTING: 0.05,
     Group.MORNING_BRIEF_CONTRACT: 0.35,
+    Group.DECISION: 0.0,
+    Group.QA: 0.0,
 }
+OTHER_WEIGHT = 0.35
+"""What a group of another package weighs where a case gives no weights."""
 
 
 class CheckSpec(Struct, frozen=True, array_like=True, gc=False):
@@ -29,9 +33,9 @@ class CheckSpec(Struct, frozen=True, array_like=True, gc=False):
 class Scoring(Struct, frozen=True, omit_defaults=True, gc=False):
     """How group scores become a status. `weights` of None means the documented default weights."""
 
-    hard_fail: tuple[Group, ...] = ()
+    hard_fail: tuple[str, ...] = ()
     threshold: float | None = None
-    weights: dict[Group, float] | None = None
+    weights: dict[str, float] | None = None
 
 
 class Turn(Struct, frozen=True, omit_defaults=True, gc=False):

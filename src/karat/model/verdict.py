@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Group(StrEnum):
-    """The group a check scores in."""
+    """The groups that our checks score in; a check of another package may name one of its own."""
 
     TOOL_HYGIENE = "tool_hygiene"
     SYNTHESIS_COVERAGE = "synthesis_coverage"
@@ -51,7 +51,7 @@ class CheckResult(Struct, frozen=True, omit_defaults=True):
     """One judged check with its evidence."""
 
     name: str
-    group: Group
+    group: str
     status: Status
     expected: str = ""
     found: str = ""
@@ -85,7 +85,7 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
 
     status: CaseStatus
     checks: tuple[CheckResult, ...] = ()
-    groups: dict[Group, GroupScore] = {}
+    groups: dict[str, GroupScore] = {}
     soft: SoftScore = SoftScore(None, None, None)
-    hard_fail_triggered: tuple[Group, ...] = ()
+    hard_fail_triggered: tuple[str, ...] = ()
     reason: str = ""

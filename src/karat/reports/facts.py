@@ -7,9 +7,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from karat.checks.base import Check
+from karat.checks.catalog import CATALOG
+from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
-from karat.model.verdict import CheckResult, Group, Status
+from karat.model.verdict import CheckResult, Status
 from karat.reports.inert import last_lines
 from karat.text.wording import counted
 
@@ -34,19 +37,8 @@ class Facts(NamedTuple):
 NOTHING_AMISS: Final = Facts([], [], [], [], [])
 
 
-class _Source(msgspec.Struct):
-    source: str = ""
-
-
-class _Number(msgspec.Struct):
-    label: str | None = None
-    value: str | int | float | None = None
-    regex: str | None = None
-
-
+SOURCES: Final[Metric] = "sources"
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
-_source: Final = msgspec.json.Decoder(_Source)
-_number: Final = msgspec.json.Decoder(_Number)
 
 
 def facts(record: CaseRecord) -> Facts:
@@ -62,31 +54,29 @@ def facts(record: CaseRecord) -> Facts:
         if result.status is not PASSED:
             judged = Judged(spec.path or result.name, result)
             (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
-            _miss(found, spec, result)
+            _miss(found, spec)
     return found
 
 
 def required_sources(record: CaseRecord) -> list[str]:
     """The sources that the answer was to draw on."""
-    return [_source_name(spec) for spec in record.case.checks if spec.name == "required_sources"]
+    return [
+        _lack(cls, spec) for spec in record.case.checks if (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
+    ]
 
 
-def _miss(found: Facts, spec: CheckSpec, result: CheckResult) -> None:
-    if spec.name == "required_sources":
-        found.missing_sources.append(_source_name(spec))
-    elif spec.name == "must_ground_numbers":
-        found.missing_numbers.append(_number_name(spec))
-    elif result.group is Group.MORNING_BRIEF_CONTRACT and result.name not in found.missing_brief:
-        found.missing_brief.append(result.name)
+def _miss(found: Facts, spec: CheckSpec) -> None:
+    cls = CATALOG.find(spec.name)
+    if cls is None or cls.feeds is None:
+        return
+    lacks = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}[cls.feeds]
+    lack = _lack(cls, spec)
+    if lack not in lacks:
+        lacks.append(lack)
 
 
-def _source_name(spec: CheckSpec) -> str:
-    return _source.decode(spec.args).source
-
-
-def _number_name(spec: CheckSpec) -> str:
-    number = _number.decode(spec.args)
-    return number.label or str(number.regex if number.value is None else number.value)
+def _lack(cls: type[Check], spec: CheckSpec) -> str:
+    return cls.lack(msgspec.json.decode(spec.args))
 
 
 def case_name(case_id: str, repeat: int) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.trace import TraceError
-from karat.model.verdict import At, CaseStatus, CheckResult, Group, SoftScore, Status
+from karat.model.verdict import At, CaseStatus, CheckResult, SoftScore, Status
 from karat.reports.artifacts import Sink
 from karat.reports.facts import PASSED, Facts, Judged, facts, planned, required_sources
 from karat.reports.repeated import Together, repeated
@@ -19,7 +19,7 @@ from karat.reports.repeated import Together, repeated
 
 class CheckRow(Struct, omit_defaults=True, gc=False):
     name: str
-    group: Group
+    group: str
     expected: str
     found: str
     at: At | None = None
@@ -49,8 +49,8 @@ class GroupRow(Struct, gc=False):
 
 
 class Scoring(Struct, gc=False):
-    groups: dict[Group, GroupRow]
-    hard_fail_triggered: Sequence[Group]
+    groups: dict[str, GroupRow]
+    hard_fail_triggered: Sequence[str]
     soft_score: SoftScore
 
 

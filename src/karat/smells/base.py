@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from karat.checks.base import Check
 from karat.checks.catalog import CATALOG
-from karat.model.check import Check
 from karat.model.suite import Case
 from karat.suites.findings import Document, Finding, Path
 from karat.suites.formats.cases import Asking
@@ -52,8 +52,9 @@ class LintCase:
             for check, one in zip(compiled, asked, strict=True)
         )
 
-    def named(self, *names: str) -> Iterator[Placed]:
-        return (placed for placed in self.checks if placed.check.name in names)
+    def of(self, *kinds: type[Check]) -> Iterator[Placed]:
+        """The checks of these kinds."""
+        return (placed for placed in self.checks if isinstance(placed.check, kinds))
 
     @property
     def scoring_path(self) -> Path:

@@ -7,8 +7,12 @@ from typing import NamedTuple
 
 import regex
 
+from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
 from karat.checks.indicators import FAILURE, SUCCESS, indicators
-from karat.checks.telemetry import shorthand
+from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
+from karat.checks.sources import RequiredSource
+from karat.checks.telemetry import Telemetry, shorthand
+from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding, Path, render
@@ -37,12 +41,12 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """The answer must say what it must not."""
     wanted = list(_wanted(case))
     for path, words, choice in wanted:
-        for ban in case.named("must_not_say", "must_not_contain", "must_not_match_regex"):
+        for ban in case.of(MustNotSay, MustNotContain, MustNotMatchRegex):
             if _forbids(ban, words):
                 clash = f"{_spelled(ban)} forbids {quoted(words)}"
                 message = "this alternative can never be used." if choice else "no answer can satisfy both."
                 yield Finding(path, f"{clash}: {message}", SLUG)
-    for placed in case.named("allocation_valid"):
+    for placed in case.of(AllocationValid):
         lists = (
             tuple(placed.args.get("success_indicators", ())) or SUCCESS,
             tuple(placed.args.get("failure_indicators", ())) or FAILURE,
@@ -56,12 +60,12 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 
 def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """A tool must be called and must not."""
-    banned = {placed.args["tool"]: _spelled(placed) for placed in case.named("tool_calls_none")}
+    banned = {placed.args["tool"]: _spelled(placed) for placed in case.of(ToolCallsNone)}
     for path, tool, choice in _called(case):
         if tool in banned:
             message = "this alternative can never be used." if choice else "no agent can satisfy both."
             yield Finding(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
-    for placed in case.named("tools_used"):
+    for placed in case.of(ToolsUsed):
         allowed = set(placed.args["tools"])
         if placed.args.get("match", "exact") not in CLOSED:
             continue
@@ -71,7 +75,7 @@ def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
         for path, tool, choice in _called(case):
             if tool not in allowed and not choice:
                 yield Finding(path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG)
-        for listed in case.named("tool_calls_any"):
+        for listed in case.of(ToolCallsAny):
             if allowed.isdisjoint(listed.args["tools"]):
                 yield Finding(listed.path, "tools_used allows none of these tools: no agent can satisfy both.", SLUG)
 
@@ -80,7 +84,7 @@ def outcomes(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """No tool may succeed, and one must."""
     if case.case.outcome != "graceful_block":
         return
-    for placed in case.named("tool_calls", "telemetry"):
+    for placed in case.of(ToolCalls, Telemetry):
         pattern = shorthand(placed.args["entry"]) if "entry" in placed.args else None
         if placed.args.get("success") is True or (pattern is not None and pattern.success is True):
             yield Finding(placed.path, "no tool may succeed with the outcome graceful_block.", SLUG)
@@ -89,7 +93,7 @@ def outcomes(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """The page must show more of something than it may."""
     seen: dict[tuple[str, str, str], tuple[int, int | None, str]] = {}
-    for placed in case.named("ui"):
+    for placed in case.of(Ui):
         for element in placed.check.elements if isinstance(placed.check, Ui) else ():
             key = (element.role, fold(element.name), fold(element.name_contains))
             low, high = element.bounds
@@ -101,29 +105,29 @@ def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 
 
 def _wanted(case: LintCase) -> Iterator[Wanted]:
-    for placed in case.named("expected_contains", "reason_contains"):
+    for placed in case.of(ExpectedContains, ReasonContains):
         yield Wanted(placed.path, placed.args["phrase"])
-    for placed in case.named("must_say_any"):
+    for placed in case.of(MustSayAny):
         several = len(placed.args["phrases"]) > 1
         yield from (Wanted((*placed.path, i), phrase, several) for i, phrase in enumerate(placed.args["phrases"]))
-    for placed in case.named("must_match_regex"):
+    for placed in case.of(MustMatchRegex):
         if PLAIN_WORDS.fullmatch(placed.args["pattern"]):
             yield Wanted(placed.path, placed.args["pattern"])
-    for placed in case.named("required_sources"):
+    for placed in case.of(RequiredSource):
         several = len(placed.args["phrases"]) > 1
         yield from (Wanted(placed.path, phrase, several) for phrase in placed.args["phrases"])
 
 
 def _called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
-    for placed in case.named("tool_calls_any"):
+    for placed in case.of(ToolCallsAny):
         several = len(placed.args["tools"]) > 1
         yield from (((*placed.path, i), tool, several) for i, tool in enumerate(placed.args["tools"]))
-    for placed in case.named("tools_used"):
+    for placed in case.of(ToolsUsed):
         if placed.args.get("match", "exact") != "subset":
             yield from (((*placed.path, i), tool, False) for i, tool in enumerate(placed.args["tools"]))
-    for placed in case.named("tool_calls"):
+    for placed in case.of(ToolCalls):
         yield (*placed.path, "tool"), placed.args["tool"], False
-    for placed in case.named("telemetry"):
+    for placed in case.of(Telemetry):
         pattern = shorthand(placed.args["entry"])
         if pattern is not None and pattern.source is not None:
             yield placed.path, pattern.source.removeprefix(PREFIX), False

@@ -18,7 +18,7 @@ def unchecked(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     for group, weight in (case.case.scoring.weights or {}).items():
         if weight and group not in judged:
             message = f"no check of this case is in the group {group}, so its weight counts for nothing."
-            path = (*case.scoring_path, "soft_score", "weights", group.value)
+            path = (*case.scoring_path, "soft_score", "weights", group)
             yield Finding(path, message, "group-without-checks", key=True)
 
 

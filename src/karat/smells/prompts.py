@@ -6,6 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from karat import scoring
 from karat.checks.base import excerpt
+from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.golden import AllocationValid, ExpectedContains, ReasonContains
+from karat.checks.numbers import MustGroundNumber
+from karat.checks.outcome import Outcome
+from karat.checks.says import MustMatchRegex, MustSayAny
+from karat.checks.sources import RequiredSource
+from karat.checks.uncertainty import MustLabelAssumptions
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
@@ -15,32 +22,30 @@ from karat.text.folding import fold
 from karat.text.wording import quoted
 
 DUPLICATE = "duplicate-prompt"
-SAID = frozenset(
-    (
-        "must_say_any",
-        "must_match_regex",
-        "must_label_assumptions",
-        "required_levers",
-        "claim_evidence_alignment",
-        "evidence_freshness_max_age_minutes",
-        "must_allow_override_actions",
-        "expected_contains",
-        "reason_contains",
-        "allocation_valid",
-    )
+SAID = (
+    MustSayAny,
+    MustMatchRegex,
+    MustLabelAssumptions,
+    RequiredLevers,
+    ClaimEvidenceAlignment,
+    EvidenceFreshness,
+    MustAllowOverrideAction,
+    ExpectedContains,
+    ReasonContains,
+    AllocationValid,
 )
-NAMED = frozenset(("required_sources", "must_ground_numbers"))
+NAMED = (RequiredSource, MustGroundNumber)
 """An answer may well take up names and numbers of the prompt: a smell only where nothing else is asked of it."""
 
 
 def satisfied(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Checks that an agent satisfies by repeating the prompt."""
     echo = _echo(case)
-    asked = [placed for placed in case.checks if placed.check.name in SAID | NAMED or _asks_back(case, placed)]
+    asked = [placed for placed in case.checks if isinstance(placed.check, (*SAID, *NAMED)) or _asks_back(case, placed)]
     found = [(placed, scoring.carried_out(placed.check, echo)) for placed in asked]
     holds = [(placed, result) for placed, result in found if result.status is Status.PASSED]
     for placed, result in holds:
-        if placed.check.name in SAID or placed.args.get("regex") or len(holds) == len(found):
+        if isinstance(placed.check, SAID) or placed.args.get("regex") or len(holds) == len(found):
             path, said = _place(placed, case.case.prompt, result.found)
             what = f"the prompt itself holds {quoted(said)}" if said else "the prompt itself satisfies this"
             message = f"{what}: repeating it is enough. Ask for what only a right answer can hold."
@@ -68,7 +73,7 @@ def duplicates(cases: Sequence[LintCase]) -> Iterator[Finding]:
 
 def _asks_back(case: LintCase, placed: Placed) -> bool:
     """Whether this check wants a question, which is a thing to say as well."""
-    return placed.check.name == "outcome" and case.case.outcome == "needs_input"
+    return isinstance(placed.check, Outcome) and case.case.outcome == "needs_input"
 
 
 def _echo(case: LintCase) -> Trace:
@@ -77,10 +82,10 @@ def _echo(case: LintCase) -> Trace:
 
 def _place(placed: Placed, prompt: str, found: str) -> tuple[tuple[str | int, ...], str]:
     """Where the satisfied expectation stands, and the words of the prompt that satisfy it."""
-    if placed.check.name == "must_say_any":
+    if isinstance(placed.check, MustSayAny):
         held = [i for i, phrase in enumerate(placed.args["phrases"]) if phrases.find(prompt, phrase)]
         return (*placed.path, held[0]), placed.args["phrases"][held[0]]
-    return placed.path, excerpt(found, 60) if placed.check.name not in ("required_levers", "allocation_valid") else ""
+    return placed.path, "" if isinstance(placed.check, RequiredLevers | AllocationValid) else excerpt(found, 60)
 
 
 RULES = (Rule("prompt-satisfies", satisfied), Rule("echo-passes", echoed))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import regex
 
-from karat.checks.telemetry import shorthand
+from karat.checks.telemetry import Telemetry, shorthand
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.findings import Finding
 from karat.text.wording import quoted
@@ -25,7 +25,7 @@ START = regex.compile(r"\bstart", regex.I)
 
 def near_misses(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Entries that are searched for as plain text though a shorthand was meant."""
-    for placed in case.named("telemetry"):
+    for placed in case.of(Telemetry):
         entry = placed.args["entry"]
         if shorthand(entry) is None and '"' not in entry and NEAR.match(entry):
             message = f"no shorthand, so it is looked for as plain text. Did you mean {quoted(_meant(entry))}?"

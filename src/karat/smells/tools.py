@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karat.checks.telemetry import shorthand
+from karat.checks.golden import ToolsUsed
+from karat.checks.telemetry import Telemetry, shorthand
+from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding, Path
 from karat.telemetry.events import PREFIX
@@ -25,13 +27,13 @@ def unknown(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 
 def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
     args, path = placed.args, placed.path
-    if placed.check.name in ("tool_calls_any", "tools_used"):
+    if isinstance(placed.check, ToolCallsAny | ToolsUsed):
         yield from (((*path, index), tool) for index, tool in enumerate(args["tools"]))
-    elif placed.check.name == "tool_calls_none":
+    elif isinstance(placed.check, ToolCallsNone):
         yield path, args["tool"]
-    elif placed.check.name == "tool_calls":
+    elif isinstance(placed.check, ToolCalls):
         yield (*path, "tool"), args["tool"]
-    elif placed.check.name == "telemetry":
+    elif isinstance(placed.check, Telemetry):
         pattern = shorthand(args["entry"])
         if pattern is not None and pattern.source is not None:
             yield path, pattern.source.removeprefix(PREFIX)

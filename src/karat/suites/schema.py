@@ -21,7 +21,7 @@ def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, Any]:
     fields = tuple(vocabulary.fields)
     defs: dict[str, Any] = {}
     if kind == "eval-set":
-        made = eval_set.shape(fields).suite.whole(defs)
+        made = eval_set.shape(fields, tuple(vocabulary.groups)).suite.whole(defs)
         _eval_set_rules(defs)
     else:
         made = golden.shape(fields).suite.schema(defs)

@@ -8,6 +8,8 @@ from typing import Any
 import regex
 
 from karat.audits.operators.base import Mutant, Operator, Subject
+from karat.checks.golden import MustNotContain
+from karat.checks.says import MustNotMatchRegex, MustNotSay
 from karat.model.trace import ToolCall, Trace
 from karat.text import safe_regex
 from karat.text.regex_examples import UnreadableError, example
@@ -75,11 +77,9 @@ def claimed(subject: Subject) -> Iterator[Mutant]:
 
 def forbidden_said(subject: Subject) -> Iterator[Mutant]:
     """Each phrase and regex that the case forbids; one that no user wants to read where it forbids none."""
-    named = ("must_not_say", "must_not_contain")
+    named = (MustNotSay, MustNotContain)
     said = [(args["phrase"], f"{subject.answer}\n{args['phrase']}") for n in named for args in subject.arguments(n)]
-    said += [
-        found for args in subject.arguments("must_not_match_regex") if (found := _matched(subject, args["pattern"]))
-    ]
+    said += [found for args in subject.arguments(MustNotMatchRegex) if (found := _matched(subject, args["pattern"]))]
     for words, text in said or [(UNWANTED, f"{subject.answer}\n{UNWANTED}")]:
         yield Mutant(subject.with_answer(text), f"the answer also said {words!r}", {"must_not_say": ["As an AI"]})
 

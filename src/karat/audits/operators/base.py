@@ -12,6 +12,7 @@ import msgspec
 from msgspec import structs
 
 from karat.audits.operators.log_lines import Log
+from karat.checks.base import Check
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.text.folding import fold
@@ -51,8 +52,9 @@ class Subject:
     def answer(self) -> str:
         return self.trace.final_message
 
-    def arguments(self, name: str) -> Iterator[dict[str, Any]]:
-        return (args for check, args in self.checks if check == name)
+    def arguments(self, kind: type[Check]) -> Iterator[dict[str, Any]]:
+        """The arguments of each check of this kind."""
+        return (args for check, args in self.checks if check == kind.name)
 
     def with_answer(self, text: str) -> Trace:
         return structs.replace(self.trace, final_message=text)

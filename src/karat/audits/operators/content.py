@@ -9,7 +9,9 @@ import regex
 
 from karat.audits.operators.answers import REPORT
 from karat.audits.operators.base import Mutant, Operator, Subject
-from karat.checks.uncertainty import MARKERS
+from karat.checks.brief import EvidenceFreshness
+from karat.checks.sources import RequiredSource
+from karat.checks.uncertainty import MARKERS, MustLabelAssumptions
 from karat.text import ages, phrases, safe_regex
 
 NUMBER = regex.compile(
@@ -52,7 +54,7 @@ def source_removed(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer
     labels = list(dict.fromkeys(m[1] for m in LABEL.finditer(text)))
     sources = [(label, [label]) for label in labels if len(labels) > 1]
-    sources += [(args["source"], args["phrases"]) for args in subject.arguments("required_sources")]
+    sources += [(args["source"], args["phrases"]) for args in subject.arguments(RequiredSource)]
     done = set()
     for source, spelled in sources:
         left = _without(text, spelled)
@@ -63,7 +65,7 @@ def source_removed(subject: Subject) -> Iterator[Mutant]:
 
 def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer
-    own = [marker for args in subject.arguments("must_label_assumptions") for marker in args.get("markers", ())]
+    own = [marker for args in subject.arguments(MustLabelAssumptions) for marker in args.get("markers", ())]
     spans = [span for marker in (*MARKERS, *own) for span in phrases.word_spans(text, marker)]
     left = _replaced(text, spans, "")
     for _ in range(MOST_MARKERS):
@@ -79,7 +81,7 @@ def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
 def ages_stale(subject: Subject) -> Iterator[Mutant]:
     """Every age that the answer states, as it is stated or as a regex of the case finds it."""
     text = subject.answer
-    asked = next(subject.arguments("evidence_freshness_max_age_minutes"), None)
+    asked = next(subject.arguments(EvidenceFreshness), None)
     pattern = asked.get("regex", "") if asked else ""
     stated = ages.stated_ages(text)
     if asked is None or pattern:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from karat.audits.operators.base import Mutant, Operator, Subject
+from karat.checks.brief import MustAllowOverrideAction
 from karat.checks.page import COMPONENTS, CONTROLS, NODE, TALK
 from karat.model.trace import Trace
 from karat.text.folding import fold
@@ -37,7 +38,7 @@ def element_gone(subject: Subject) -> Iterator[Mutant]:
     page = subject.trace.page
     if page is None:
         return
-    wanted = [fold(args["action"]) for args in subject.arguments("must_allow_override_actions")]
+    wanted = [fold(args["action"]) for args in subject.arguments(MustAllowOverrideAction)]
     before = (
         None if subject.trace.page_before is None else Counter(_key(e) for e in _elements(subject.trace.page_before))
     )

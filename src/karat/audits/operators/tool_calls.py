@@ -11,6 +11,8 @@ from msgspec import structs
 
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.audits.operators.log_lines import with_argument, with_source, with_success, without_end
+from karat.checks.outcome import Outcome
+from karat.checks.tools import ToolCallsNone
 from karat.model.trace import ToolCall, Trace
 
 STRANGER = "delete_everything"
@@ -138,7 +140,7 @@ def forbidden_called(subject: Subject) -> Iterator[Mutant]:
     """Each tool that the case forbids; one that nobody asked for where it forbids none."""
     if subject.trace.unseen("tools"):
         return
-    for tool in [args["tool"] for args in subject.arguments("tool_calls_none")] or [STRANGER]:
+    for tool in [args["tool"] for args in subject.arguments(ToolCallsNone)] or [STRANGER]:
         trace = structs.replace(
             subject.trace,
             tool_calls=(*subject.trace.tool_calls, ToolCall(tool, success=True)),
@@ -200,7 +202,7 @@ OPERATORS = (
         about="another tool was called",
         nothing="minds which tools are called",
         mutants=renamed,
-        kills={field: value for field, value in CALLED.items() if field != "outcome"},
+        kills={field: value for field, value in CALLED.items() if field != Outcome.name},
         trace=ONE_CALL,
     ),
     Operator(

@@ -66,9 +66,9 @@ class EvalSetShape(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def shape(fields: tuple[Field, ...]) -> EvalSetShape:
+def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     known = KnownKeys()
-    scoring = Key(scoring_shape(known), SCORING)
+    scoring = Key(scoring_shape(groups, known), SCORING)
     asked = {**declared(fields, FORMAT, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
     keys = {
@@ -99,7 +99,7 @@ def shape(fields: tuple[Field, ...]) -> EvalSetShape:
 
 def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
     """The cases of an eval set."""
-    made = shape(tuple(vocabulary.fields))
+    made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
     told = made.suite.examine(tree)
     notes, _, wrong = sorted_out(tree, told)
     dialect = EvalCases(made.case, vocabulary, without_patch(tree.get("version", VERSIONS[-1])))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.model.suite import Scoring
-from karat.model.verdict import Group
 from karat.suites.findings import Finding, Path
 from karat.suites.formats.cases import Examined
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
@@ -18,8 +17,8 @@ LARGEST_WEIGHT = 1e6
 _PLAIN = Scoring()
 
 
-def scoring_shape(known: KnownKeys) -> RecordShape:
-    group = ChoiceShape(tuple(one.value for one in Group))
+def scoring_shape(groups: tuple[str, ...], known: KnownKeys) -> RecordShape:
+    group = ChoiceShape(groups)
     weights = MapShape(group, NumberShape(least=0, most=LARGEST_WEIGHT))
     soft = {
         "threshold": Key(NumberShape(over=0, most=1), "A soft score under this fails the case."),
@@ -41,9 +40,9 @@ def read_scoring(raw: Examined | None) -> Scoring:
     soft = raw.get("soft_score", {})
     threshold, weights = soft.get("threshold"), soft.get("weights")
     return Scoring(
-        hard_fail=tuple(dict.fromkeys(Group(name) for name in raw.get("hard_fail", ()))),
+        hard_fail=tuple(dict.fromkeys(raw.get("hard_fail", ()))),
         threshold=None if threshold is None else float(threshold),
-        weights=None if weights is None else {Group(name): float(weight) for name, weight in weights.items()},
+        weights=None if weights is None else {name: float(weight) for name, weight in weights.items()},
     )
 
 

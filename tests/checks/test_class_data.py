@@ -1,0 +1,81 @@
+"""What others must know of a check it says itself, and says truly."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+import karat
+from karat import scoring
+from karat.audits.judging import WATCHED
+from karat.checks.base import Check
+from karat.checks.catalog import CATALOG, CHECKS
+from karat.model.suite import Case, CheckSpec
+from karat.model.trace import Channel, Trace
+
+SOURCE = Path(karat.__file__).parent
+SPELLS_FIELDS = {"suites/formats", "suites/models.py", "suites/schema.py", "smells/phrases.py", "smells/regexes.py"}
+"""Where suites are read by the fields that they are spelled with."""
+TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
+"""Names of checks that are also names of something in a trace."""
+NAMES = {cls.name for cls in CHECKS} - TRACES
+KEPT_IN = {"tools": "tool_calls", "tool_results": "tool_calls"}
+
+
+class Watched(Trace):
+    """A trace that remembers what was looked at. Whether a channel was seen at all is no look at it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in CONTENT:
+            LOOKED_AT.add(name)
+        return super().__getattribute__(name)
+
+
+CONTENT = set(Trace.__struct_fields__) - {"case_id", "unobserved", "cuts"}
+LOOKED_AT: set[str] = set()
+TRIED = [Watched(**msgspec.structs.asdict(example.trace)) for cls in CHECKS for example in cls.examples]
+
+
+def built(cls: type[Check], args: Any) -> Check:
+    spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(args)))
+    (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+    return check
+
+
+@pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
+def test_a_check_looks_at_no_channel_that_it_does_not_name(cls: type[Check]) -> None:
+    LOOKED_AT.clear()
+    for example in cls.examples:
+        check = built(cls, example.args)
+        for trace in TRIED:
+            scoring.carried_out(check, trace)
+    assert cls.looks_at
+    assert {KEPT_IN.get(channel, channel) for channel in cls.looks_at} >= LOOKED_AT > set()
+    assert cls.looks_at <= WATCHED.keys()
+
+
+def spelled(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Constants that are names of checks, but for keys of what is to be written into `expected`."""
+    keys = {id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in NAMES and id(node) not in keys:
+            yield node
+
+
+def test_no_check_is_named_outside_checks() -> None:
+    found = []
+    for file in SOURCE.rglob("*.py"):
+        place = file.relative_to(SOURCE).as_posix()
+        if not place.startswith(("checks/", *SPELLS_FIELDS)):
+            found += [f"{place}:{node.lineno} {node.value}" for node in spelled(ast.parse(file.read_text()))]
+    assert found == []
+
+
+def test_a_name_that_is_spelled_is_noticed() -> None:
+    code = 'kills = {"must_say_any": 1}\nif spec.name == "outcome": named("must_not_say")'
+    assert [node.value for node in spelled(ast.parse(code))] == ["outcome", "must_not_say"]
