@@ -7,6 +7,7 @@ loop too; what only computes is synchronous, and its asynchronous twin leaves th
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -18,6 +19,7 @@ from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
+from karat.plugins.project import enter
 from karat.reports.artifacts import results_dir_for
 from karat.reports.run_result import Place, RunResult
 from karat.suites import loads
@@ -48,6 +50,7 @@ def load_suite(suite: AnySuite) -> Suite:
     """
     if isinstance(suite, Suite):
         return suite
+    enter(os.getcwd())
     data, name = _source(suite)
     return loads(data, name, CATALOG)
 
@@ -57,6 +60,7 @@ aload_suite = asynchronous(load_suite)
 
 def load_file(path: str | Path) -> Suite:
     """Read a suite file, whatever it is called."""
+    enter(os.getcwd())
     return loads(read_bytes(path), str(path), CATALOG)
 
 
@@ -319,6 +323,7 @@ def linter(
     from karat.smells.linter import lint_source, refuse_unknown
     from karat.smells.target import surroundings
 
+    enter(os.getcwd())
     refuse_unknown(_names("ignore", ignore) or ())
     around = surroundings(target)
     return lambda suite: lint_source(*_source(suite), around, ignore)
@@ -341,6 +346,7 @@ lint = synchronous(alint)
 
 def opened(journal: AnyJournal) -> Journal:
     """A journal that may have been opened already."""
+    enter(os.getcwd())
     return journal if isinstance(journal, Journal) else Journal(journal)
 
 

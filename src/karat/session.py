@@ -32,6 +32,7 @@ from karat.model.suite import Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.order import BY_NAME, Agent, AnyTarget, Order, RunOptions, resolved, secret_values
+from karat.plugins.project import current
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import wanted
@@ -174,7 +175,7 @@ class Session:
             raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")
         from karat.engine.processes.messages import Start
 
-        start = Start(recipe, settings, self._secrets, list(sys.path), concurrency)
+        start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, current())
         if on_cluster:
             from karat.engine.ray.executor import Cluster
 

@@ -63,7 +63,7 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator, suite_format
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
         field, hint = remedy(subject, operator, mutant, suite_format, blind=True)
-        assert field in known_fields(suite_format)
+        assert field in known_fields(suite_format, CATALOG.fields)
         assert field in operator.fields
         assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
 

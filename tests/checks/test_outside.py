@@ -89,9 +89,9 @@ def test_an_outside_check_joins_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param("no_such_module:X", "cannot be loaded: ModuleNotFoundError", id="no-module"),
         pytest.param("karat.checks.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("karat.checks.catalog:CHECKS", "is no subclass of karat.checks.base.Check", id="no-class"),
-        pytest.param("karat.errors:UsageError", "is no subclass of karat.checks.base.Check", id="no-check"),
-        pytest.param(f"{__name__}:Namesake", "is called 'outcome', as a check of Karat is", id="namesake"),
+        pytest.param("karat.checks.catalog:CHECKS", "it is no subclass of karat.Check", id="no-class"),
+        pytest.param("karat.errors:UsageError", "it is no subclass of karat.Check", id="no-check"),
+        pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat has that name already", id="namesake"),
     ],
 )
 def test_one_that_is_broken_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:

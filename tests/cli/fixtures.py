@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from cli.support import AGENT, Ran
 from karat.cli.main import run
+from karat.plugins.project import enter
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +29,7 @@ def karat(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
     def command(*arguments: str) -> Ran:
         here = ("--workers", "0") if arguments[:1] in (("run",), ("resume",), ("rerun",)) else ()
+        enter(os.getcwd())  # as a process of its own would
         code = run([*arguments, *(() if "--workers" in arguments else here)])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err, out + err

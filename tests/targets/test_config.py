@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from karat.errors import ConfigError, Exit
+from karat.model.suite import Case
+from karat.model.trace import Trace
 from karat.targets import catalog
-from karat.targets.base import Limits
+from karat.targets.base import Limits, RunContext
 from karat.targets.config import Config, TargetConfig, load, parse_rate, read_options, resolve
 
 FULL = """
@@ -214,6 +216,13 @@ class Outside:
     def __init__(self, config: TargetConfig) -> None:
         self.options = {"outside": config.spec}
 
+    async def open(self) -> None: ...
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        raise NotImplementedError
+
+    async def close(self) -> None: ...
+
 
 def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
@@ -223,5 +232,5 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
     target = catalog.build(TargetConfig(kind="outside", spec="s"))
     assert (target.options, target.limits) == ({"outside": "s"}, Limits(1))
-    with pytest.raises(ConfigError, match=r"the target 'bad' of 'no_such:X' cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(ConfigError, match=r"entry point 'bad' of karat.targets: cannot be loaded: ModuleNotFoundError"):
         catalog.build(TargetConfig(kind="bad", spec="s"))

@@ -9,6 +9,7 @@ import msgspec
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.base import excerpt
 from karat.checks.catalog import CATALOG
+from karat.model.check import Field
 
 SNIPPET = 120
 
@@ -16,7 +17,7 @@ SNIPPET = 120
 def remedy(subject: Subject, operator: Operator, mutant: Mutant, suite_format: str, *, blind: bool) -> tuple[str, str]:
     """The field to write or to sharpen, and a sentence that says so. `blind`: the case noticed no such mutant."""
     case_id = subject.case.id
-    known = known_fields(suite_format)
+    known = known_fields(suite_format, CATALOG.fields)
     usable = [field for field in operator.fields if field in known]
     ready = [field for field in mutant.mend if field in usable]
     used = _used(subject)
@@ -32,10 +33,10 @@ def remedy(subject: Subject, operator: Operator, mutant: Mutant, suite_format: s
 
 
 @lru_cache(maxsize=4)
-def known_fields(suite_format: str) -> frozenset[str]:
-    """The fields that a suite of this format may use."""
+def known_fields(suite_format: str, fields: tuple[Field, ...]) -> frozenset[str]:
+    """The fields, of those that there are, that a suite of this format may use."""
     spellings = {"eval-set"} if suite_format == "eval-set" else {"golden-expected", "golden-case"}
-    return frozenset(field.name for field in CATALOG.fields if field.formats & spellings)
+    return frozenset(field.name for field in fields if field.formats & spellings)
 
 
 def _used(subject: Subject) -> set[str]:

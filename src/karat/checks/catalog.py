@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from functools import cached_property, lru_cache
 from inspect import getattr_static
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from karat.checks.base import Check
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
 from karat.checks.database import Database
+from karat.checks.functions import from_function
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
@@ -25,9 +27,9 @@ from karat.errors import ConfigError, UsageError
 from karat.model.check import AskedCheck, Field, Flaw
 from karat.model.suite import Case, CheckSpec
 from karat.model.verdict import Group
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from karat.plugins import packages
+from karat.plugins.packages import FIX
+from karat.plugins.project import Project, current
 
 CHECKS: tuple[type[Check], ...] = (
     Outcome,
@@ -56,50 +58,88 @@ CHECKS: tuple[type[Check], ...] = (
 )
 
 ENTRY_POINTS = "karat.checks"
+OF_SUITES = frozenset(("scoring", "min_pass_rate", "metadata"))
+"""Keys of `expected` that are no checks."""
 
 KINDS_OF_CASES = 1024
 """Sets of fields for which it is remembered which checks they concern: cases of a suite look alike."""
+KEPT_CHECKS = 65536
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Catalog:
-    """Built-in checks and those that installed packages bring; the latter are looked up when first needed."""
+    """Our checks, and those of installed packages and of the project, which are looked up when first needed."""
 
-    @cached_property
-    def classes(self) -> dict[str, type[Check]]:
-        from importlib.metadata import entry_points  # costs a third of all that judging has to import
+    def __init__(self) -> None:
+        self._project = Project()
 
-        outside = map(_loaded, entry_points(group=ENTRY_POINTS))
-        return {cls.name: cls for cls in (*CHECKS, *outside)}
+    @property
+    def classes(self) -> Mapping[str, type[Check]]:
+        """Every check by its name."""
+        self._enter()
+        return self._known
 
-    @cached_property
+    @property
     def fields(self) -> tuple[Field, ...]:
-        return tuple(field for cls in self.classes.values() for field in cls.fields)
+        self._enter()
+        return self._fields
 
-    @cached_property
+    @property
     def groups(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self.classes.values()))))
 
+    def load(self) -> None:
+        """Load the code of others now, so that what is wrong with it is told before anything runs."""
+        _ = self.classes
+
     def find(self, name: str) -> type[Check] | None:
-        """The check of this name; those of other packages are not looked up for one of ours."""
+        """The check of this name; no other code than ours is loaded for one of ours."""
         return BUILT_IN.get(name) or self.classes.get(name)
 
     def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
+        self._enter()
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read(expected):
-                yield _asked(cls.name, _encode(reading.args), reading.path)
+                yield self._asked(cls.name, _encode(reading.args), reading.path)
 
     def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
         """Fields that refine a field which is not there."""
+        self._enter()
         for cls in self._refined(frozenset(expected)):
             yield from cls.strays(expected)
+
+    def compile(self, case: Case) -> tuple[Check, ...]:
+        """The checks of a case, ready to judge. Equal checks of different cases are one object."""
+        self._enter()
+        build = self._build
+        return tuple([build(spec.name, bytes(spec.args)) for spec in case.checks])
+
+    def _enter(self) -> None:
+        """Forget what was known where the process works in another project now."""
+        project = current()
+        if project is self._project:
+            return
+        if project != self._project:
+            vars(self).clear()
+        self._project = project
+
+    @cached_property
+    def _known(self) -> dict[str, type[Check]]:
+        known = dict(BUILT_IN)
+        for where, fix, cls in (*_of_packages(), *_of_project(self._project)):
+            _join(known, cls, where, fix)
+        return known
+
+    @cached_property
+    def _fields(self) -> tuple[Field, ...]:
+        return tuple(field for cls in self._known.values() for field in cls.fields)
 
     @cached_property
     def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """The classes that have a word to say on these fields."""
-        fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values()]
+        fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self._known.values()]
         return lru_cache(maxsize=KINDS_OF_CASES)(
             lambda keys: tuple(cls for cls, fields in fields_of if cls.always or not fields.isdisjoint(keys))
         )
@@ -108,44 +148,81 @@ class Catalog:
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
         own = getattr_static(Check, "strays")
-        may = {cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "strays") is not own}
+        may = {cls for cls in self._known.values() if cls.companions or getattr_static(cls, "strays") is not own}
         return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
-    def compile(self, case: Case) -> tuple[Check, ...]:
-        """The checks of a case, ready to judge. Equal checks of different cases are one object."""
-        return tuple([_build(spec.name, bytes(spec.args)) for spec in case.checks])
+    @cached_property
+    def _build(self) -> Callable[[str, bytes], Check]:
+        @lru_cache(maxsize=KEPT_CHECKS)
+        def build(name: str, raw: bytes) -> Check:
+            cls = self.find(name)
+            if cls is None:
+                fix = "Install the package that brings it, or name it under [checks] in karat.toml."
+                raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
+            return msgspec.json.decode(raw, type=cls)
+
+        return build
+
+    @cached_property
+    def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], AskedCheck]:
+        @lru_cache(maxsize=KEPT_CHECKS)
+        def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> AskedCheck:
+            flaws = tuple(self._build(name, raw).flaws())
+            return AskedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
+
+        return asked
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
 CATALOG = Catalog()
 
 
-def _loaded(point: EntryPoint) -> type[Check]:
-    where, fix = f"entry point {point.name!r} of {ENTRY_POINTS}", "Mend or uninstall its package."
-    try:
-        found = point.load()
-    except Exception as error:  # another package's code may raise anything
-        raise ConfigError(f"cannot be loaded: {type(error).__name__}: {error}.", where=where, fix=fix) from error
-    if not (isinstance(found, type) and issubclass(found, Check)):
-        raise ConfigError("is no subclass of karat.checks.base.Check.", where=where, fix=fix)
-    if found.name in BUILT_IN:
-        raise ConfigError(f"is called {found.name!r}, as a check of Karat is.", where=where, fix=fix)
-    return found
+def _of_packages() -> Iterator[tuple[str, str, Any]]:
+    for point in packages.brought(ENTRY_POINTS).values():
+        yield packages.where(point), FIX, packages.loaded(point)
 
 
-@lru_cache(maxsize=65536)
-def _build(name: str, raw: bytes) -> Check:
-    cls = CATALOG.find(name)
-    if cls is None:
-        fix = "Install the package that brings it."
-        raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
-    return msgspec.json.decode(raw, type=cls)
+def _of_project(project: Project) -> Iterator[tuple[str, str, Any]]:
+    for name, spec in project.checks.items():
+        where, fix = project.where("checks", name), "Give it another name."
+        found = project.load("checks", name, spec)
+        if not isinstance(found, type) and callable(found):
+            try:
+                found = from_function(name, found)
+            except ConfigError as error:
+                error.where = where
+                raise
+        elif not flaw_of(found) and (called := found.name) != name:
+            raise ConfigError(f"the check is called {called!r}.", where=where, fix=f"Write {called} = {spec!r}.")
+        yield where, fix, found
 
 
-@lru_cache(maxsize=65536)
-def _asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> AskedCheck:
-    """A check as it is asked for. Equal checks of different cases are one object here too."""
-    return AskedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, tuple(_build(name, raw).flaws()))
+def flaw_of(found: Any) -> str:
+    """Why something is no check, else the empty string."""
+    if not (isinstance(found, type) and Check in found.__mro__):
+        return "it is no subclass of karat.Check."
+    if not is_dataclass(found):
+        return "it is no dataclass, and its arguments are the fields of one."
+    for name in ("name", "group"):
+        text = getattr(found, name, None)
+        if not (isinstance(text, str) and text.strip() and text.isprintable()):
+            return f"it has no `{name}`."
+    fields = getattr(found, "fields", ())
+    if not (isinstance(fields, tuple) and fields and all(isinstance(field, Field) for field in fields)):
+        return "it has no `fields`: the keys of `expected` that ask for it."
+    return ""
+
+
+def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None:
+    """Take a check of others in, if it is one and stands in nobody's way."""
+    if flaw := flaw_of(cls):
+        raise ConfigError(flaw, where=where, fix="Mend it; docs/extending.md shows how.")
+    taken = {field.name for other in known.values() for field in other.fields} | known.keys() | OF_SUITES
+    for name in (cls.name, *(field.name for field in cls.fields)):
+        if name in taken or name.startswith("x-") or not name.isidentifier():
+            why = "Karat has that name already" if name in taken else "that is no name for a field"
+            raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
+    known[cls.name] = cls
 
 
 def _spelled(path: tuple[str | int, ...]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeGuard
 from karat.errors import ArtifactError, ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
 from karat.plugins.packages import FIX, brought, loaded, where
+from karat.plugins.project import Project, current
 from karat.reports.artifacts import Names, Sink, whole_file
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
@@ -59,25 +60,47 @@ BUILT_IN: Final[Mapping[str, type[Report]]] = {"json": JsonReport, "markdown": M
 
 
 def wanted(asked: Sequence[str]) -> tuple[Wanted, ...]:
-    """The reports that `NAME` or `NAME=PATH` ask for, beside those that every run has."""
-    named = [text.partition("=")[::2] for text in asked]
-    found = [Wanted(name, find(name), path) for name, path in named]
+    """The reports that `NAME` or `NAME=PATH` and the project ask for, beside those that every run has."""
+    project = current()
+    named = [(name, path) for name, _, path in (text.partition("=") for text in asked)]
+    told = {name for name, _ in named}
+    named += [(name, _below(project, own.path)) for name, own in project.reports.items() if name not in told]
+    found = [Wanted(name, find(name, project), path) for name, path in named]
     return tuple(report for report in found if report.place or report.name not in BUILT_IN)
 
 
-def find(name: str) -> type[Report]:
-    """The report of this name; a package's code is loaded only if it is the one that was meant."""
+def find(name: str, project: Project) -> type[Report]:
+    """The report of this name; code of others is loaded only if it is the one that was meant."""
+    own = project.reports.get(name)
+    if own is not None and own.use:
+        return _of_project(name, own.use, project)
     if name in BUILT_IN:
         return BUILT_IN[name]
     outside = brought(ENTRY_POINTS)
     if name not in outside:
-        known = [*BUILT_IN, *sorted(outside)]
+        known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name})]
         fix = did_you_mean(name, known) or f"Known are {', '.join(known)}."
-        raise UsageError(f"there is no report {name!r}.", fix=fix, slug="unknown-report")
+        at = project.where("reports", name) if own else ""
+        raise UsageError(f"there is no report {name!r}.", where=at, fix=fix, slug="unknown-report")
     found = loaded(outside[name])
     if not is_report(found):
         raise ConfigError(NO_REPORT, where=where(outside[name]), fix=FIX)
     return found
+
+
+def _of_project(name: str, spec: str, project: Project) -> type[Report]:
+    at = project.where("reports", name)
+    if name in BUILT_IN or name in brought(ENTRY_POINTS):
+        raise ConfigError(f"a report is called {name!r} already.", where=at, fix="Give it another name.")
+    found = project.load("reports", name, spec)
+    if not is_report(found):
+        raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Mend it; docs/extending.md shows how.")
+    return found
+
+
+def _below(project: Project, path: str) -> str:
+    """A path of the project's file, which is relative to it, as it is written from here."""
+    return os.path.relpath(project.root / path) + path[len(path.rstrip(os.sep)) :] if path else ""
 
 
 def is_report(found: Any) -> TypeGuard[type[Report]]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import ConfigError
+from karat.plugins.code import extend_path, load_attribute
 from karat.smells.base import Surroundings
 from karat.targets.config import Config, TargetConfig, resolve
 from karat.targets.config import load as load_config
-from karat.targets.user_code import extend_path, load_attribute
 
 DEEPEST = 20
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
-from karat.errors import Exit, KaratError
+from karat.errors import ConfigError, Exit, KaratError
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
+from karat.text.wording import said
 from karat.traces.recorder import Recorder
 
 Answer = TypeVar("Answer")
@@ -113,6 +115,36 @@ class Target(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+def is_target(found: object) -> bool:
+    """Whether this is a class of targets, complete or not: what has `run` is meant to be one."""
+    return isinstance(found, type) and hasattr(found, "run")
+
+
+def made(kind: Callable[[Any], Any], config: object, where: str) -> Target:
+    """A target of other people's making, if it can be made and is one."""
+    try:
+        target = kind(config)
+    except KaratError:
+        raise
+    except Exception as error:  # code of others may raise anything
+        raise ConfigError(f"it cannot be made: {type(error).__name__}: {said(error)}.", where=where) from error
+    lacks = [name for name in ("open", "run", "close") if not inspect.iscoroutinefunction(getattr(target, name, None))]
+    if lacks:
+        fix = f"Give it `async def {lacks[0]}`; docs/extending.md shows how."
+        raise ConfigError(f"it is no target: it has no async {' and '.join(lacks)}.", where=where, fix=fix)
+    return cast(Target, target)
+
+
+async def open_safely(target: Target, where: str) -> None:
+    """Open a target of other people's making; whatever it raises is told in a line."""
+    try:
+        await target.open()
+    except KaratError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"it cannot be opened: {type(error).__name__}: {said(error)}.", where=where) from error
 
 
 def secrets_of(target: Target) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from karat.errors import ConfigError
-from karat.targets.base import Target
+from karat.plugins import packages
+from karat.targets.base import Target, made
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import Hooked
 from karat.text.wording import did_you_mean
@@ -30,31 +31,30 @@ KINDS = (
 )
 
 
+ENTRY_POINTS = "karat.targets"
+
+
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
-    target = cast(Target, _factory(config)(config))
+    target = _ours(config) or _outside(config)
     return Hooked(target, config) if config.setup or config.teardown or config.database else target
 
 
-def _factory(config: TargetConfig) -> Any:
+def _ours(config: TargetConfig) -> Target | None:
     for kind in KINDS:
         if kind.name == config.kind:
-            return getattr(importlib.import_module(kind.module), kind.attribute)
-    from importlib.metadata import entry_points  # costs more to import than all the rest
+            return cast(Target, getattr(importlib.import_module(kind.module), kind.attribute)(config))
+    return None
 
-    outside = {point.name: point for point in entry_points(group="karat.targets")}
-    if config.kind in outside:
-        return _loaded(outside[config.kind])
-    names = [*(kind.name for kind in KINDS), *sorted(outside)]
+
+def _outside(config: TargetConfig) -> Target:
+    brought = packages.brought(ENTRY_POINTS)
+    point = brought.get(config.kind)
+    if point is not None:
+        return made(packages.loaded(point), config, packages.where(point))
+    names = [*(kind.name for kind in KINDS), *sorted(brought)]
     raise ConfigError(
         f"there is no kind of target {config.kind!r} (known: {', '.join(names)}).",
         fix=did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'.",
         slug="unknown-target",
     )
-
-
-def _loaded(point: Any) -> Any:
-    try:
-        return point.load()
-    except Exception as error:
-        raise ConfigError(f"the target {point.name!r} of {point.value!r} cannot be loaded: {error!r}") from error

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
+from karat.plugins.tables import UNKNOWN, dotted, line_of, nearest, read
 from karat.targets.base import FOREVER, Limits
 from karat.text.wording import did_you_mean
 
@@ -97,6 +98,8 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     results_dir: Text | None = None
     secrets: tuple[Text, ...] = ()
     targets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    checks: dict[str, Any] = field(default_factory=dict)
+    reports: dict[str, Any] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):
@@ -105,11 +108,8 @@ class _NoOptions(Struct, forbid_unknown_fields=True):
 
 def load(start: Path) -> Config:
     """The configuration that holds for a directory; the defaults if there is none."""
-    for directory in (start.resolve(), *start.resolve().parents):
-        for file, section in ((directory / "karat.toml", ()), (directory / "pyproject.toml", ("tool", "karat"))):
-            if file.is_file() and (table := _table(file, section)) is not None:
-                return _config(file, table, ".".join(section))
-    return Config()
+    tables = nearest(start)
+    return Config() if tables is None else _config(tables.file, tables.content, tables.section)
 
 
 def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
@@ -133,7 +133,7 @@ def read_options(config: TargetConfig, form: type[Options]) -> Options:
     try:
         return msgspec.convert(config.options, form)
     except msgspec.ValidationError as error:
-        unknown = _UNKNOWN.search(str(error))
+        unknown = UNKNOWN.search(str(error))
         what = f"unknown option {unknown[1]!r} of" if unknown else f"{error}, in the options of"
         fix = did_you_mean(unknown[1], form.__struct_encode_fields__) if unknown else ""
         raise ConfigError(f"{what} a target of kind {config.kind!r}.", fix=fix, slug="unknown-option") from error
@@ -153,30 +153,13 @@ def parse_rate(text: str) -> float:
     return int(match[1]) * 60 / seconds
 
 
-def _table(file: Path, section: tuple[str, ...]) -> dict[str, Any] | None:
-    import tomllib
-
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-        table: Any = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"it cannot be read: {error}", where=str(file)) from error
-    except tomllib.TOMLDecodeError as error:
-        if section and ".".join(section) not in text:
-            return None  # a broken pyproject that says nothing of Karat is another tool's business
-        raise ConfigError(f"it is not TOML: {error}", where=str(file)) from error
-    for name in section:
-        table = table.get(name) if isinstance(table, dict) else None
-    return table if isinstance(table, dict) else None
-
-
 def _config(file: Path, table: dict[str, Any], section: str) -> Config:
-    top = _read(table, _Top, file, section)
+    top = read(table, _Top, file, section)
     targets = {name: _target(name, given, file, section) for name, given in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
         raise ConfigError(
             f"`target` names {top.target!r}, which is not under [targets].",
-            where=_where(file, section, "target"),
+            where=line_of(file, section, "target"),
             fix=did_you_mean(top.target, targets),
         )
     results = None if top.results_dir is None else file.parent / top.results_dir
@@ -184,16 +167,16 @@ def _config(file: Path, table: dict[str, Any], section: str) -> Config:
 
 
 def _target(name: str, table: dict[str, Any], file: Path, section: str) -> TargetConfig:
-    place = _dotted(section, "targets", name)
-    given = _read(table, _TargetTable, file, place)
+    place = dotted(section, "targets", name)
+    given = read(table, _TargetTable, file, place)
     kind, colon, spec = given.use.partition(":")
     if not (colon and kind and spec):
-        where = _where(file, place, "use")
+        where = line_of(file, place, "use")
         raise ConfigError(f"{given.use!r} is no target.", where=where, fix="Write it as 'python:module:function'.")
     try:
         limits = Limits(given.max_concurrency, None if given.rate is None else parse_rate(given.rate))
     except ConfigError as error:
-        error.where = _where(file, place, "rate")
+        error.where = line_of(file, place, "rate")
         raise
     return TargetConfig(
         kind=kind,
@@ -211,44 +194,6 @@ def _target(name: str, table: dict[str, Any], file: Path, section: str) -> Targe
         limits=limits,
         options=given.options,
     )
-
-
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?$", re.DOTALL)
-_UNKNOWN = re.compile(r"unknown field `(.*?)`", re.DOTALL)
-
-
-def _read(table: dict[str, Any], form: type[Options], file: Path, place: str) -> Options:
-    """One table of the file as a struct; what is wrong with it is named with its line."""
-    try:
-        return msgspec.convert(table, form)
-    except msgspec.ValidationError as error:
-        message = str(error)
-    unknown, match = _UNKNOWN.search(message), _PLACE.match(message)
-    if unknown is not None:
-        raise ConfigError(
-            f"unknown key {unknown[1]!r}.",
-            where=_where(file, place, unknown[1]),
-            fix=did_you_mean(unknown[1], form.__struct_encode_fields__),
-            slug="unknown-key",
-        )
-    what, path = (match["what"], match["path"] or "") if match else (message, "")
-    key = re.split(r"[.\[]", path)[0]
-    raise ConfigError(f"`{_dotted(place, path)}`: {what}.", where=_where(file, place, key))
-
-
-def _dotted(*parts: str) -> str:
-    return ".".join(filter(None, parts))
-
-
-def _where(file: Path, table: str, key: str) -> str:
-    """`file:line` of a key where it can be found by looking, else the file."""
-    current = ""
-    for number, line in enumerate(file.read_text("utf-8-sig").splitlines(), 1):
-        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
-            current = header[1].replace('"', "").replace("'", "")
-        elif key and current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
-            return f"{file}:{number}"
-    return str(file)
 
 
 def _digests(values: Any) -> Any:

@@ -11,10 +11,11 @@ from msgspec import structs
 
 from karat.model.suite import Case
 from karat.model.trace import Trace
+from karat.plugins.code import extend_path, load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Callee, extend_path, failed, from_outside, load
+from karat.targets.user_code import Callee, failed, from_outside
 from karat.traces.clean import jsonable
 
 DATABASE = "database"

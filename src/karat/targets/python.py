@@ -3,6 +3,8 @@
 It is called with the prompt. By name it may ask for more: `case`, `conversation` (a `Conversation`: messages so far,
 `state`, `tool_call(...)`, `event(...)`) and `context` (what the setup hook returned). It returns the final message as
 text, or a dict in the short form, or a Trace; anything else is an error of kind `bad-answer`.
+
+A class with `open`, `run` and `close` is a target itself, made with the TargetConfig.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from msgspec import structs
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
-from karat.targets.base import RunContext, TargetError, converse
+from karat.plugins.code import extend_path, load
+from karat.targets.base import RunContext, Target, TargetError, converse, is_target, made, open_safely
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import Conversation
 from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
 from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Callee, extend_path, failed, from_outside, load
+from karat.targets.user_code import Callee, failed, from_outside
 from karat.text.wording import did_you_mean
 from karat.traces.limits import checked
 
@@ -41,20 +44,28 @@ class PythonTarget:
         self._config = config
         self._threads = DaemonThreads("karat-agent")
         self._callee: Callee | None = None
+        self._own: Target | None = None
         self._environ_before: dict[str, str | None] = {}
 
     async def open(self) -> None:
-        no_options(self._config)
         config = self._config
         extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
         self._environ_before = {name: os.environ.get(name) for name in config.env}
         os.environ.update(config.env)
-        callee = Callee(load(config.spec, config.root), repr(config.spec), "prompt", OFFERED)
+        function = load(config.spec, config.root)
+        if is_target(function):
+            self._own = made(function, config, repr(config.spec))
+            await open_safely(self._own, repr(config.spec))
+            return
+        no_options(config)
+        callee = Callee(function, repr(config.spec), "prompt", OFFERED)
         if not callee.takes_first and "case" not in callee.takes:
             raise ConfigError(f"{config.spec!r} does not take the prompt.", fix="Give it a parameter `prompt`.")
         self._callee = callee
 
     async def close(self) -> None:
+        if self._own is not None:
+            await self._own.close()
         self._threads.close()
         for name, value in self._environ_before.items():
             if value is None:
@@ -63,6 +74,8 @@ class PythonTarget:
                 os.environ[name] = value
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        if self._own is not None:
+            return await self._own.run(case, context)
         conversation = Conversation(context.recorder)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 

@@ -11,6 +11,7 @@ from karat.engine.plan import Item
 from karat.engine.work import Done, Settings
 from karat.errors import ConfigError, KaratError, Problem, SuiteError
 from karat.model.suite import Case
+from karat.plugins.project import Project
 from karat.targets.config import TargetConfig
 
 
@@ -22,6 +23,8 @@ class Start(Struct, frozen=True, tag="start"):
     secrets: tuple[str, ...]
     path: list[str]
     concurrency: int = 1
+    project: Project = Project()
+    """Whose checks judge."""
 
 
 class Assignment(Struct, frozen=True, tag="assignment", omit_defaults=True):

@@ -20,10 +20,11 @@ from msgspec import Meta, Struct
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
+from karat.plugins.code import extend_path, load_attribute
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph.turn import Conversation
-from karat.targets.user_code import extend_path, failed, from_outside, load_attribute
+from karat.targets.user_code import failed, from_outside
 
 RECURSION_LIMIT = 50
 """For graphs that set no lower one: LangGraph's own is so high that an agent which loops seems to hang."""

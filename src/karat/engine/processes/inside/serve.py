@@ -15,6 +15,7 @@ import traceback
 from contextlib import suppress
 from typing import TypeAlias
 
+from karat.checks.catalog import CATALOG
 from karat.engine.processes.frames import LENGTH, Frames
 from karat.engine.processes.in_flight import InFlight
 from karat.engine.processes.inside.lanes import Lanes
@@ -22,6 +23,7 @@ from karat.engine.processes.inside.loop_times import LoopTimes, Running
 from karat.engine.processes.inside.watchdog import Watchdog
 from karat.engine.processes.messages import Assignment, Finished, Ready, Start, encode, for_worker, refusal
 from karat.errors import KaratError
+from karat.plugins.project import enter
 from karat.targets.catalog import build
 from karat.traces.redact import Redactor
 
@@ -55,7 +57,10 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     start = for_worker(first)
     assert isinstance(start, Start)
     sys.path[:] = [*start.path, *(entry for entry in sys.path if entry not in start.path)]
+    enter(start.project)
     try:
+        if start.project.checks:
+            CATALOG.load()
         target = build(start.target)
         await target.open()
     except KaratError as error:

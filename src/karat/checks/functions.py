@@ -1,0 +1,109 @@
+"""A check that is a function of a team's own: `polite(trace, value)`, named in karat.toml."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import structs
+from typing_extensions import is_typeddict
+
+from karat.checks.base import Check, Reading, excerpt, said
+from karat.errors import ConfigError
+from karat.model.check import Example, Field
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, Status
+
+GROUP = "team"
+STATUSES = {True: Status.PASSED, False: Status.FAILED, None: Status.UNKNOWN}
+PLAIN = (Any, object, str, int, float, bool, None, type(None), list, dict)
+MADE_OF = (list, dict, Annotated, NotRequired, Required, Union, types.UnionType)
+ANSWERS = "True, False or a CheckResult, or a tuple of True, False or None and what was found"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCheck(Check):
+    """What a function of the team says of a trace and of the value that a suite gives it."""
+
+    function: ClassVar[Callable[[Trace, Any], Any]]
+    value: Any
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if cls.name in expected:
+            yield Reading({"value": expected[cls.name]}, (cls.name,))
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.name}: {excerpt(msgspec.json.encode(self.value).decode())}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        given = type(self).function(trace, deepcopy(self.value))
+        if isinstance(given, CheckResult):
+            expected = given.expected or self.wanted
+            return structs.replace(given, name=self.name, group=self.group, expected=expected)
+        status, found = given if isinstance(given, tuple) and len(given) == 2 else (given, said(trace))
+        if not (isinstance(found, str) and (isinstance(status, bool) or (status is None and given is not None))):
+            raise TypeError(f"{self.name} gave {excerpt(repr(given))}, not {ANSWERS}")
+        return CheckResult(self.name, self.group, STATUSES[status], self.wanted, excerpt(found))
+
+
+def from_function(name: str, function: Callable[..., Any]) -> type[Check]:
+    """The check that a function is. Raises ConfigError if it cannot be one."""
+    about = (inspect.getdoc(function) or f"What {name} says of the answer.").split("\n")[0]
+    own = {
+        "__slots__": (),
+        "__doc__": about,
+        "name": name,
+        "group": getattr(function, "group", GROUP),
+        "fields": (Field(name, _value_type(function), f"{about.rstrip('.')}."),),
+        "examples": tuple(_example(given) for given in getattr(function, "examples", ())),
+        "function": staticmethod(function),
+    }
+    return types.new_class(name, (FunctionCheck,), exec_body=lambda body: body.update(own))
+
+
+def _value_type(function: Callable[..., Any]) -> Any:
+    if inspect.iscoroutinefunction(function):
+        raise ConfigError("it is async.", fix="A check waits for nothing: write it as a plain function.")
+    try:
+        signature = inspect.signature(function)
+        signature.bind(None, None)
+    except (TypeError, ValueError) as error:
+        why = f"it cannot be called with the trace and the value: {error}."
+        raise ConfigError(why, fix="Give it the parameters `trace` and `value`, and no other that it needs.") from error
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # annotations are the user's code
+        raise ConfigError(f"its types cannot be read: {type(error).__name__}: {error}.") from error
+    taken = list(signature.parameters.values())[1:2]
+    given = hints.get(taken[0].name, Any) if taken and taken[0].kind is not taken[0].VAR_POSITIONAL else Any
+    if not _is_json(given):
+        fix = "Use bool, int, float, str, list, dict, Literal, TypedDict or unions of them."
+        raise ConfigError(f"its value is of type {given}, which no suite can spell.", fix=fix)
+    return given
+
+
+def _is_json(kind: Any) -> bool:
+    if kind in PLAIN or get_origin(kind) is Literal:
+        return True
+    if is_typeddict(kind):
+        return all(map(_is_json, get_type_hints(kind, include_extras=True).values()))
+    parts = get_args(kind)[:1] if get_origin(kind) is Annotated else get_args(kind)
+    return get_origin(kind) in MADE_OF and all(map(_is_json, parts))
+
+
+def _example(given: Any) -> Example:
+    """`(value, answer or trace, True, False or None)`, with a Status in place of those if that is clearer."""
+    value, trace, status = given if isinstance(given, tuple) and len(given) == 3 else (None, None, "")
+    seen = Trace(case_id="example", final_message=trace) if isinstance(trace, str) else trace
+    known = STATUSES[status] if isinstance(status, bool | None) else status
+    if not isinstance(seen, Trace) or known not in (*STATUSES.values(), Status.ERROR):
+        fix = "Write each as (value, answer or Trace, True, False or None)."
+        raise ConfigError(f"{excerpt(repr(given))} is no example.", fix=fix)
+    return Example({"value": value}, seen, Status(known))
