@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any, ClassVar
 
 import msgspec
@@ -72,8 +72,8 @@ class Aimless(Leaving):
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, value: str) -> Catalog:
-    points = [EntryPoint("mine", value, catalog.ENTRY_POINTS)]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    points = EntryPoints([EntryPoint("mine", value, catalog.ENTRY_POINTS)])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points.select(group=group))
     return Catalog()
 
 

@@ -169,7 +169,7 @@ def test_what_a_function_may_say(karat: Karat, function: str, status: str, said:
         pytest.param("mine", "python:checks.py:alone", "cannot be called with the trace and the value", id="signature"),
         pytest.param("mine", "python:checks.py:later", "it is async", id="async"),
         pytest.param("mine", "python:checks.py:dated", "its types cannot be read: NameError", id="no-such-type"),
-        pytest.param("mine", "python:checks.py:strange", "which no suite can spell", id="no-json"),
+        pytest.param("mine", "python:checks.py:strange", "no value of a suite is of the type", id="no-json"),
         pytest.param("mine", "python:checks.py:shown", "'a' is no example", id="no-example"),
         pytest.param("mine", "python:broken.py:f", "cannot be imported: SyntaxError", id="no-python-code"),
         pytest.param("outcome", "python:checks.py:polite", "Karat has that name already", id="a-check-of-ours"),

@@ -76,7 +76,7 @@ def test_a_report_that_fails_leaves_summary_journal_and_the_others(karat: Karat,
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        pytest.param("idz", "there is no report 'idz'. Did you mean 'ids'? [unknown-report]", id="a-slip"),
+        pytest.param("idss", "there is no report 'idss'. Did you mean 'ids'? [unknown-report]", id="a-slip"),
         pytest.param("", "there is no report ''. Known are json, markdown, broken, ids. [unknown-report]", id="none"),
     ],
 )
@@ -90,7 +90,12 @@ def test_several_suites_do_not_write_over_each_others_report(karat: Karat) -> No
     suites = [write(f"{name}.json", eval_set()) for name in "ab"]
     ran = karat("run", *suites, *GREET, "--report", "ids=mine.txt")
     assert (ran.code, ran.out) == (4, "")
-    assert "several suites cannot have one report" in ran.err
+    assert "several suites cannot have one report 'ids' at mine.txt. Name a folder" in ran.err
+    write("karat.toml", '[reports]\nids = "mine.txt"\n')
+    assert karat("run", *suites, *GREET).code == 4
+    Path("karat.toml").unlink()
+    assert karat("run", *suites, *GREET, "--report", "ids=mine/").code == 0
+    assert len(list(Path("mine").iterdir())) == 2
     assert karat("run", *suites, *GREET, "--report", "ids").code == 0
     assert len(results()[".txt"]) == 2
 

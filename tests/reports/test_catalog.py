@@ -173,7 +173,7 @@ def test_a_journal_that_cannot_be_read_leaves_no_report(names: Names) -> None:
 
 def installed(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
     points = EntryPoints(EntryPoint("mine", value, ENTRY_POINTS) for value in values)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points.select(group=group))
 
 
 @pytest.mark.parametrize(

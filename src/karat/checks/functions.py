@@ -7,22 +7,21 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import msgspec
 from msgspec import structs
-from typing_extensions import is_typeddict
 
 from karat.checks.base import Check, Reading, excerpt, said
 from karat.errors import ConfigError
 from karat.model.check import Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Status
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.types import shape_of
 
 GROUP = "team"
 STATUSES = {True: Status.PASSED, False: Status.FAILED, None: Status.UNKNOWN}
-PLAIN = (Any, object, str, int, float, bool, None, type(None), list, dict)
-MADE_OF = (list, dict, Annotated, NotRequired, Required, Union, types.UnionType)
 ANSWERS = "True, False or a CheckResult, or a tuple of True, False or None and what was found"
 
 
@@ -83,19 +82,8 @@ def _value_type(function: Callable[..., Any]) -> Any:
         raise ConfigError(f"its types cannot be read: {type(error).__name__}: {error}.") from error
     taken = list(signature.parameters.values())[1:2]
     given = hints.get(taken[0].name, Any) if taken and taken[0].kind is not taken[0].VAR_POSITIONAL else Any
-    if not _is_json(given):
-        fix = "Use bool, int, float, str, list, dict, Literal, TypedDict or unions of them."
-        raise ConfigError(f"its value is of type {given}, which no suite can spell.", fix=fix)
+    shape_of(given, KnownKeys())
     return given
-
-
-def _is_json(kind: Any) -> bool:
-    if kind in PLAIN or get_origin(kind) is Literal:
-        return True
-    if is_typeddict(kind):
-        return all(map(_is_json, get_type_hints(kind, include_extras=True).values()))
-    parts = get_args(kind)[:1] if get_origin(kind) is Annotated else get_args(kind)
-    return get_origin(kind) in MADE_OF and all(map(_is_json, parts))
 
 
 def _example(given: Any) -> Example:

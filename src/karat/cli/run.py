@@ -54,15 +54,15 @@ def command(
       karat run suite.json --target staging --repeat 5 --shuffle 1
     """
     most = most_failures(fail_fast, max_failures)
-    if len(suites) > 1 and any("=" in report for report in reports):
-        fix = "Leave the path out: each run's reports then stand beside its journal."
-        raise UsageError("several suites cannot have one report.", fix=fix, slug="bad-option")
     with loading():
         from karat import api
         from karat.cli.live_run import shown
+        from karat.reports.catalog import refuse_one_file
 
         loaded = [api.load_file(suite) for suite in suites]
         chosen = selected(loaded, cases, categories)
+    if len(chosen) > 1:
+        refuse_one_file(reports)
     codes: list[int] = []
     failures = 0
     for number, suite in enumerate(chosen, 1):

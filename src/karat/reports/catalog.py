@@ -69,6 +69,15 @@ def wanted(asked: Sequence[str]) -> tuple[Wanted, ...]:
     return tuple(report for report in found if report.place or report.name not in BUILT_IN)
 
 
+def refuse_one_file(asked: Sequence[str]) -> None:
+    """Several runs would write over each other's report where it has a file of its own."""
+    for report in wanted(asked):
+        if report.place and _file(report.place, "usual") == Path(report.place):
+            fix = "Name a folder, as in 'reports/', or leave the path out."
+            why = f"several suites cannot have one report {report.name!r} at {report.place}."
+            raise UsageError(why, fix=fix, slug="bad-option")
+
+
 def find(name: str, project: Project) -> type[Report]:
     """The report of this name; code of others is loaded only if it is the one that was meant."""
     own = project.reports.get(name)

@@ -1,0 +1,1 @@
+"""A check, a target and a report for Karat."""

@@ -1,0 +1,82 @@
+"""The example package, built, installed into a fresh environment and used from the command line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = ROOT / "examples" / "plugin"
+
+
+def uv() -> str:
+    found = shutil.which("uv") or shutil.which("uv", path=str(ROOT / ".tools" / "bin"))
+    if found is None:
+        pytest.skip("there is no uv to build with")
+    return found
+
+
+class Environment:
+    """Karat and the package, both from wheels, with what Karat depends on and nothing else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "env"
+        self._uv("sync", "--frozen", "--no-default-groups", "--no-editable", "--project", str(ROOT))
+        self._uv("build", "--wheel", "--out-dir", str(folder / "dist"), str(shutil.copytree(PLUGIN, folder / "source")))
+        (wheel,) = (folder / "dist").glob("*.whl")
+        self._uv("pip", "install", "--no-deps", "--python", str(self.home / "bin" / "python"), str(wheel))
+
+    def _uv(self, *arguments: str) -> None:
+        environ = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(self.home), "UV_PYTHON": sys.executable}
+        command = [uv(), *arguments, "--offline", "--quiet"]
+        ran = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300, check=False)
+        assert ran.returncode == 0, ran.stderr
+
+    def karat(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        command = [str(self.home / "bin" / "karat"), *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("fresh"))
+
+
+def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment: Environment) -> None:
+    suite, target = str(PLUGIN / "manners.json"), ("--target", "parrot:Hello")
+    proved = environment.karat("self-test")
+    assert proved.stdout.endswith("SELF-TEST PASS\n"), proved
+
+    ran = environment.karat("run", suite, *target, "--report", "tsv=cases.tsv")
+    assert ran.returncode == 1, ran
+    assert "PASS     calm" in ran.stdout
+    assert "FAIL     shrill" in ran.stdout
+    assert "hard-fail group manners" in ran.stdout
+    assert "max_exclamations (manners)" in ran.stdout
+    lines = (environment.folder / "cases.tsv").read_text().splitlines()
+    assert [line.split("\t")[:2] for line in lines] == [
+        ["case", "status"],
+        ["calm", "PASS"],
+        ["shrill", "FAIL"],
+        ["total", "2"],
+    ]
+
+    (module,) = environment.home.rglob("karat_manners/report.py")
+    module.write_text(module.read_text().replace('self._out.write(f"total', 'raise KeyError(f"total'))
+    broken = environment.karat("run", suite, *target, "--report", "tsv=broken.tsv", "--results-dir", "second")
+    assert broken.returncode == 3, broken
+    assert "1 passed, 1 failed" in broken.stdout
+    (line,) = broken.stderr.splitlines()
+    assert line.startswith("karat: broken.tsv: report 'tsv' failed: KeyError: ")
+    left = sorted(path.suffix for path in (environment.folder / "second").iterdir())
+    assert left == [".json", ".jsonl", ".md"]
+    assert not (environment.folder / "broken.tsv").exists()
