@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from karat.api import resume as resume
     from karat.api import run as run
     from karat.checks.base import Check as Check
+    from karat.checks.base import Reading as Reading
     from karat.engine.events import CaseFinished as CaseFinished
     from karat.engine.events import CaseRetried as CaseRetried
     from karat.engine.events import CaseStarted as CaseStarted
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from karat.engine.events import Noticed as Noticed
     from karat.engine.events import RunFinished as RunFinished
     from karat.engine.events import RunStarted as RunStarted
+    from karat.errors import ConfigError as ConfigError
     from karat.errors import Exit as Exit
     from karat.errors import KaratError as KaratError
     from karat.errors import Problem as Problem
@@ -43,7 +45,11 @@ if TYPE_CHECKING:
     from karat.errors import UsageError as UsageError
     from karat.journal.reader import Journal as Journal
     from karat.model.audit import AuditReport as AuditReport
+    from karat.model.check import Example as Example
+    from karat.model.check import Field as Field
+    from karat.model.check import Flaw as Flaw
     from karat.model.run import CaseRecord as CaseRecord
+    from karat.model.run import RunView as RunView
     from karat.model.run import Summary as Summary
     from karat.model.suite import Case as Case
     from karat.model.suite import Suite as Suite
@@ -51,11 +57,14 @@ if TYPE_CHECKING:
     from karat.model.trace import Message as Message
     from karat.model.trace import ToolCall as ToolCall
     from karat.model.trace import Trace as Trace
+    from karat.model.verdict import At as At
     from karat.model.verdict import CaseStatus as CaseStatus
     from karat.model.verdict import CheckResult as CheckResult
     from karat.model.verdict import Group as Group
     from karat.model.verdict import Status as Status
     from karat.model.verdict import Verdict as Verdict
+    from karat.reports.artifacts import Sink as Sink
+    from karat.reports.catalog import Report as Report
     from karat.reports.run_result import RunResult as RunResult
     from karat.smells.linter import LintReport as LintReport
     from karat.targets.base import Limits as Limits
@@ -86,7 +95,7 @@ _HOMES = {
         "resume",
         "run",
     ),
-    "karat.checks.base": ("Check",),
+    "karat.checks.base": ("Check", "Reading"),
     "karat.engine.events": (
         "CaseFinished",
         "CaseRetried",
@@ -97,13 +106,16 @@ _HOMES = {
         "RunFinished",
         "RunStarted",
     ),
-    "karat.errors": ("Exit", "KaratError", "Problem", "SuiteError", "UsageError"),
+    "karat.errors": ("ConfigError", "Exit", "KaratError", "Problem", "SuiteError", "UsageError"),
     "karat.journal.reader": ("Journal",),
     "karat.model.audit": ("AuditReport",),
-    "karat.model.run": ("CaseRecord", "Summary"),
+    "karat.model.check": ("Example", "Field", "Flaw"),
+    "karat.model.run": ("CaseRecord", "RunView", "Summary"),
     "karat.model.suite": ("Case", "Suite"),
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),
-    "karat.model.verdict": ("CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
+    "karat.model.verdict": ("At", "CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
+    "karat.reports.artifacts": ("Sink",),
+    "karat.reports.catalog": ("Report",),
     "karat.reports.run_result": ("RunResult",),
     "karat.smells.linter": ("LintReport",),
     "karat.targets.base": ("Limits", "RunContext", "Target", "TargetError"),

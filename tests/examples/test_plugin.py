@@ -27,10 +27,15 @@ class Environment:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.home = folder / "env"
-        self._uv("sync", "--frozen", "--no-default-groups", "--no-editable", "--project", str(ROOT))
-        self._uv("build", "--wheel", "--out-dir", str(folder / "dist"), str(shutil.copytree(PLUGIN, folder / "source")))
-        (wheel,) = (folder / "dist").glob("*.whl")
-        self._uv("pip", "install", "--no-deps", "--python", str(self.home / "bin" / "python"), str(wheel))
+        self._uv("sync", "--frozen", "--no-default-groups", "--no-install-project", "--project", str(ROOT))
+        wheels = self._built(ROOT), self._built(shutil.copytree(PLUGIN, folder / "source"))
+        self._uv("pip", "install", "--no-deps", "--python", str(self.home / "bin" / "python"), *map(str, wheels))
+
+    def _built(self, project: Path) -> Path:
+        out = self.folder / "wheels" / project.name
+        self._uv("build", "--wheel", "--out-dir", str(out), str(project))
+        (wheel,) = out.glob("*.whl")
+        return wheel
 
     def _uv(self, *arguments: str) -> None:
         environ = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(self.home), "UV_PYTHON": sys.executable}

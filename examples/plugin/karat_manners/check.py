@@ -8,10 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
-from karat.checks.base import Check, Reading
-from karat.model.check import Example, Field
-from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Status
+from karat import At, Check, CheckResult, Example, Field, Reading, Status, Trace
 
 NOT_SEEN = Trace(case_id="example", unobserved={"final_message": "the page moved on"})
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from karat.model.run import CaseRecord, RunView
-from karat.reports.artifacts import Sink
+from karat import CaseRecord, RunView, Sink
 
 
 class TsvReport:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.targets.base import RunContext, TargetError
-from karat.targets.config import TargetConfig, no_options
+from karat import Case, ConfigError, RunContext, TargetConfig, TargetError, Trace
 
 
 class Parrot:
@@ -17,7 +14,8 @@ class Parrot:
         self._config = config
 
     async def open(self) -> None:
-        no_options(self._config)
+        if self._config.options:
+            raise ConfigError(f"a parrot has no options, and {', '.join(self._config.options)} is given.")
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         if not case.prompt.isprintable():
