@@ -104,3 +104,12 @@ def test_warnings_do_not_fail_a_suite(karat: Karat, command: str) -> None:
     ran = karat(command, write("s.json", suite), *target)
     assert ran.code == (0 if command == "validate" else 1)
     assert "warning: this field is new in version 0.2, the suite says 0.1" in ran.err
+
+
+@pytest.mark.parametrize("command", ["validate", "lint", "list"])
+def test_names_of_files_and_cases_cannot_steer_the_terminal(karat: Karat, command: str) -> None:
+    hostile = "b\u202ec"
+    ran = karat(command, write("a\x1b[31m\u202e.json", eval_set(case(hostile, category=hostile))))
+    assert ran.code == 0
+    assert not {"\x1b", "\u202e"} & {*ran.out, *ran.err}
+    assert r"\u202e" in ran.out

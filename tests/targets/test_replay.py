@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def lines(*values: object) -> str:
-    return "".join(json.dumps(value) + "\n" for value in values)
+    return "".join((value.decode() if isinstance(value, bytes) else json.dumps(value)) + "\n" for value in values)
 
 
 def record(trace: Trace, **rest: Any) -> CaseRecord:
@@ -148,6 +148,16 @@ async def test_a_whole_trace_without_a_journal(file: Path, line: dict[str, Any])
             {"case_id": "a", "unobserved": {"tool_calls": "nobody looked"}},
             "unknown key 'tool_calls' in `unobserved`. Did you mean 'tools'?",
             id="channel",
+        ),
+        pytest.param(
+            b'{"case_id": "a", "final_message": "x", "final_message": "y"}',
+            'Detected duplicate key "final_message": keep one of the two',
+            id="a-key-twice",
+        ),
+        pytest.param(
+            b'{"case_id": "a", "unobserved": {}, "tool_calls": [{"name": "x", "name": "y"}]}',
+            'Detected duplicate key "name": keep one of the two',
+            id="a-key-twice-within",
         ),
         pytest.param(
             {"case_id": "a", "final_message": "", "tool_calls": [], "tools_called": []}, "not both", id="both"

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Reading, excerpt
 from karat.checks.says import unfailable
+from karat.checks.values import same_value
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -43,6 +44,8 @@ class Database(Check):
         Example({"sql": COUNT, "rows": [1]}, answered([[1]]), Status.PASSED),
         Example({"sql": COUNT, "rows": [1]}, answered([[1, 2]]), Status.FAILED),
         Example({"sql": COUNT, "rows": [1]}, answered([{"n": 2}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [1]}, answered([{"n": True}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [{"n": True}]}, answered([{"n": 1}]), Status.FAILED),
         Example({"sql": COUNT, "rows": []}, answered([]), Status.PASSED),
         Example({"sql": COUNT, "rows": []}, answered([{"n": 0}]), Status.FAILED),
         Example({"sql": COUNT, "rows": [1, 2]}, answered([{"n": 2}, {"n": 1}]), Status.PASSED),
@@ -87,10 +90,10 @@ def _same_rows(wanted: list[Any], found: list[Any]) -> bool:
 def _same_row(wanted: Any, found: Any) -> bool:
     """A row is an object by column, a list of values, or where it has one column, that value."""
     if isinstance(wanted, dict):
-        return bool(wanted == found)
+        return same_value(wanted, found)
     values = list(found.values()) if isinstance(found, dict) else found
     bare = isinstance(values, list) and not isinstance(wanted, list)
-    return bool(values == ([wanted] if bare else wanted))
+    return same_value(values, [wanted] if bare else wanted)
 
 
 def _shown(rows: Any) -> str:

@@ -31,7 +31,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
     """
     from karat import api
     from karat.cli.main import complain
-    from karat.text.wording import counted
+    from karat.text.wording import counted, visible
 
     look = api.linter(target, ignore=ignore or ())
     smells, readable = 0, True
@@ -44,9 +44,9 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
             continue
         smells += len(report.smells)
         for problem in report.smells:
-            click.echo(str(problem))
+            click.echo(visible(str(problem)))
         found = counted(len(report.smells), "smell") if report.smells else "no smell"
-        click.echo(f"{file}: {counted(len(report.suite.cases), 'case')}, {found}")
+        click.echo(f"{visible(file)}: {counted(len(report.suite.cases), 'case')}, {found}")
     if smells:
         click.echo("Each slug is explained in docs/lint.md; leave out what is meant with --ignore SLUG.", err=True)
     if not readable:

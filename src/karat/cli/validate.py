@@ -19,7 +19,7 @@ def command(suites: tuple[str, ...]) -> int:
     """
     from karat.api import load_file
     from karat.cli.main import complain
-    from karat.text.wording import counted
+    from karat.text.wording import counted, visible
 
     sound = True
     for name in suites:
@@ -32,7 +32,6 @@ def command(suites: tuple[str, ...]) -> int:
         for warning in suite.warnings:
             complain(warning)
         checks = sum(len(case.checks) for case in suite.cases)
-        click.echo(
-            f"{name}: {suite.format} {suite.version}, {counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
-        )
+        size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
+        click.echo(f"{visible(name)}: {suite.format} {suite.version}, {size}")
     return Exit.OK if sound else Exit.USAGE

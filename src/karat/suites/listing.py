@@ -32,7 +32,7 @@ def rows(path: str | Path) -> list[Row] | None:
 
 def suite_rows(suite: Suite) -> list[Row]:
     """The same rows of a suite that was loaded."""
-    return [(case.id, case.category, visible(case.prompt)) for case in suite.cases]
+    return [(visible(case.id), visible(case.category), visible(case.prompt)) for case in suite.cases]
 
 
 def _refuse(constant: str) -> None:

@@ -152,9 +152,11 @@ def parse(data: bytes) -> Recorded | None:
         line = _Line()
     if line.kind in ("header", "footer"):
         return None
+    if line.kind is None:  # not from a journal, so perhaps written by hand
+        _refuse_twice(data)
     if isinstance(line.trace, Raw):
         trace = bytes(line.trace)
-        if line.kind is None:  # not from a journal, so perhaps written by hand
+        if line.kind is None:
             _known(loads(trace))
         return _whole(trace, line.repeat)
     value = loads(data)
@@ -170,6 +172,17 @@ def parse(data: bytes) -> Recorded | None:
     if not short.case_id:
         raise ValueError("it has no `case_id`")
     return Recorded(short.case_id, repeat, short=short)
+
+
+def _refuse_twice(data: bytes) -> None:
+    """Raise ValueError if a key stands twice in an object: which of the two was meant, nobody can tell."""
+    import jiter
+
+    try:
+        jiter.from_json(data, catch_duplicate_keys=True)
+    except ValueError as error:
+        if "duplicate key" in str(error).lower():
+            raise ValueError(f"{str(error).partition(' at line')[0].strip()}: keep one of the two") from error
 
 
 def _whole(data: bytes, repeat: int) -> Recorded:
