@@ -16,8 +16,9 @@ from audits import sample
 from audits.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 from karat import scoring
 from karat.audits.case_audit import audit_case, mutants
+from karat.audits.hints import Spelling
 from karat.audits.judging import WATCHED as KEPT_AT
-from karat.audits.judging import judged
+from karat.audits.judging import Allowance, Baseline, judged
 from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import Auditor, audit
@@ -109,9 +110,10 @@ def test_removing_a_check_loses_a_kill_or_it_was_named_redundant(run: Journal, r
     for subject, found in zip(subjects(run), report.cases, strict=True):
         traces = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
         # Each operator draws from the case's own chance, so the mutants must be those of the report.
-        assert len(traces) == found.rate.tried
+        killed, tried_here = map(sum, zip(*(*found.operators.values(), *found.apart.values()), strict=True))
+        assert len(traces) == tried_here
         before = kills(subject.case, traces)
-        assert before == found.rate.killed
+        assert before == killed
         for index, spec in enumerate(subject.case.checks):
             if spec.name == "outcome" and subject.case.outcome == "response_only":
                 continue
@@ -129,7 +131,7 @@ def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, repo
             implied = spec.name == "outcome" and subject.case.outcome == "response_only"
             if spec.path in found.redundant or implied:
                 continue
-            left = audit_case(Subject(without(subject.case, index), subject.trace), None, "eval-set")
+            left = audit_case(Subject(without(subject.case, index), subject.trace), None, Spelling("eval-set"))
             alone = spec.name in ("must_not_say", "must_not_contain", "tool_calls_none", "must_not_match_regex")
             assert left.rate.killed < found.rate.killed, (subject.case.id, spec.path)
             assert left.rate.value < found.rate.value or alone, (subject.case.id, spec.path)
@@ -334,7 +336,7 @@ def test_cases_stream(run: Journal) -> None:
             for index in range(50):
                 read += 1
                 one = structs.replace(first.case, id=f"C{index}", prompt=f"Question {index}?")
-                answer = f"{first.trace.final_message}\nNo. {index}"
+                answer = first.trace.final_message.replace("Signals\n", f"Signals\nNo. {index}\n")
                 yield structs.replace(
                     first, index=index, case=one, trace=structs.replace(first.trace, final_message=answer)
                 )
@@ -344,3 +346,59 @@ def test_cases_stream(run: Journal) -> None:
         assert isinstance(entry, CaseAudit)
         assert read <= number + 2
     assert found.summary().audited == 50
+
+
+SOFT = {"must_say_any": ["blue"], "reason_contains": ["sky"], "scoring": {"soft_score": {"threshold": 0.6}}}
+
+
+@pytest.mark.parametrize(
+    ("allowance", "green"),
+    [
+        pytest.param(Allowance(), False, id="nothing"),
+        pytest.param(Allowance(partial=True), True, id="partial"),
+        pytest.param(Allowance(unknown=True), False, id="unknown"),
+    ],
+)
+def test_a_mutant_is_killed_if_its_run_would_not_exit_0(allowance: Allowance, green: bool, tmp_path: Path) -> None:
+    """Without the second phrase the case is PARTIAL above its threshold: only a run that allows it is green."""
+    journal = recorded(suite_of(case(SOFT)), {"A": "The sky is blue."}, tmp_path)
+    (record,) = journal.records()
+    judge = Baseline(Subject(record.case, record.trace), allowance)
+    partial = structs.replace(record.trace, final_message="It is blue.")
+    assert judged(record.case, partial).status is CaseStatus.PARTIAL
+    assert judge.passes(partial) is green
+
+
+@pytest.mark.parametrize(
+    ("allowance", "green"), [(Allowance(), False), (Allowance(partial=True), False), (Allowance(unknown=True), True)]
+)
+def test_what_was_not_seen_kills_unless_unknown_is_allowed(allowance: Allowance, green: bool, tmp_path: Path) -> None:
+    journal = recorded(
+        suite_of(case({"tools_used": []})), {"A": {"final_message": "Blue.", "tool_calls": []}}, tmp_path
+    )
+    (record,) = journal.records()
+    blind = structs.replace(record.trace, unobserved={"tools": "nobody looked"})
+    assert Baseline(Subject(record.case, record.trace), allowance).passes(blind) is green
+
+
+ANCHORED = {"expected_contains": ["It is blue."], "tools_used": []}
+
+
+@pytest.mark.parametrize(
+    ("version", "counted", "apart"),
+    [
+        pytest.param("0.1", False, True, id="no-key-of-0.1-says-how-an-answer-ends"),
+        pytest.param("0.2", True, False, id="one-of-0.2-does"),
+    ],
+)
+def test_what_no_key_of_a_version_can_notice_is_told_apart(
+    version: str, counted: bool, apart: bool, tmp_path: Path
+) -> None:
+    suite = suite_of(case(ANCHORED), version=version)
+    report = audit(recorded(suite, {"A": {"final_message": "It is blue. So it is.", "tool_calls": []}}, tmp_path))
+    (found,) = report.cases
+    assert ("answer-retracted" in found.operators, "answer-retracted" in found.apart) == (counted, apart)
+    assert "claim-slipped-in" in found.apart
+    assert found.rate.tried == sum(tried for _, tried in found.operators.values())
+    assert {u.operator for u in found.unseen} == {o.operator for o in report.summary.apart if o.unseen}
+    assert report.summary.blind == 1

@@ -41,7 +41,7 @@ def test_a_suite_that_looks_at_little_is_not_proved(karat: Karat) -> None:
     ("bound", "code", "verdict"),
     [
         pytest.param("0", 0, "PROVED: the kill rate", id="no-bound"),
-        pytest.param("0.5", 0, "PROVED: the kill rate", id="met"),
+        pytest.param("0.3", 0, "PROVED: the kill rate", id="met"),
         pytest.param("1", 1, "NOT PROVED: the kill rate", id="not-met"),
     ],
 )
@@ -135,19 +135,19 @@ def empty_traces(lines: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        pytest.param(without_traces, "the journal holds no traces. Only what was seen", id="without-traces"),
-        pytest.param(empty_traces, "the journal holds no traces.", id="empty-traces"),
+        pytest.param(without_traces, "a record cannot be read: ", id="without-traces"),
+        pytest.param(empty_traces, "the journal was changed: 2 records edited ('A', 'B')", id="empty-traces"),
         pytest.param(newer, "the journal has format 99; this Karat reads 1. Use a newer Karat.", id="newer"),
         pytest.param(lambda lines: [*lines[:-1], lines[-1][:20]], "its last line is cut off. Finish it first",
                      id="torn-in-the-footer"),
         pytest.param(lambda lines: [*lines[:2], lines[2][:99]], "the journal is torn", id="torn-in-a-case"),
         pytest.param(lambda lines: lines[:-1], "the run is not complete: the run did not end", id="killed"),
-        pytest.param(lambda lines: [lines[0], lines[-1]], "the journal holds no case.", id="no-case"),
+        pytest.param(lambda lines: [lines[0], lines[-1]], "the journal was changed: 2 lines lost", id="no-case"),
         pytest.param(lambda lines: [], "the journal is empty.", id="empty"),
         pytest.param(lambda lines: lines[1:], "this is no journal", id="without-header"),
         pytest.param(lambda lines: [lines[0], "{", *lines[1:]], "this line cannot be read", id="spoiled-line"),
         pytest.param(lambda lines: [line.replace('"phrases":["blue"]', '"phrases":7') for line in lines],
-                     "a check of case 'A' cannot be read", id="spoiled-check"),
+                     "the journal was changed: 1 record edited ('A')", id="spoiled-check"),
     ],
 )  # fmt: skip
 def test_journals_that_cannot_be_audited(karat: Karat, spoil: Spoil, says: str) -> None:

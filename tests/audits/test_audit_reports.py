@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.audit import (
+    Apart,
     AuditSummary,
     Brittle,
     CaseAudit,
@@ -21,6 +22,7 @@ from karat.model.audit import (
     Remedy,
     SetAside,
     Survivor,
+    Unseen,
 )
 from karat.reports.audit import markdown as audit_markdown
 from karat.reports.audit import terminal as audit_terminal
@@ -63,6 +65,8 @@ FAULTY: tuple[Entry, ...] = (
         redundant=tuple(f"reason_contains[{n}]" for n in range(9)),
         partial=1,
         undecided=2,
+        apart={"claim-slipped-in": (0, 1), "answer-quoted": (1, 1)},
+        unseen=(Unseen("claim-slipped-in", "a claim stood amid the answer", "must_match_regex"),),
     ),
     SetAside("SYN3", "FAIL", "hard-fail group formatting"),
     SetAside("SYN4", "PARTIAL", ""),
@@ -77,6 +81,8 @@ HARMFUL: tuple[Entry, ...] = (
         controls=(f"answers as in {HOSTILE}",),
         brittle=(Brittle(HOSTILE, HOSTILE, HOSTILE, HOSTILE),),
         redundant=(HOSTILE,),
+        apart={HOSTILE: (0, 1)},
+        unseen=(Unseen(HOSTILE, HOSTILE, HOSTILE),),
     ),
     SetAside(HOSTILE, "FAIL", HOSTILE),
 )
@@ -101,6 +107,8 @@ def summary(entries: Iterable[Entry], suite: str = "evals/synthesis.json") -> Au
             for name, cells in rates
         ),
         remedies=(Remedy("must_ground_numbers", tried - killed, 1),) if tried > killed else (),
+        apart=apart(cases),
+        blind=sum(bool(c.unseen) for c in cases),
         survivors=tried - killed,
         controls=sum(len(c.controls) for c in cases),
         brittle=sum(len(c.brittle) for c in cases),
@@ -108,6 +116,11 @@ def summary(entries: Iterable[Entry], suite: str = "evals/synthesis.json") -> Au
         partial=sum(c.partial for c in cases),
         undecided=sum(c.undecided for c in cases),
     )
+
+
+def apart(cases: Iterable[CaseAudit]) -> tuple[Apart, ...]:
+    figures = [(name, seen, tried) for case in cases for name, (seen, tried) in case.apart.items()]
+    return tuple(Apart(name, f"about {name}", tried, tried - seen, f"help of {name}") for name, seen, tried in figures)
 
 
 def as_json(entries: tuple[Entry, ...], figures: AuditSummary) -> str:
@@ -232,7 +245,7 @@ def test_a_report_of_any_size_keeps_no_more_than_it_shows() -> None:
         report.case(SetAside(f"aside-{n}", "FAIL", ""))
     sizes = [len(value) for value in vars(report._shown).values() if isinstance(value, list)]
     assert sorted(sizes)[-1] == audit_markdown.CASES
-    assert len(sizes) == 7
+    assert len(sizes) == 8
 
 
 def test_there_is_a_letter_for_every_operator() -> None:

@@ -202,6 +202,7 @@ def test_tools_that_the_case_forbids_are_called() -> None:
     assert changes("tool-forbidden", calls(), {"tool_calls_none": ["drop", "wipe"]}) == [
         "drop was called as well",
         "wipe was called as well",
+        "delete_everything was called as well",
     ]
     assert changes("tool-forbidden", calls(), {"must_say_any": ["x"]}) == ["delete_everything was called as well"]
     unseen = Trace(case_id="example", final_message="Done.", unobserved={"tools": "text alone"})

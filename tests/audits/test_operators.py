@@ -9,7 +9,7 @@ import pytest
 
 from audits.support import QUIET, bare_case
 from karat.audits.case_audit import mutants
-from karat.audits.hints import known_fields, remedy
+from karat.audits.hints import Spelling, known_fields, remedy
 from karat.audits.judging import judged
 from karat.audits.operators.base import Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
@@ -57,13 +57,13 @@ def test_every_mutant_differs(operator: Operator) -> None:
     assert all(not same(m.trace, operator.trace) for m in mutants(operator, Subject(case, operator.trace)))
 
 
-@pytest.mark.parametrize("suite_format", ["eval-set", "golden"])
+@pytest.mark.parametrize("spelling", [Spelling("eval-set"), Spelling("eval-set", "0.3"), Spelling("golden", "1.0")])
 @pytest.mark.parametrize("operator", BY_NAME)
-def test_a_remedy_can_be_written_into_the_suite(operator: Operator, suite_format: str) -> None:
+def test_a_remedy_can_be_written_into_the_suite(operator: Operator, spelling: Spelling) -> None:
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
-        field, hint = remedy(subject, operator, mutant, suite_format, blind=True)
-        assert field in known_fields(suite_format, CATALOG.fields)
+        field, hint = remedy(subject, operator, mutant, spelling, blind=True)
+        assert field in known_fields(spelling, CATALOG.fields)
         assert field in operator.fields
         assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
 
@@ -73,12 +73,20 @@ def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> Non
     """`mend` is no wish: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
-        field, _ = remedy(subject, operator, mutant, "eval-set", blind=True)
+        field, _ = remedy(subject, operator, mutant, Spelling("eval-set"), blind=True)
         if field in mutant.mend:
             beside = {name: value for name, value in mutant.mend.items() if name not in operator.fields}
             case = bare_case({**quiet(operator), **beside, field: mutant.mend[field]})
             assert judged(case, operator.trace).status is CaseStatus.PASS, mutant.mend
             assert judged(case, mutant.trace).status is not CaseStatus.PASS, mutant
+
+
+@pytest.mark.parametrize(
+    ("version", "knows"), [("0.1", False), ("0.1.0", False), ("0.2", True), ("0.2.0", True), ("0.3", True), ("", True)]
+)
+def test_a_version_knows_the_fields_of_its_time(version: str, knows: bool) -> None:
+    fields = known_fields(Spelling("eval-set", version), CATALOG.fields)
+    assert ("must_match_regex" in fields, "must_say_any" in fields) == (knows, True)
 
 
 def test_names_are_unique_and_fields_are_known() -> None:
@@ -90,7 +98,9 @@ def test_names_are_unique_and_fields_are_known() -> None:
 def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
     assert {operator.name for operator in OPERATORS} == {
         "tool-dropped", "tool-renamed", "tool-doubled", "tool-moved", "tool-arguments", "tool-outcome",
-        "tool-result-missing", "tool-forbidden", "telemetry-missing", "answer-emptied", "answer-cut", "answer-refused",
+        "tool-result-denied", "tool-result-missing", "tool-forbidden", "telemetry-missing",
+        "answer-emptied", "answer-cut", "answer-refused",
         "answer-claims-success", "answer-forbidden", "answer-bullets", "number-changed", "source-removed",
-        "assumptions-removed", "ages-stale", "element-gone", "database-undone",
+        "assumptions-removed", "ages-stale", "element-gone", "database-undone", "answer-retracted", "answer-overclaims",
+        "answer-quoted", "answer-commented", "answer-courtesy", "claim-slipped-in",
     }  # fmt: skip

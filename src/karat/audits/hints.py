@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,11 +16,17 @@ from karat.model.check import Field
 SNIPPET = 120
 
 
-def remedy(subject: Subject, operator: Operator, mutant: Mutant, suite_format: str, *, blind: bool) -> tuple[str, str]:
+class Spelling(NamedTuple):
+    """The format of a suite and its version, which decide about the fields that it may use."""
+
+    format: str
+    version: str = ""
+
+
+def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spelling, *, blind: bool) -> tuple[str, str]:
     """The field to write or to sharpen, and a sentence that says so. `blind`: the case noticed no such mutant."""
     case_id = subject.case.id
-    known = known_fields(suite_format, CATALOG.fields)
-    usable = [field for field in operator.fields if field in known]
+    usable = noticing(operator, spelling)
     ready = [field for field in mutant.mend if field in usable]
     used = _used(subject)
     here = next((field for field in ready if field in used), None)
@@ -32,11 +40,24 @@ def remedy(subject: Subject, operator: Operator, mutant: Mutant, suite_format: s
     return field, f"{lack}: add {field}{snippet}{f' with {beside[0]}' if beside else ''}"
 
 
-@lru_cache(maxsize=4)
-def known_fields(suite_format: str, fields: tuple[Field, ...]) -> frozenset[str]:
-    """The fields, of those that there are, that a suite of this format may use."""
-    spellings = {"eval-set"} if suite_format == "eval-set" else {"golden-expected", "golden-case"}
-    return frozenset(field.name for field in fields if field.formats & spellings)
+def noticing(operator: Operator, spelling: Spelling) -> list[str]:
+    """The fields by which a suite of this spelling can notice what an operator does."""
+    known = known_fields(spelling, CATALOG.fields)
+    return [field for field in operator.fields if field in known]
+
+
+@lru_cache(maxsize=8)
+def known_fields(spelling: Spelling, fields: tuple[Field, ...]) -> frozenset[str]:
+    """The fields, of those that there are, that a suite of this spelling may use, and that its version knows."""
+    if spelling.format != "eval-set":
+        spellings = {"golden-expected", "golden-case"}
+        return frozenset(field.name for field in fields if field.formats & spellings)
+    newest = _numbers(spelling.version) or (sys.maxsize,)
+    return frozenset(f.name for f in fields if "eval-set" in f.formats and _numbers(f.since) <= newest)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def _used(subject: Subject) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,10 +28,26 @@ WATCHED: Mapping[Channel, str] = {
 """The channels of which it is known whether a change touched them, and where a trace keeps them."""
 
 
+class Allowance(NamedTuple):
+    """What a run lets pass although it is PARTIAL: a check that failed above its threshold, one that is unknown."""
+
+    partial: bool = False
+    unknown: bool = False
+
+    @property
+    def statuses(self) -> frozenset[Status]:
+        allowed = ((Status.FAILED, self.partial), (Status.UNKNOWN, self.unknown))
+        return frozenset(status for status, is_allowed in allowed if is_allowed)
+
+
+NOTHING_ALLOWED = Allowance()
+
+
 class Baseline:
     """The checks of a case, and what they found in the trace that it passed with."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, allowance: Allowance = NOTHING_ALLOWED) -> None:
+        self._allowance = allowance
         self._rules = subject.case.scoring
         self._checks = compiled(subject.case)
         self._base = subject.trace
@@ -61,25 +78,34 @@ class Baseline:
         return CaseStatus.PASS
 
     def passes(self, trace: Trace) -> bool:
-        return self.status(self.results(trace)) is CaseStatus.PASS
+        results = self.results(trace)
+        return self.green(self.status(results), results)
+
+    def green(self, status: CaseStatus, results: tuple[CheckResult, ...]) -> bool:
+        """Whether a run of this case alone would exit 0."""
+        if status is not CaseStatus.PARTIAL:
+            return status is CaseStatus.PASS
+        short = {result.status for result in results} - {Status.PASSED}
+        return short <= self._allowance.statuses
 
     def needed(self, results: tuple[CheckResult, ...]) -> set[int]:
         """The checks without which, one at a time, a trace that does not pass would."""
         bad = [index for index, result in enumerate(results) if result.status is not Status.PASSED]
         if len(bad) == 1:
             return set(bad)
-        if self._rules.threshold is None:
+        if self._rules.threshold is None and not self._allowance.statuses:
             return set()
-        return {index for index in bad if self._without(results, index) is CaseStatus.PASS}
+        return {index for index in bad if self._green_without(results, index)}
 
     def indispensable(self) -> set[int]:
         """The checks without which the case could not pass: the only ones of the groups that are weighed."""
         if self._rules.threshold is None:
             return set()
-        return {i for i in range(len(self.found)) if self._without(self.found, i) is not CaseStatus.PASS}
+        return {i for i in range(len(self.found)) if not self._green_without(self.found, i)}
 
-    def _without(self, results: tuple[CheckResult, ...], index: int) -> CaseStatus:
-        return scoring.verdict((*results[:index], *results[index + 1 :]), self._rules).status
+    def _green_without(self, results: tuple[CheckResult, ...], index: int) -> bool:
+        left = (*results[:index], *results[index + 1 :])
+        return self.green(scoring.verdict(left, self._rules).status, left)
 
 
 def judged(case: Case, trace: Trace) -> Verdict:

@@ -9,11 +9,12 @@ from itertools import groupby
 
 from karat.audits.case_audit import audit_case
 from karat.audits.counts import Count
-from karat.audits.judging import judged
+from karat.audits.hints import Spelling
+from karat.audits.judging import NOTHING_ALLOWED, Allowance, judged
 from karat.audits.operators.base import Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.checks.base import lost
-from karat.model.audit import AuditReport, AuditSummary, CaseAudit, OperatorAudit, Remedy, SetAside
+from karat.model.audit import Apart, AuditReport, AuditSummary, CaseAudit, OperatorAudit, Remedy, SetAside
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.repeats import case_status
@@ -22,9 +23,9 @@ from karat.text.folding import fold
 LOST = "what was expected held a secret, which is not in the journal"
 
 
-def audit(run: RunView, seed: int = 0) -> AuditReport:
+def audit(run: RunView, seed: int = 0, allowance: Allowance = NOTHING_ALLOWED) -> AuditReport:
     """Try every case of a run; the same journal and seed give the same report."""
-    return Auditor(run, seed).report()
+    return Auditor(run, seed, allowance).report()
 
 
 @dataclass
@@ -33,8 +34,10 @@ class Auditor:
 
     run: RunView
     seed: int = 0
+    allowance: Allowance = NOTHING_ALLOWED
     _total: Count = field(default_factory=Count)
     _operators: dict[str, Count] = field(default_factory=lambda: {operator.name: Count() for operator in OPERATORS})
+    _apart: dict[str, Apart] = field(default_factory=dict)
     _figures: Counter[str] = field(default_factory=Counter)
     _caught_by: Counter[str] = field(default_factory=Counter)
     _lacking: Counter[str] = field(default_factory=Counter)
@@ -83,6 +86,8 @@ class Auditor:
             rate=self._total.rate,
             operators=tuple(operator for operator in rates if operator.rate.tried),
             remedies=tuple(Remedy(name, n, self._lacking[name]) for name, n in self._caught_by.most_common()),
+            apart=tuple(self._apart[o.name] for o in OPERATORS if o.name in self._apart),
+            blind=figures["blind"],
             survivors=figures["survivors"],
             controls=figures["controls"],
             brittle=figures["brittle"],
@@ -115,19 +120,30 @@ class Auditor:
         return SetAside(some.case.id, status, _why(statuses, bad))
 
     def _counted(self, subject: Subject, another: Subject | None) -> CaseAudit:
-        done = audit_case(subject, another, self.run.header.suite_format)
+        header = self.run.header
+        done = audit_case(subject, another, Spelling(header.suite_format, header.suite_version), self.allowance)
         for name, (killed, tried) in done.operators.items():
             self._operators[name].add(killed, tried)
             self._total.add(killed, tried)
+        self._told_apart(done)
         fields = [survivor.field for survivor in done.survivors]
         self._caught_by.update(fields)
         self._lacking.update(set(fields))
         self._figures["audited"] += 1
+        self._figures["blind"] += bool(done.unseen)
         for name in ("survivors", "controls", "brittle", "redundant"):
             self._figures[name] += len(getattr(done, name))
         self._figures["partial"] += done.partial
         self._figures["undecided"] += done.undecided
         return done
+
+    def _told_apart(self, done: CaseAudit) -> None:
+        unseen = {found.operator: found.help for found in done.unseen}
+        for name in done.apart:
+            about = next(operator.about for operator in OPERATORS if operator.name == name)
+            known = self._apart.get(name, Apart(name, about))
+            blind = known.unseen + (name in unseen)
+            self._apart[name] = Apart(name, about, known.cases + 1, blind, known.help or unseen.get(name, ""))
 
 
 class _Others:

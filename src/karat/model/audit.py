@@ -31,6 +31,14 @@ class Survivor(Struct, frozen=True):
     hint: str
 
 
+class Unseen(Struct, frozen=True):
+    """A wrong trace that passes and that no field of such a suite could notice, or only one for the whole answer."""
+
+    operator: str
+    change: str
+    help: str
+
+
 class Brittle(Struct, frozen=True):
     """A right trace that no longer passes: the check that minds what it should not, and how to mend it."""
 
@@ -51,15 +59,19 @@ class SetAside(Struct, frozen=True):
 class CaseAudit(Struct, frozen=True, kw_only=True):
     """One case. `operators` holds killed and tried of each operator that had something to change.
 
+    `apart` holds the same of operators that take no part in the rate, because no field of such a suite notices them, or
+    only one that knows the whole answer; `unseen` are those of their mutants that pass.
     `controls` are the agents that do no work and pass all the same. `redundant` are the checks that no kill hangs on:
     without one of them alone, every mutant that is killed now would still be. `partial` are kills that leave the case
-    PARTIAL, which only a strict run takes for a failure; `undecided` are mutants that a check broke on.
+    PARTIAL, which a run may be told to let pass; `undecided` are mutants that a check broke on.
     """
 
     case_id: str
     rate: Rate
     operators: dict[str, tuple[int, int]]
     survivors: tuple[Survivor, ...] = ()
+    apart: dict[str, tuple[int, int]] = {}
+    unseen: tuple[Unseen, ...] = ()
     controls: tuple[str, ...] = ()
     brittle: tuple[Brittle, ...] = ()
     redundant: tuple[str, ...] = ()
@@ -75,6 +87,16 @@ class OperatorAudit(Struct, frozen=True):
     rate: Rate
 
 
+class Apart(Struct, frozen=True):
+    """An operator that takes no part in the rate: how many cases it was tried on, how many of them see nothing."""
+
+    operator: str
+    about: str
+    cases: int = 0
+    unseen: int = 0
+    help: str = ""
+
+
 class Remedy(Struct, frozen=True):
     """A field, and how many survivors in how many cases it would have caught."""
 
@@ -84,7 +106,7 @@ class Remedy(Struct, frozen=True):
 
 
 class AuditSummary(Struct, frozen=True, kw_only=True):
-    """The audit in figures; a function of the journal and the seed."""
+    """The audit in figures; a function of the journal and the seed. `blind` are the cases with something unseen."""
 
     journal: str
     suite: str
@@ -95,6 +117,8 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     rate: Rate
     operators: tuple[OperatorAudit, ...]
     remedies: tuple[Remedy, ...]
+    apart: tuple[Apart, ...]
+    blind: int
     survivors: int
     controls: int
     brittle: int

@@ -77,6 +77,8 @@ class Operator:
     kills: Mapping[str, Any]
     trace: Trace
     given: Mapping[str, Any] = field(default_factory=dict)
+    beyond: bool = False
+    """Only who knows the whole answer beforehand can notice its mutants."""
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from karat.audits.operators import answers, content, surroundings, tool_calls
+from karat.audits.operators import additions, answers, content, surroundings, tool_calls
 from karat.audits.operators.base import Operator
 
 OPERATORS: tuple[Operator, ...] = (
     *tool_calls.OPERATORS,
     *answers.OPERATORS,
+    *additions.OPERATORS,
     *content.OPERATORS,
     *surroundings.OPERATORS,
 )

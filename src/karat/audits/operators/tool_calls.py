@@ -17,6 +17,8 @@ from karat.model.trace import ToolCall, Trace
 
 STRANGER = "delete_everything"
 SOMETHING_ELSE = "something else"
+NOTHING_DONE = {"success": False, "error": "nothing was done"}
+DENIALS = (json.dumps(NOTHING_DONE), repr(NOTHING_DONE), "Error: nothing was done")
 
 BOOKED = Trace(
     case_id="example",
@@ -94,17 +96,15 @@ def moved(subject: Subject) -> Iterator[Mutant]:
 
 
 def other_arguments(subject: Subject) -> Iterator[Mutant]:
-    """One argument of each call, chosen by chance."""
+    """Each argument of each call."""
     for index, call in enumerate(subject.trace.tool_calls):
-        if not isinstance(call.arguments, dict) or not call.arguments:
-            continue
-        key = subject.chance.choice(sorted(call.arguments))
-        value = call.arguments[key]
-        other = _other(value)
-        lines = subject.log.changed(index, partial(with_argument, key=key, value=other))
-        trace = _with_call(subject, index, lines, arguments={**call.arguments, key: other})
-        mend = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
-        yield Mutant(trace, f"{call.name} was called with another {key}", mend)
+        given = call.arguments if isinstance(call.arguments, dict) else {}
+        for key, value in given.items():
+            other = _other(value)
+            lines = subject.log.changed(index, partial(with_argument, key=key, value=other))
+            trace = _with_call(subject, index, lines, arguments={**given, key: other})
+            mend = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
+            yield Mutant(trace, f"{call.name} was called with another {key}", mend)
 
 
 def outcome_flipped(subject: Subject) -> Iterator[Mutant]:
@@ -125,6 +125,17 @@ def outcome_flipped(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(trace, f"{call.name} {'succeeded' if now else 'failed'}", _came_out(subject, index))
 
 
+def result_denied(subject: Subject) -> Iterator[Mutant]:
+    """A success whose result says in its text that it is none, as data turned into text and as plain words."""
+    for index, call in enumerate(subject.trace.tool_calls):
+        if call.success is not True:
+            continue
+        lines = subject.log.changed(index, partial(with_success, success=False))
+        for text in DENIALS:
+            trace = _with_call(subject, index, lines, success=False, result=text)
+            yield Mutant(trace, f"{call.name} gave {text!r}", _came_out(subject, index))
+
+
 def result_missing(subject: Subject) -> Iterator[Mutant]:
     for index, call in enumerate(subject.trace.tool_calls):
         if call.success is None and call.result is None and call.error is None:
@@ -137,10 +148,10 @@ def result_missing(subject: Subject) -> Iterator[Mutant]:
 
 
 def forbidden_called(subject: Subject) -> Iterator[Mutant]:
-    """Each tool that the case forbids; one that nobody asked for where it forbids none."""
+    """Each tool that the case forbids, and one that nobody asked for."""
     if subject.trace.unseen("tools"):
         return
-    for tool in [args["tool"] for args in subject.arguments(ToolCallsNone)] or [STRANGER]:
+    for tool in (*(args["tool"] for args in subject.arguments(ToolCallsNone)), STRANGER):
         trace = structs.replace(
             subject.trace,
             tool_calls=(*subject.trace.tool_calls, ToolCall(tool, success=True)),
@@ -238,6 +249,14 @@ OPERATORS = (
         about="a success was a failure, or a failure a success",
         nothing="minds whether the tools succeed",
         mutants=outcome_flipped,
+        kills=CAME_OUT,
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-result-denied",
+        about="the text of a result says that nothing was done",
+        nothing="minds whether the tools succeed",
+        mutants=result_denied,
         kills=CAME_OUT,
         trace=ONE_CALL,
     ),

@@ -23,6 +23,7 @@ class Shown:
         self._faulty: list[CaseAudit] = []
         self._counted = 0
         self.survivors: list[tuple[str, Survivor]] = []
+        self.unseen: list[tuple[str, tuple[str, ...]]] = []
         self.brittle: list[tuple[str, str]] = []
         self.controls: list[tuple[str, str]] = []
         self.redundant: list[tuple[str, tuple[str, ...]]] = []
@@ -41,6 +42,9 @@ class Shown:
         self.controls += [(entry.case_id, name) for name in entry.controls][: room - len(self.controls)]
         survivors = entry.survivors[: self._most_survivors]
         self.survivors += [(entry.case_id, survivor) for survivor in survivors][: room - len(self.survivors)]
+        unseen = tuple(dict.fromkeys(found.operator for found in entry.unseen))
+        if unseen and len(self.unseen) < room:
+            self.unseen.append((entry.case_id, unseen))
         brittle = [
             (entry.case_id, f"{b.check} minds {b.equivalent}, it wants {b.expected}: {b.hint}") for b in entry.brittle
         ]
@@ -89,7 +93,7 @@ def remarks(summary: AuditSummary) -> Iterator[str]:
     if summary.partial:
         yield (
             f"{counted(summary.partial, 'kill')} left the case PARTIAL: "
-            "only `karat run --strict` takes that for a failure"
+            "a run that is told to let such a case pass would not notice"
         )
     if summary.undecided:
         yield f"{counted(summary.undecided, 'mutant')} could not be judged, a check broke: not counted"

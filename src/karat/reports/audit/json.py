@@ -39,7 +39,9 @@ def _row(entry: CaseAudit | SetAside) -> dict[str, Any]:
     row = msgspec.to_builtins(entry)
     del row["case_id"]
     matrix = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.operators.items()}
-    return {"id": entry.case_id, "audited": True, **row, "rate": _rate(entry.rate), "operators": matrix}
+    apart = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.apart.items()}
+    figures = {"rate": _rate(entry.rate), "operators": matrix, "apart": apart}
+    return {"id": entry.case_id, "audited": True, **row, **figures}
 
 
 def _operators(summary: AuditSummary) -> list[dict[str, Any]]:

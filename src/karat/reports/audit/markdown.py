@@ -50,6 +50,7 @@ class AuditMarkdown:
             "Controls that pass", [(c, f"an agent that {name}") for c, name in self._shown.controls], summary.controls
         )
         yield from self._survivors(summary)
+        yield from self._apart(summary)
         yield from self._listed("Brittle checks", self._shown.brittle, summary.brittle)
         redundant = [(case_id, ", ".join(checks)) for case_id, checks in self._shown.redundant]
         yield from self._listed("Redundant checks", redundant, len(redundant))
@@ -86,6 +87,21 @@ class AuditMarkdown:
             cells = (case_id, survivor.operator, survivor.change, survivor.evidence, survivor.hint)
             yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
         yield from _more(summary.survivors - len(self._shown.survivors))
+
+    def _apart(self, summary: AuditSummary) -> Iterator[str]:
+        if not any(operator.unseen for operator in summary.apart):
+            return
+        yield "\n## What no contract of this suite can see\n"
+        yield "Not in the kill rate.\n"
+        yield "| Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help |"
+        yield "|---|---|---|---|---|"
+        for found in summary.apart:
+            cells = (found.operator, found.about, str(found.unseen), str(found.cases), found.help)
+            yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
+        yield ""
+        for case_id, operators in self._shown.unseen:
+            yield f"- {markdown_cell(case_id)}: {markdown_cell(', '.join(operators), EXCERPT)}"
+        yield from _more(summary.blind - len(self._shown.unseen))
 
     def _listed(self, title: str, pairs: list[tuple[str, str]], count: int) -> Iterator[str]:
         if not pairs:

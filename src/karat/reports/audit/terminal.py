@@ -17,7 +17,7 @@ LINES: Final = 20
 LINE: Final = 200
 NAME: Final = 32
 LISTED: Final = 6
-OF_A_CASE: Final = 5
+OF_A_CASE: Final = 8
 
 _RED, _GREEN, _YELLOW, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
 
@@ -47,6 +47,7 @@ class AuditLines:
             yield from self._operators(summary)
             yield from self._matrix(summary)
         yield from self._survivors(summary)
+        yield from self._apart(summary)
         yield from self._pairs("Brittle: right answers that these checks refuse", self._shown.brittle, summary.brittle)
         redundant = [(case_id, _listed(checks)) for case_id, checks in self._shown.redundant]
         more = summary.redundant - sum(len(checks) for _, checks in self._shown.redundant)
@@ -116,6 +117,20 @@ class AuditLines:
         yield self._bold("Fields that would catch them")
         for remedy in summary.remedies:
             yield f"  {terminal(remedy.field):<36}{_of(remedy)}"
+
+    def _apart(self, summary: AuditSummary) -> Iterator[str]:
+        blind = [operator for operator in summary.apart if operator.unseen]
+        if not blind:
+            return
+        yield ""
+        yield self._bold("What no contract of this suite can see; not in the kill rate")
+        for operator in blind:
+            seen = f"unseen in {operator.unseen} of {counted(operator.cases, 'case')}"
+            yield f"  {terminal(operator.operator, NAME):<22}{seen:<24}  {terminal(operator.about, LINE)}"
+            yield f"      helps  {terminal(operator.help, LINE)}"
+        for case_id, operators in self._shown.unseen:
+            yield f"  {terminal(case_id, NAME)}: {terminal(_listed(operators), LINE)}"
+        yield from _more(summary.blind - len(self._shown.unseen))
 
     def _pairs(self, title: str, pairs: Sequence[tuple[str, str]], count: int, colour: str = "") -> Iterator[str]:
         if not pairs:
