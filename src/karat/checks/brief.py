@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,19 +17,23 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text import ages, phrases, safe_regex
+from karat.text import ages, safe_regex
+from karat.text.offsets import Span
+from karat.text.prose import prose
 
 LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
 CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
 EVIDENCE = r"\b(?:evidence|source|observed|metric)s?\b"
 ALIGNMENT = r"\b(?:because|based\s+on|backed\s+by|driven\s+by)\b"
 
+_LETTERS = re.compile(r"[^\W\d_]+")
+
 ALIGNED = "Today's mission: fix checkout, because the metric fell."
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredLevers(Check):
-    """The lever regex is found at least that many times."""
+    """The lever regex is found at least that many times, in different words each."""
 
     name: ClassVar = "required_levers"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
@@ -44,6 +49,7 @@ class RequiredLevers(Check):
     examples: ClassVar = (
         Example({"count": 2}, says("Levers\n- roll back\n2. page the owner"), Status.PASSED),
         Example({"count": 2}, says("Levers\n- roll back"), Status.FAILED),
+        Example({"count": 2}, says("Levers\n1. roll back\n2. roll back"), Status.FAILED),
         Example({"count": 1, "regex": "lever:"}, says("- roll back"), Status.FAILED),
     )
     count: int
@@ -63,12 +69,21 @@ class RequiredLevers(Check):
         return regex_flaws(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
-        spans = safe_regex.spans(self.regex, trace.final_message, self.count)
+        spans = _in_different_words(safe_regex.seen_matches(self.regex, trace.final_message))[: self.count]
         why = unsure(trace, spans)
         if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", At("final_message", spans[0][0], spans[-1][1]))
         why = why or unreadable(trace)
         return self.unknown(why) if why else self.failed(f"{len(spans)}")
+
+
+def _in_different_words(matches: list[tuple[str, Span]]) -> list[Span]:
+    """The first match of each wording: a number or a bullet in front of it makes no difference."""
+    first: dict[str, Span] = {}
+    for found, span in matches:
+        words = " ".join(_LETTERS.findall(found.casefold()))
+        first.setdefault(words or found, span)
+    return list(first.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +140,7 @@ class ClaimEvidenceAlignment(Check):
 
     def judge(self, trace: Trace) -> CheckResult:
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
-        spans = {part: safe_regex.search(pattern, trace.final_message) for part, pattern in markers.items()}
+        spans = {part: safe_regex.find_required(pattern, trace.final_message) for part, pattern in markers.items()}
         missing = [part for part, span in spans.items() if span is None]
         found = [span for span in spans.values() if span is not None]
         why = unsure(trace, found)
@@ -164,6 +179,9 @@ class EvidenceFreshness(Check):
         Example({"minutes": 60}, says("Slack (12m ago), GitHub (3d stale)"), Status.FAILED),
         Example({"minutes": 60}, says("Slack (12m ago), GitHub (400m sources)"), Status.UNKNOWN),
         Example({"minutes": 60}, says("GitHub (12m sources)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub data from yesterday"), Status.UNKNOWN),
+        Example({"minutes": 60}, says("GitHub (12m ago): 12 commits today, 9 yesterday"), Status.PASSED),
+        Example({"minutes": 60}, says("The meeting lasts 30 minutes."), Status.FAILED),
         Example({"minutes": 60}, says("Slack: 12 mentions"), Status.FAILED),
         Example({"minutes": 60, "regex": r"age=\d+"}, says("age=61"), Status.FAILED),
     )
@@ -193,13 +211,13 @@ class EvidenceFreshness(Check):
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        if oldest is None:
-            return self.failed("no age")
         doubtful = () if self.regex else ages.doubtful_ages(text)
         doubt = max(doubtful, key=lambda age: age.minutes, default=None)
-        if doubt is not None and doubt.minutes > self.minutes:
+        if doubt is not None and doubt.minutes > self.minutes and (oldest is not None or doubt.in_words):
             written = excerpt(text[slice(*doubt.span)])
-            return self.unknown(f"{written!r} may be an age of {doubt.minutes:g} minutes: have the unit written out")
+            return self.unknown(f"{written!r} may be an older age: have it written as a number with its unit")
+        if oldest is None:
+            return self.failed("no age")
         return self.passed(excerpt(text[slice(*oldest.span)]), At("final_message", *oldest.span))
 
 
@@ -226,6 +244,7 @@ class MustAllowOverrideAction(Check):
         Example({"action": "Snooze"}, shows(f'- link "Snooze it" {THE_PROMPT}'), Status.FAILED),
         Example({"action": "Snooze"}, shows(f'- link "Snooze it" {LIKE_PROMPT}'), Status.UNKNOWN),
         Example({"action": "Snooze"}, says("Done."), Status.FAILED),
+        Example({"action": "Snooze"}, says("You cannot snooze this."), Status.FAILED),
         Example({"action": "Snooze"}, says("Done.", unobserved={"page": "the snapshot failed"}), Status.UNKNOWN),
     )
     action: str
@@ -244,8 +263,17 @@ class MustAllowOverrideAction(Check):
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", At("page"))
-        span = phrases.find_word(trace.final_message, self.action)
+        span = _offered(trace.final_message, self.action)
         why = (trace.unseen("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")
+
+
+def _offered(text: str, action: str) -> Span | None:
+    """Where the action stands and is not denied."""
+    from karat.text.denial import denies_action
+
+    words = prose(text)
+    offered = (words.written(*place) for place in words.places(action) if not denies_action(words, *place))
+    return next(offered, None)

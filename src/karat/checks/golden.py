@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from karat.checks.base import (
     ANSWER,
@@ -26,6 +26,7 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text import phrases
+from karat.text.offsets import Span
 
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
 
@@ -101,69 +102,131 @@ class ToolsUsed(Check):
         return self.passed(called(trace)) if holds else self.failed(called(trace))
 
 
+class Evidence(NamedTuple):
+    """Whether a call that counts succeeded; None if nobody saw it, with a reason where that leaves a doubt."""
+
+    done: bool | None
+    doubt: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class AllocationValid(Check):
-    """The answer tells of an allocation made (true) or refused (false), and of nothing to the contrary."""
+    """The answer tells of success (true) or of failure (false) and of nothing to the contrary, and so do the tools."""
 
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ANSWER | CALLS
     fields: ClassVar = (
-        Field("allocation_valid", bool, "Whether the answer tells of success or of failure."),
+        Field(
+            "allocation_valid",
+            bool,
+            "Whether it was done: true needs a word of success, none of failure and a call that succeeded (of "
+            "`tools_used` if given); false needs no word of success, and a word of failure unless no call succeeded.",
+        ),
         Field("success_indicators", Phrases, "Words of success, in place of the built-in ones."),
         Field("failure_indicators", Phrases, "Words of failure, in place of the built-in ones."),
     )
     companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
     examples: ClassVar = (
-        Example({"valid": True}, says("Vehicle 42 was allocated to dyno 3."), Status.PASSED),
-        Example({"valid": True}, says("Vehicle not found."), Status.FAILED),
-        Example({"valid": True}, says("Vehicle 42 has not been allocated."), Status.FAILED),
-        Example({"valid": True}, says("No issues were found. Vehicle 42 is allocated."), Status.PASSED),
+        Example({"valid": True}, says("Order 42 was allocated to Anna."), Status.PASSED),
+        Example({"valid": True}, says("Order not found."), Status.FAILED),
+        Example({"valid": True}, says("Order 42 has not been allocated."), Status.FAILED),
+        Example({"valid": True}, says("No issues were found. Order 42 is allocated."), Status.PASSED),
         Example({"valid": True}, says("I looked at the list."), Status.FAILED),
-        Example({"valid": True}, says("Allocated, but dyno 4 failed."), Status.FAILED),
-        Example({"valid": False}, says("The dyno is unavailable."), Status.PASSED),
+        Example({"valid": True}, says("Allocated, but order 4 failed."), Status.FAILED),
+        Example({"valid": True}, says("Shall I have it booked?"), Status.FAILED),
+        Example({"valid": True}, calls("book:ok", text="Booked."), Status.PASSED),
+        Example({"valid": True}, calls("book:failed", text="Booked."), Status.FAILED),
+        Example({"valid": True}, calls("", text="All tables are booked."), Status.FAILED),
+        Example({"valid": True}, calls("book:pending", text="Booked."), Status.UNKNOWN),
+        Example({"valid": True, "tools": ["book"]}, calls("find:ok", text="Booked."), Status.FAILED),
+        Example({"valid": False}, says("The room is unavailable."), Status.PASSED),
         Example({"valid": False}, says("Booked."), Status.FAILED),
+        Example({"valid": False}, says("I looked at the list."), Status.FAILED),
+        Example({"valid": False}, calls("book:failed", text="It is over the limit."), Status.PASSED),
+        Example({"valid": False}, calls("book:ok", text="It is over the limit."), Status.FAILED),
         Example({"valid": True, "success_indicators": ["granted"]}, says("Booked."), Status.FAILED),
     )
     valid: bool
     success_indicators: tuple[str, ...] = ()
     failure_indicators: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
         if "allocation_valid" in expected:
             lists = ("success_indicators", "failure_indicators")
             args = {"valid": expected["allocation_valid"], **{k: expected[k] for k in lists if k in expected}}
+            if expected.get("tools_used"):
+                args["tools"] = list(dict.fromkeys(expected["tools_used"]))
             yield Reading(args, ("allocation_valid",))
 
     @property
     def wanted(self) -> str:
-        return "a word of success and none of failure" if self.valid else "a word of failure and none of success"
+        if self.valid:
+            return "a word of success, none of failure, and a call that succeeded"
+        return "a word of failure or no call that succeeded, and no word of success"
 
     def flaws(self) -> Iterator[Flaw]:
         for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
             yield phrase._replace(path=())
 
     def judge(self, trace: Trace) -> CheckResult:
-        # Its patterns take longer to load than all other checks together, and few suites ask for them.
-        from karat.checks.indicators import FAILURE, SUCCESS, indicators
-
-        # Words of failure that a suite gives are the only ones that it wants to see, but "not allocated" never helps.
-        success, failure = indicators(
-            trace.final_message,
-            self.success_indicators or SUCCESS,
-            self.failure_indicators or FAILURE,
-            "failure" if self.valid or not self.failure_indicators else "neutral",
-        )
-        good, bad = (success, failure) if self.valid else (failure, success)
+        evidence = self._evidence(trace)
+        told = self._told(trace.final_message, evidence.done is True)
+        bad = told.get("failure" if self.valid else "success")
         if bad:
             return self.failed(trace.final_message[slice(*bad)], At("final_message", *bad))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        if not good:
-            return self.failed("no word of success or failure")
-        return self.passed(trace.final_message[slice(*good)], At("final_message", *good))
+        good = told.get("success" if self.valid else "failure")
+        if self.valid:
+            return self._allocated(trace, good, evidence)
+        return self._words(trace, good) if good else self._refused(trace, evidence)
+
+    def _allocated(self, trace: Trace, good: Span | None, evidence: Evidence) -> CheckResult:
+        if good is None:
+            return self.failed("no word of success")
+        if evidence.done is False:
+            return self.failed(f"no call that succeeded: {called(trace)}")
+        return self.unknown(evidence.doubt) if evidence.doubt else self._words(trace, good)
+
+    def _refused(self, trace: Trace, evidence: Evidence) -> CheckResult:
+        if evidence.done is False:
+            return self.passed(f"no call that succeeded: {called(trace)}")
+        return self.unknown(evidence.doubt) if evidence.doubt else self.failed("no word of failure")
+
+    def _words(self, trace: Trace, span: Span) -> CheckResult:
+        return self.passed(trace.final_message[slice(*span)], At("final_message", *span))
+
+    def _evidence(self, trace: Trace) -> Evidence:
+        if trace.doubt("tools"):
+            return Evidence(None)
+        counted = [call for call in trace.tool_calls if not self.tools or call.name in self.tools]
+        if any(call.success is True for call in counted):
+            return Evidence(True)
+        untold = next((call for call in counted if call.open), None)
+        if untold is None:
+            return Evidence(False)
+        names_alone = trace.unseen("tool_results")
+        return Evidence(None, "" if names_alone else f"nothing says whether {untold.name} succeeded")
+
+    def _told(self, text: str, done: bool) -> Mapping[Any, Span]:
+        # Its patterns take longer to load than all other checks together, and few suites ask for them.
+        from karat.checks.indicators import FAILURE, SUCCESS, indicators
+
+        # Words of failure that a suite gives are the only ones that it wants to see, but "not allocated" never helps.
+        told = indicators(
+            text,
+            self.success_indicators or SUCCESS,
+            self.failure_indicators or FAILURE,
+            "failure" if self.valid or not self.failure_indicators else "neutral",
+        )
+        # "It will be booked" is no success, unless a call says that it is.
+        if done and "open" in told and self.valid:
+            told.setdefault("success", told["open"])
+        return told
 
 
 class _Contains(Check):

@@ -1,13 +1,17 @@
-"""Words of success and of failure in an answer: which comes first, and which of them are negated."""
+"""Words of success and of failure in an answer: the longest at a place counts, and a denied success is a failure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import regex
 
-from karat.text.folding import fold, fold_phrase, original_span
+from karat.text.characters import plain
+from karat.text.denial import denial
+from karat.text.offsets import Span
+from karat.text.prose import Prose, prose
 
 SUCCESS = (
     "allocated",
@@ -25,9 +29,16 @@ SUCCESS = (
 )
 FAILURE = (
     "already allocated",
+    "already assigned",
     "already booked",
     "already reserved",
     "already scheduled",
+    "all booked",
+    "booked out",
+    "booked up",
+    "fully allocated",
+    "fully booked",
+    "fully reserved",
     "cannot",
     "can't",
     "conflict",
@@ -45,12 +56,6 @@ FAILURE = (
     "missing",
     "no available",
     "no compatible",
-    "no dyno",
-    "no dyno available",
-    "no dyno is available",
-    "no dynos",
-    "no dynos are available",
-    "no dynos available",
     "none available",
     "none is available",
     "not allocated",
@@ -65,6 +70,7 @@ FAILURE = (
     "not scheduled",
     "not successful",
     "not supported",
+    "overbooked",
     "refused",
     "rejected",
     "unable",
@@ -83,117 +89,62 @@ NEUTRAL = (
     "without errors",
 )
 
-Span = tuple[int, int]
+Kind = Literal["success", "failure", "neutral", "open"]
 
-_FAR = 120
-_NEW_CLAUSE = "although|and|as|because|but|hence|if|since|so|then|therefore|though|thus|unless|until|when|which|while"
-_MARKS = r'[*_`"]*'
-_WORD = rf"(?: (?!(?:{_NEW_CLAUSE})\b)(?:[*`\"]*\w+(?:['/-]\w+)*[*`\"]*|\(\w+\)))"
-_ASIDE = "(?:, (?:however|in fact|regrettably|sadly|unfortunately),)?"
-_NOT = (
-    r"(?:(?<!whether or )not|\w*n't|(?:are|could|did|does|had|has|have|is|was|were)nt|never|cannot|unable"
-    r"|fail(?:s|ed|ing)? to|impossible to)(?! (?:just|later|merely|only|simply|worry)\b)"
+_OPEN = regex.compile(
+    r"\b(?:can|could|'ll|may|might|must|shall|should|to|will|would|wird|werde)(?:[^\S\n]+\w+)?[^\S\n]+"
+    r"(?:be|get|have)(?:[^\S\n]+(?:been|it|that|this|\w+ly))?[^\S\n]+\Z"
+    r"|\b(?:as soon as|if|in case|once|provided|unless|until|when)\b[^,:]*\Z"
 )
-_ZERO = r"(?<![.,:/#-])(?<!\b(?:bay|dyno|id|number|slot|vehicle) )0(?!\w|[.,:/]\d| (?:has|is|was|will)\b)"
-_IDIOMS = "doubt|later|matter|sooner"
-_NO = rf"(?:no(?! (?:\d|(?:{_IDIOMS})\b))|nothing|none|neither|nor|nobody|zero|{_ZERO})"
-_WITHOUT = rf"without(?:(?! (?:are|can|had|has|have|is|was|were|will)\b){_WORD}){{0,3}}"
-_NEGATED = regex.compile(
-    rf"(?<![^\W_])(?:{_NOT}{_MARKS}{_ASIDE}{_WORD}{{0,4}}|{_NO}{_MARKS}{_WORD}{{0,7}}|{_WITHOUT}|(?:de|mis|non|un)(?=-))"
-    rf"(?:-| {_MARKS}(?:\w+-)?)\Z"
-)
-_ANSWERED_NO = regex.compile(
-    rf"{_MARKS}(?: \w+){{0,2}}{_MARKS} ?(?:[:=|?]|->) ?{_MARKS}"
-    r"(?:(?:false|nil|none|not yet|nothing|null)(?!\w)|(?P<short>no|zero|0)(?![\w'-]|[.,:%]\d|\.? \d))"
-)
-_NOTHING = regex.compile(
-    rf"(?: (?:neither|nobody|none|nothing|no)(?!\w| (?:\d|{_IDIOMS}|else|extra|further|more)\b)"
-    r"|(?<=found) (?:zero|0)(?!\w|[.,:]\d))(?: \w+){0,3}"
-)
-_GOOD_NEWS = regex.compile(
-    r"\b(?:affect|clash|concern|conflict|duplicate|error|exceed|interfere|issue|objection|obstacle|overlap|problem"
-    r"|restriction|violat|warning)\w*|\b(?:maintenance|other)\b(?!.* available)"
-)
-_WORDS_BEFORE = regex.compile(r"(?:[\w'-]+ ){0,2}\Z")
-_LINE_END = regex.compile(r"[^\S\r\n]*\R")
-# Prose that goes on in small letters is wrapped; a negation that is a value ("Errors: 0") ends with its line.
-_CLAUSE_END = regex.compile(
-    r"\u2014|\R\s*+(?!\p{Ll})|\R[^\S\r\n]*+\R"
-    r"|(?<=[:=|][^\S\r\n]*(?i:no|none|not|nothing|zero|0)[^\S\r\n]*)\R"
-)
-
-
-class _Denial(NamedTuple):
-    """A success that is negated, with the words that do so; good news where something bad was not found."""
-
-    start: int
-    end: int
-    good_news: bool
+"""What makes a success one to come, or one under a condition."""
 
 
 def indicators(
-    text: str, success: tuple[str, ...], failure: tuple[str, ...], denied: Literal["failure", "neutral"] = "failure"
-) -> tuple[Span | None, Span | None]:
-    """The first word of success and of failure; the longest at a place counts, and a negated success is `denied`."""
-    pattern, kinds = _alternatives(success, failure)
-    seen = fold(text)
-    first: dict[str, Span] = {}
-    last_success, negated_until = 0, -1
-    for m in pattern.finditer(seen):
-        kind, start, end = kinds[m[0]], m.start(), m.end()
-        if kind == "success":
-            denial = _denial(text, seen, m, last_success)
-            if denial:
-                kind, start, end = "neutral" if denial.good_news else denied, denial.start, denial.end
-            elif negated_until >= 0 and seen[negated_until : m.start()] in (" ", " or ", " nor "):
-                kind = "neutral"
-            last_success = m.end()
-        if kind != kinds[m[0]] or m[0].startswith("not "):
-            negated_until = m.end()
+    text: str, success: tuple[str, ...], failure: tuple[str, ...], denied: Kind = "failure"
+) -> dict[Kind, Span]:
+    """The first word of each kind; a denied success is `denied`, one to come, asked for or conditional is `open`."""
+    words = prose(text)
+    first: dict[Kind, Span] = {}
+    for kind, start, end in _told(words, success, failure, denied):
         if kind not in first:
-            first[kind] = original_span(text, start, end)
-        if first.keys() >= {"success", "failure"}:
+            first[kind] = words.written(start, end)
+        if "success" in first and "failure" in first:
             break
-    return first.get("success"), first.get("failure")
+    return first
 
 
-def _denial(text: str, seen: str, success: regex.Match[str], after: int) -> _Denial | None:
-    """What negates a word of success in its clause, looked for behind `after` and behind the word."""
-    start, end = success.span()
-    for before in _NEGATED.finditer(seen, max(after, start - _FAR), start, overlapped=True):
-        if not _CLAUSE_END.search(text, *original_span(text, before.start(), end)):
-            good_news = _is_good_news(seen[before.start() : end])
-            # "Without conflicts allocated" tells how, "no conflicts found" tells what.
-            return None if good_news and before[0].startswith("without") else _Denial(before.start(), end, good_news)
-    if nothing := _NOTHING.match(seen, end):
-        good_news, found = _is_good_news(nothing[0]), success[0] == "found"
-        ends = _CLAUSE_END if found else _LINE_END
-        if (found or not good_news) and not ends.search(text, *original_span(text, end, nothing.end())):
-            return _Denial(start, nothing.end(), good_news)
-    answer = _ANSWERED_NO.match(seen, end)
-    if answer and not _says_more(text, seen, answer):
-        counted = _WORDS_BEFORE.search(seen, max(after, start - _FAR), start)
-        return _Denial(start, answer.end(), _is_good_news(f"{counted[0] if counted else ''}{answer[0]}"))
-    return None
-
-
-def _says_more(text: str, seen: str, answer: regex.Match[str]) -> bool:
-    """Whether "no" is of another line or goes on in its own: "Allocated: no further action" is no answer."""
-    first, last = original_span(text, answer.start(), answer.end())
-    if _LINE_END.search(text, first, last):
-        return True
-    goes_on = answer["short"] and seen[answer.end() : answer.end() + 2].strip().isalnum()
-    return bool(goes_on) and not _LINE_END.match(text, last)
-
-
-def _is_good_news(clause: str) -> bool:
-    return _GOOD_NEWS.search(clause) is not None
+def _told(
+    words: Prose, success: tuple[str, ...], failure: tuple[str, ...], denied: Kind
+) -> Iterator[tuple[Kind, int, int]]:
+    pattern, kinds = _alternatives(success, failure)
+    last_success, denied_until = 0, -1
+    for m in pattern.finditer(words.text):
+        start, end = m.span()
+        listed = kind = kinds[" ".join(m[0].split())]
+        if kind == "success":
+            denying = denial(words.text, start, end, last_success)
+            if denying:
+                kind, start, end = "neutral" if denying.good_news else denied, denying.start, denying.end
+            elif denied_until >= 0 and words.text[denied_until:start].strip() in ("", "or", "nor"):
+                kind = "neutral"
+            elif _OPEN.search(words.clause_before(start)) or words.asks(end):
+                kind = "open"
+            last_success = m.end()
+        if kind not in (listed, "open") or m[0].startswith("not "):
+            denied_until = m.end()
+        yield kind, start, end
 
 
 @lru_cache(maxsize=256)
-def _alternatives(success: tuple[str, ...], failure: tuple[str, ...]) -> tuple[regex.Pattern[str], dict[str, str]]:
-    kinds = {fold_phrase(p): "neutral" for p in NEUTRAL}
-    kinds |= {fold_phrase(p): "success" for p in success}
-    kinds |= {fold_phrase(p): "failure" for p in failure}
+def _alternatives(success: tuple[str, ...], failure: tuple[str, ...]) -> tuple[regex.Pattern[str], dict[str, Kind]]:
+    kinds: dict[str, Kind] = {}
+    listed: tuple[tuple[tuple[str, ...], Kind], ...] = (
+        (NEUTRAL, "neutral"),
+        (success, "success"),
+        (failure, "failure"),
+    )
+    for phrases, kind in listed:
+        kinds |= dict.fromkeys((" ".join(plain(phrase).lower().split()) for phrase in phrases), kind)
     longest_first = sorted(kinds, key=len, reverse=True)
-    return regex.compile(rf"(?<!\w)(?:{'|'.join(map(regex.escape, longest_first))})(?!\w)"), kinds
+    spelled = "|".join(regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+") for phrase in longest_first)
+    return regex.compile(rf"(?<!\w)(?:{spelled})(?!\w)"), kinds

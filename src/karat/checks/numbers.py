@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, excerpt, quoted
 from karat.checks.sample_traces import says
 from karat.checks.says import regex_flaws
 from karat.model.check import Example, Field, Flaw
@@ -47,7 +47,9 @@ class MustGroundNumber(Check):
     examples: ClassVar = (
         Example({"value": "12", "context_any": ["GitHub"]}, says("GitHub: 12 commits"), Status.PASSED),
         Example({"value": "12"}, says("build 124 of 2012, v1.12"), Status.FAILED),
+        Example({"value": "12"}, says("12 Millionen"), Status.UNKNOWN),
         Example({"value": "12", "context_any": ["GitHub"]}, says("Slack: 12 mentions"), Status.FAILED),
+        Example({"value": "12", "context_any": ["PR"]}, says("12 in April"), Status.FAILED),
         Example(
             {"value": "12", "context_any": ["GitHub"], "within": "line"}, says("GitHub: 3\nSlack: 12"), Status.FAILED
         ),
@@ -98,8 +100,12 @@ class MustGroundNumber(Check):
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message
         if self.regex:
-            return self.present(trace, safe_regex.search(self.regex, text))
+            return self.present(trace, safe_regex.find_required(self.regex, text))
         grounded = numbers.ground(text, self.value, self.context_any, self.within == "line")
+        unread = None if grounded else numbers.unread_number(text, self.value)
+        if unread:
+            near = excerpt(text[unread[0] : unread[1] + 20])
+            return self.unknown(f"{near!r} may be another number: have it written in digits")
         return self.present(trace, grounded.number if grounded else None)
 
 

@@ -8,19 +8,20 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import regex
 
-from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, quoted, said, unreadable, unsure
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools import called
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text.views import seen
 
 Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
 
-QUESTION = regex.compile(r"[?？؟⁇⁈](?![\w=&/%])")
-"""A question mark, but not one inside an address."""
-_BLANK = regex.compile(r"[\s\p{C}\u2800\u3164\u115f\u1160\uffa0]*+")
+NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
+IN_WORDS = NOT_DONE | {"response_only"}
+_IN_WORDS = regex.compile(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
 
 
 class Found(NamedTuple):
@@ -33,7 +34,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Check):
-    """The turn ended as expected; every outcome but `tool_started` also needs an answer."""
+    """The turn ended as expected; those outcomes that are told in words need words that a reader sees."""
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
@@ -44,9 +45,10 @@ class Outcome(Check):
         Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),
         Example({"outcome": "response_only"}, says(" \n"), Status.FAILED),
         Example({"outcome": "response_only"}, says("\u200b\u2800"), Status.FAILED),
+        Example({"outcome": "response_only"}, says("<!-- Hello. -->"), Status.FAILED),
         Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:failed book:ok"), Status.PASSED),
         Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:ok book:failed"), Status.FAILED),
-        Example({"outcome": "tool_success"}, calls("book:ok", text=""), Status.FAILED),
+        Example({"outcome": "tool_success"}, calls("book:ok", text=""), Status.PASSED),
         Example({"outcome": "tool_success"}, UNSEEN_TOOLS, Status.UNKNOWN),
         Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:pending", text=""), Status.PASSED),
         Example({"outcome": "tool_started", "tools": ["book"]}, calls("find:ok"), Status.FAILED),
@@ -56,15 +58,19 @@ class Outcome(Check):
             {"outcome": "needs_input"}, shows('- radiogroup "Pick a repository"', text="One moment."), Status.PASSED
         ),
         Example({"outcome": "needs_input"}, calls("", text="Done."), Status.FAILED),
-        Example({"outcome": "needs_input"}, calls("book:ok", text="Anything else?"), Status.FAILED),
-        Example({"outcome": "needs_input"}, calls("book:pending", text="Anything else?"), Status.UNKNOWN),
+        Example({"outcome": "needs_input"}, calls("", text="I see. Anything else?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("", text="Booked! Which day is next?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:ok", text="Which day?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:pending", text="Which day?"), Status.UNKNOWN),
         Example({"outcome": "needs_input"}, calls("book:waiting", text="Shall I?"), Status.PASSED),
         Example({"outcome": "graceful_block"}, calls("book:failed", text="I may not do that."), Status.PASSED),
         Example({"outcome": "graceful_block"}, calls("book:crashed", text="I may not do that."), Status.FAILED),
         Example({"outcome": "graceful_block"}, calls("find:ok", text="I may not do that."), Status.FAILED),
         Example({"outcome": "graceful_block"}, calls("find:pending", text="I may not do that."), Status.UNKNOWN),
+        Example({"outcome": "graceful_block"}, calls("", text="Deleted, as you wished."), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("book:crashed", text="The booking failed."), Status.PASSED),
         Example({"outcome": "graceful_error"}, calls("book:failed book:ok", text="Booked."), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("book:crashed", text="Booked, all fine!"), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("", text="The booking failed."), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("book:failed book:pending", text="Sorry."), Status.UNKNOWN),
     )
@@ -82,21 +88,38 @@ class Outcome(Check):
         return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
 
     def judge(self, trace: Trace) -> CheckResult:
-        first = trace.final_message[:1]
-        answered = (first.isascii() and first.isalnum()) or not _BLANK.fullmatch(trace.final_message)
-        if self.outcome == "response_only" and answered:
-            return self.passed()
-        if self.outcome != "tool_started" and not answered:
+        if self.outcome in IN_WORDS and not _answered(trace.final_message):
             why = unreadable(trace)
-            return self.unknown(why) if why else self.failed("an empty final message")
+            return self.unknown(why) if why else self.failed("no words that a reader sees")
+        if self.outcome == "response_only":
+            return self.passed()
         why = trace.doubt("tools")
         if why:
             return self.unknown(why)
         listed = [c for c in trace.tool_calls if not self.tools or c.name in self.tools]
         found = OUTCOMES[self.outcome](trace, listed)
+        if found.holds is not False and self.outcome in NOT_DONE:
+            found = _claimed(trace, self.tools) or found
         if found.holds is None:
             return self.unknown(found.found)
         return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
+
+
+def _claimed(trace: Trace, tools: Sequence[str]) -> Found | None:
+    """A claim of success that no tool bears out: of anything if nothing succeeded, else of what the tools are for."""
+    from karat.text.claims import claim, claim_of
+
+    succeeded = {call.name for call in trace.tool_calls if call.success is True}
+    names = set(tools or (call.name for call in trace.tool_calls)) - succeeded
+    span = (claim_of if succeeded else claim)(trace.final_message, names)
+    if span is None:
+        return None
+    return Found(False, f"it claims {excerpt(trace.final_message[slice(*span)])!r}", At("final_message", *span))
+
+
+def _answered(text: str) -> bool:
+    first = text[:1]
+    return (first.isascii() and first.isalnum()) or _IN_WORDS.search(seen(text).text) is not None
 
 
 def tool_success(trace: Trace, listed: Sequence[ToolCall]) -> Found:
@@ -114,17 +137,21 @@ def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
     if success.holds:
         return success._replace(holds=False)
     asked = _asked(trace)
-    return _untold(listed) or asked if asked.holds else asked
+    if not asked.holds:
+        return asked
+    return _untold(listed) or asked
 
 
 def _asked(trace: Trace) -> Found:
+    from karat.text.questions import asked
+
     lacking = next((c for c in trace.tool_calls if c.success is False and c.missing_fields), None)
     if lacking:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
-    question = QUESTION.search(trace.final_message)
+    question = asked(trace.final_message)
     if question:
-        doubt = unsure(trace, [question.span()])
-        return Found(None, doubt) if doubt else Found(True, "a question", At("final_message", *question.span()))
+        doubt = unsure(trace, [question])
+        return Found(None, doubt) if doubt else Found(True, "a question", At("final_message", *question))
     picker = added_pickers(trace)
     if picker:
         return Found(True, picker, At("page"))

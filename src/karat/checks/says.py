@@ -27,6 +27,7 @@ class MustSayAny(Check):
     examples: ClassVar = (
         Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
         Example({"phrases": ["refund", "credit"]}, says("Nothing was done."), Status.FAILED),
+        Example({"phrases": ["refund"]}, says("<!-- refund -->Nothing was done."), Status.FAILED),
         Example({"phrases": ["refund"]}, CUT_SHORT, Status.UNKNOWN),
     )
     phrases: tuple[str, ...]
@@ -56,9 +57,11 @@ class MustNotSay(Check):
     group: ClassVar = Group.FORMATTING
     looks_at: ClassVar = ANSWER
     fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases stands in the final message."),)
-    examples: ClassVar = (
+    examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
         Example({"phrase": "as an AI"}, says("As an\nAI, I cannot."), Status.FAILED),
+        Example({"phrase": "as an AI"}, says("As an **AI**, I cannot."), Status.FAILED),
+        Example({"phrase": "as an AI"}, says("As an \uff21\u200b\u0406, I cannot."), Status.FAILED),
         Example({"phrase": "as an AI"}, CUT_SHORT, Status.UNKNOWN),
     )
     phrase: str
@@ -75,7 +78,7 @@ class MustNotSay(Check):
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.absent(trace, phrases.find(trace.final_message, self.phrase))
+        return self.absent(trace, phrases.find_forbidden(trace.final_message, self.phrase))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class MustMatchRegex(Check):
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.present(trace, safe_regex.search(self.pattern, trace.final_message))
+        return self.present(trace, safe_regex.find_required(self.pattern, trace.final_message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class MustNotMatchRegex(Check):
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.absent(trace, safe_regex.search(self.pattern, trace.final_message))
+        return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
 
 
 def unfailable(phrase: str) -> Iterator[Flaw]:

@@ -12,6 +12,8 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
+from karat.text.offsets import Span
+from karat.text.prose import prose
 
 MARKERS = (
     "assumption",
@@ -67,6 +69,7 @@ class MustLabelAssumptions(Check):
     examples: ClassVar = (
         Example({}, says("Assumption: the sample is small."), Status.PASSED),
         Example({}, says("Without question, all is well."), Status.FAILED),
+        Example({}, says("There is no assumption in it."), Status.FAILED),
         Example({"markers": ["ASSUMPTION 1:"]}, says("Assumption 1: one workspace."), Status.PASSED),
         Example({"markers": ["ASSUMPTION 1:"]}, says("Assuming one workspace."), Status.FAILED),
     )
@@ -87,5 +90,20 @@ class MustLabelAssumptions(Check):
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message
-        found = phrases.find_any(text, self.markers) if self.markers else phrases.find_any_word(text, MARKERS)
-        return self.present(trace, found[1] if found else None)
+        stands = phrases.find if self.markers else phrases.find_word
+        for marker in self.markers or MARKERS:
+            span = stands(text, marker)
+            if span and (told := _told(text, marker, span, not self.markers)):
+                return self.present(trace, told)
+        return self.present(trace, None)
+
+
+def _told(text: str, marker: str, span: Span, whole: bool) -> Span | None:
+    """Where the marker stands and is not denied; markup in it is looked for as written, where nothing denies it."""
+    from karat.text.denial import denies_marker
+
+    words = prose(text)
+    places = words.places(marker, whole)
+    if not places:
+        return span
+    return next((words.written(*place) for place in places if not denies_marker(words, *place)), None)

@@ -15,8 +15,9 @@ DEFAULT_WEIGHTS: dict[str, float] = {
     Group.UNCERTAINTY: 0.10,
     Group.FORMATTING: 0.05,
     Group.MORNING_BRIEF_CONTRACT: 0.35,
-    Group.DECISION: 0.0,
-    Group.QA: 0.0,
+    Group.DECISION: 0.35,
+    Group.QA: 0.35,
+    "budget": 0.10,
 }
 OTHER_WEIGHT = 0.35
 """What a group of another package weighs where a case gives no weights."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import regex
 
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
-from karat.checks.indicators import FAILURE, SUCCESS, indicators
+from karat.checks.indicators import FAILURE, SUCCESS, Kind, indicators
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.telemetry import Telemetry, shorthand
@@ -52,9 +52,8 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             tuple(placed.args.get("failure_indicators", ())) or FAILURE,
         )
         for path, words, choice in wanted:
-            success, failure = indicators(words, *lists)
-            if not choice and (failure if placed.args["valid"] else success):
-                kind = "failure" if placed.args["valid"] else "success"
+            kind: Kind = "failure" if placed.args["valid"] else "success"
+            if not choice and kind in indicators(words, *lists):
                 yield Finding(path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG)
 
 

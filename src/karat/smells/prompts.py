@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from karat import scoring
 from karat.checks.base import excerpt
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
@@ -42,7 +44,12 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Checks that an agent satisfies by repeating the prompt."""
     echo = _echo(case)
     asked = [placed for placed in case.checks if isinstance(placed.check, (*SAID, *NAMED)) or _asks_back(case, placed)]
-    found = [(placed, scoring.carried_out(placed.check, echo)) for placed in asked]
+    # That a refusal needs no words where no tool was called is no matter of the prompt.
+    by_words = structs.replace(echo, unobserved={"tools": "only the words of the prompt count"})
+    found = [
+        (placed, scoring.carried_out(placed.check, by_words if isinstance(placed.check, AllocationValid) else echo))
+        for placed in asked
+    ]
     holds = [(placed, result) for placed, result in found if result.status is Status.PASSED]
     for placed, result in holds:
         if isinstance(placed.check, SAID) or placed.args.get("regex") or len(holds) == len(found):

@@ -28,6 +28,7 @@ from karat.text.wording import did_you_mean
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
 
+NO_RESULTS = "the target gave the names of tools and nothing of their results"
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
 NO_TELEMETRY = "the target gave no telemetry"
 NO_PAGE = "the target gave no page"
@@ -141,6 +142,8 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         unobserved["tools"] = NO_TOOLS
     if telemetry is None:
         unobserved["telemetry"] = NO_TELEMETRY
+        if short.tools_called is not None and (recorder is None or not recorder.tool_calls):
+            unobserved["tool_results"] = NO_RESULTS
     if short.page is UNSET and has_page:
         unobserved["page"] = NO_PAGE
     messages = [Message(m.role, m.content or "", m.name) for m in short.messages or ()]

@@ -1,11 +1,14 @@
-"""Ages that a text states: "12m", "2 hours ago", "1h 30m".
+"""Ages that a text states: "12m", "2 hours ago", "1h 30m", and in words "two hours ago".
 
-Only ages in digits are read, those of every script. A unit needs a word end: "12 mentions", "12 mb" and "12 m/s" are no
+Digits of every script are read. A unit needs a word end: "12 mentions", "12 mb" and "12 m/s" are no
 ages. Months and years count 30 and 365 days: an old age must not go unseen beside a fresh one.
 
 One-letter units also mean other things, so "12M" and "$12m" (millions), "12m users", "3d chart" (dimensions) and "the
 90s" are no ages, unless the next word says so: "3D stale". Where that is open ("12m sources", "4h15", "12m long"), the
-age is doubtful: it may count against an answer, never for it.
+age is doubtful: it may count against an answer, never for it. So is an age in words that cannot be read.
+
+A future and a length are no ages: "in 5 minutes", "lasts 30 minutes", "a 30-minute meeting", "the last 7 days".
+Neither is what no reader sees.
 """
 
 import re
@@ -15,10 +18,12 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import digit
 
+from karat.text.age_words import worded_ages
+from karat.text.characters import is_word_char
 from karat.text.folding import lines, original_span_of_lines
 from karat.text.offsets import Span
-from karat.text.phrases import is_word_char
-from karat.text.safe_regex import matched
+from karat.text.safe_regex import seen_matches
+from karat.text.views import seen as seen_by_reader
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
@@ -50,20 +55,41 @@ _WIDE_LETTERS: Final = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B),
 _NEXT_WORD = re.compile(r"(?:[^\S\n]+|-)([^\W\d_]+)")
 _IS_OLD = re.compile(r"(?:[^\S\n]{1,2}|\n(?=[a-z])|[^\S\n]?[(*-])?[(*]*(?i:ago|old|outdated|overdue|stale)\b")
 _IS_LATE = re.compile(
-    r"[\s-][(*]*(?:back|before|behind|delayed|earlier|lag\w*|late|out of date|past|since|without)\b", re.IGNORECASE
+    r"[\s-][(*]*(?:back|before|behind|delay\w*|earlier|lag\w*|late|out of date|past|since|without)\b", re.IGNORECASE
 )
 _AGED = re.compile(
     r"\b(?:aged?|behind|fetched|lag\w*|old|since|stale|sync\w*|refresh\w*|updated)\b(?:[^\S\n]*[:=(-])?[^\S\n]+(?:\w+[^\S\n]+)?\Z",
     re.IGNORECASE,
 )
+_SPAN_AFTER = re.compile(
+    r"(?:[^\S\n]+|-)(?:ahead|at most|at least|away|break|call|duration|each|from now|interval|later|left|limit|long"
+    r"|maximum|max|meeting|notice|of[^\S\n]+(?!age\b|lag\b|delay\b)\w+|or (?:less|more)|per|period|plan|read"
+    r"|remaining|retention|runtime"
+    r"|session|sprint|timeout|to go|trial|uptime|video|window)\b",
+    re.IGNORECASE,
+)
+_NOT_TAKEN = re.compile(
+    r"\b(?:stale|outdated|unchanged|offline|out of date|expired|behind|lagging|frozen|unsynced|silent"
+    r"|(?:no|without)(?:[^\S\n]+\w+)?[^\S\n]+(?:contact|data|heartbeat|refresh\w*|reports?|signals?|sync\w*|updates?)"
+    r"|(?:not|n't|never|last|been|was|were|is|are)(?:[^\S\n]+\w+){0,2}[^\S\n]+"
+    r"(?:changed|fetched|loaded|pulled|refreshed|reported|responded|seen|synced|updated)|(?:fetched|pulled|refreshed|synced|updated))\b[^.;\n]{0,30}\Z",
+    re.IGNORECASE,
+)
+_TO_COME = re.compile(r"\b(?:will|next|every|each|shall|'ll|going to)\b[^.;\n]{0,40}\Z", re.IGNORECASE)
 _AT = re.compile(r"\b(?:at|by|from|until|à)[^\S\n]+\Z", re.IGNORECASE)
-_LOOK_BACK: Final = 40
+_LOOK_BACK: Final = 60
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_FILLERS = _words("about almost another approximately around nearly only roughly some the") | {""}
+_LENGTHS = _words("duration interval length limit maximum minimum period timeout window eta uptime runtime downtime")
+_SPAN_WORDS = _words(
+    "after during each every first for in last lasted lasting lasts least most next over past per previous spans spent"
+    " take taken takes taking throughout took until waited waiting waits within"
+)
 _NOT_NOUNS = _words(
     "across afterwards ago always as besides does has hers his is its less minus ours perhaps plus regardless sometimes"
     " theirs this thus towards unless us vs was yes yours"
@@ -85,10 +111,11 @@ _SHAPES = _words(
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """An age that a text states, and where."""
+    """An age that a text states, and where; one in words that cannot be read is as old as it can be."""
 
     minutes: float
     span: Span
+    in_words: bool = False
 
 
 def stated_ages(text: str) -> list[Age]:
@@ -105,14 +132,23 @@ def doubtful_ages(text: str) -> list[Age]:
 def _read(text: str) -> tuple[list[Age], list[Age]]:
     """The ages that are stated, and the doubtful ones."""
     ages: tuple[list[Age], list[Age]] = ([], [])
-    seen = _with_ascii_digits(lines(text))
-    if not _MAYBE_AGE.search(seen):
-        return ages
-    for parts in _sums(seen):
+    view = seen_by_reader(text)
+    seen = _with_ascii_digits(lines(view.text))
+
+    def add(minutes: float, start: int, end: int, sure: bool, in_words: bool = False) -> None:
+        span = view.span(*original_span_of_lines(view.text, start, end))
+        ages[not sure].append(Age(minutes, span, in_words))
+
+    read: list[Span] = []
+    for parts in _sums(seen) if _MAYBE_AGE.search(seen) else ():
+        start, end = parts[0].start(), parts[-1].end()
         sure = _is_sure(seen, parts) if _stands_alone(seen, parts) else None
         if sure is not None:
-            span = original_span_of_lines(text, parts[0].start(), parts[-1].end())
-            ages[not sure].append(Age(sum(map(_minutes, parts)), span))
+            add(sum(map(_minutes, parts)), start, end, sure)
+            old = _IS_OLD.match(seen, end)
+            read.append((start, old.end() if old else end))
+    for age in worded_ages(seen, read):
+        add(age.most, age.start, age.end, age.read, in_words=True)
     return ages
 
 
@@ -125,7 +161,7 @@ def _with_ascii_digits(seen: str) -> str:
 def ages_by(pattern: str, text: str) -> list[Age]:
     """The ages that a suite's own regex finds: the first number of each match is minutes."""
     ages: list[Age] = []
-    for found, span in matched(pattern, text, at_most=len(text) + 1):
+    for found, span in seen_matches(pattern, text, at_most=len(text) + 1):
         if number := _FIRST_NUMBER.search(found):
             ages.append(Age(_value(number[0]), span))
     return ages
@@ -172,12 +208,37 @@ def _is_sure(seen: str, parts: list[re.Match[str]]) -> bool | None:
         return None
     if _IS_OLD.match(seen, end):
         return True
+    if _is_length(seen, parts):
+        return None
     if last["rest"]:
         # Up to 23h59 it may be a time of day.
         return None if _precedes(_AT, seen, start) else sum(map(_minutes, parts)) >= _DAY
     if any(part["comma"] or "\n" in part["gap"] for part in parts):
         return False
     return _is_sure_letter(seen, last, start) if short else True
+
+
+def _is_length(seen: str, parts: list[re.Match[str]]) -> bool:
+    """Whether a time is one to come or a length, unless it says for how long nothing new came."""
+    start, end, last = parts[0].start(), parts[-1].end(), parts[-1]
+    if _IS_LATE.match(seen, end):
+        return False
+    if last["gap"] == "-" and last["unit"][-1:] not in "sS" and _NEXT_WORD.match(seen, end):
+        return True
+    if _SPAN_AFTER.match(seen, end):
+        return True
+    if not _follows_span_word(seen, start):
+        return False
+    return _precedes(_TO_COME, seen, start) or not _precedes(_NOT_TAKEN, seen, start)
+
+
+def _follows_span_word(seen: str, start: int) -> bool:
+    words = [word.strip(":=~(") for word in seen[max(0, start - 40) : start].rpartition("\n")[2].lower().split()]
+    while words and words[-1] in _FILLERS:
+        words.pop()
+    if len(words) > 1 and words[-1] in ("of", "is", "was"):
+        return words[-2] in _LENGTHS
+    return bool(words) and (words[-1] in _SPAN_WORDS or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
 
 
 def _is_sure_letter(seen: str, part: re.Match[str], start: int) -> bool | None:

@@ -6,7 +6,7 @@ does not see them, so they must neither hide a phrase ("err<U+200B>or") nor spli
 
 import re
 from typing import Final
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 SINGLE_QUOTES: Final = "‘’‚‛′‹›"
 DOUBLE_QUOTES: Final = "“”„‟″«»"
@@ -75,3 +75,8 @@ def _spaces_for(chars: str, text: str) -> str:
         if char in text:
             text = text.replace(char, " ")
     return text
+
+
+def is_word_char(char: str) -> bool:
+    """Whether a character continues a word: letters, digits, the underscore and marks upon letters."""
+    return char.isalnum() or char == "_" or (not char.isascii() and category(char)[0] == "M")

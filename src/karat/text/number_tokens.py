@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from unicodedata import category, digit
 
-from karat.text.phrases import is_word_char
+from karat.text.characters import is_word_char
+from karat.text.magnitudes import UNREAD_MAGNITUDE
 
 _GROUP_SPACES: Final = " \xa0\u2007\u2009\u202f"
 _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"
@@ -16,7 +17,12 @@ _SPACED = rf"\d{{1,3}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?"
 _RUN = re.compile(
     rf"\d(?:(?<!\w\d)\d{{0,2}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:[{_JOINTS}]\d+)*|\d*(?:[{_JOINTS}]\d+)*)"
 )
-_SINGLE = re.compile(rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+")
+_SINGLE = re.compile(
+    rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}|\d+(?:\.\d+)?|\.\d+"
+)
+# A comma before one, two or more than three digits can only begin a fraction, and two points can only group.
+_POINTS_GROUP = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})")
+_SWAPPED: Final = str.maketrans(".,", ",.")
 _GROUPING = re.compile(rf"[,'{_GROUP_SPACES}]")
 _LIST_MARKER = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
 _LETTERS = re.compile(r"\w+")
@@ -37,11 +43,12 @@ _OTHER_NUMBER_APART = re.compile(rf"[^\S\n]{{1,3}}(?:{'|'.join((*_MAGNITUDES, *_
 
 
 class Number(NamedTuple):
-    """A number of a text: its place, and whether it stands for itself (12, not 12k)."""
+    """A number of a text: its place, and whether it stands for itself (12, not 12k); `unread` if nobody can tell."""
 
     start: int
     end: int
     bare: bool
+    unread: bool = False
 
 
 class _Candidate(NamedTuple):
@@ -64,7 +71,8 @@ def find_numbers(text: str, value: str) -> Iterator[Number]:
             continue
         bare = _stands_for_itself(text, run_end)
         if bare is not None:
-            yield Number(start - len(sign), end, bare)
+            unread = bare and UNREAD_MAGNITUDE.match(text, run_end) is not None
+            yield Number(start - len(sign), end, bare and not unread, unread)
 
 
 @lru_cache(maxsize=8)
@@ -84,6 +92,8 @@ def canonical(digits: str) -> str | None:
     if digits.isascii() and digits.isdigit():
         return digits
     digits = digits.translate(_ARABIC_SEPARATORS)
+    if _POINTS_GROUP.fullmatch(digits):
+        digits = digits.translate(_SWAPPED)
     if not _SINGLE.fullmatch(digits):
         return None
     digits = _GROUPING.sub("", digits)

@@ -9,6 +9,9 @@ Numbers are compared by value: `1,200`, `1'200` and digits grouped by one space 
   `1.12.3`, `12.x`), addresses, paths (`/12`), fractions (`3/12`), scores (`12-3`), ids (`a12`, `12f4`, `0x12`, `12e3`).
 - Magnitudes and ranks are other numbers: `12k`, `12 M`, `12bn`, `12 million`, `12th`; so is `012`, which is a code.
 - The `2.` or `2)` that numbers an item of a list states no amount.
+- Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read: nobody can tell.
+
+Only what a reader sees counts. A comma before one or two digits begins a fraction: `1,5` is 1.5, `1.234,5` is 1234.5.
 
 A value with words or signs around one number ("12%", "$12", "12 commits", "12k") asks for that number with them. Any
 other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
@@ -20,14 +23,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from karat.text.characters import LINE_ENDS, folded, plain
-from karat.text.folding import glyphs, original_span_of_lines
+from karat.text.characters import LINE_ENDS, folded, is_word_char, plain
+from karat.text.folding import fold, glyphs, original_span, original_span_of_lines
 from karat.text.number_tokens import Number, canonical, find_numbers
 from karat.text.offsets import Span
-from karat.text.phrases import find_any, is_word_char, word_spans
+from karat.text.phrases import whole_words
+from karat.text.views import seen
 
 _VALUE = re.compile(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
 _LINE_END = re.compile(f"[\\n{LINE_ENDS}]")
+_POINT_MAY_GROUP = re.compile(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w)")
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 
@@ -49,27 +54,56 @@ class _Value:
     after: str
 
 
+def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
+    """Where a reader sees the value, if one of the phrases stands in the text too, or in the same line as the value."""
+    view = seen(text)
+    found = _ground(view.text, value, context_any, same_line)
+    if found is None or view.offsets is None:
+        return found
+    return Grounded(view.span(*found.number), found.phrase, view.span(*found.context) if found.context else None)
+
+
+def unread_number(text: str, value: str) -> Span | None:
+    """Where the digits of the value stand with something that makes another number of them, or may make one."""
+    view, wanted = seen(text), _parsed(value)
+    if wanted is None:
+        return None
+    glyphs_seen = glyphs(view.text)
+    for number in find_numbers(glyphs_seen, wanted.number):
+        if number.unread:
+            return view.span(*original_span_of_lines(view.text, number.start, number.end))
+    for grouped in _POINT_MAY_GROUP.finditer(glyphs_seen):
+        if grouped[0].replace(".", "") == wanted.number:
+            return view.span(*original_span_of_lines(view.text, *grouped.span()))
+    return None
+
+
 def number_spans(text: str, value: str) -> Iterator[Span]:
-    """Every place where the value stands, in order, as offsets of the text as written."""
+    """Every place where the value stands in a text without markup, in order."""
     wanted = _parsed(value)
     if wanted is None:
-        yield from (span for span in word_spans(text, value, plural=False) if not _is_joined(text, span))
+        folded_text = fold(text)
+        for start, end in whole_words(folded_text, value, plural=False):
+            span = original_span(text, start, end)
+            if not _is_joined(text, span):
+                yield span
         return
-    seen = glyphs(text)
-    for number in find_numbers(seen, wanted.number):
-        if (number.bare or wanted.after) and _stands_between(seen, number, wanted):
+    glyphs_seen = glyphs(text)
+    for number in find_numbers(glyphs_seen, wanted.number):
+        if (number.bare or wanted.after) and _stands_between(glyphs_seen, number, wanted):
             yield original_span_of_lines(text, number.start, number.end)
 
 
-def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
-    """Where the value stands, if one of the phrases stands in the text too, or in the same line as the value."""
+def _ground(text: str, value: str, context_any: tuple[str, ...], same_line: bool) -> Grounded | None:
     numbers = number_spans(text, value)
     if not context_any:
         return next((Grounded(number) for number in numbers), None)
     for number, first, last in _first_of_each_line(text, numbers) if same_line else _first_of_all(text, numbers):
-        if found := find_any(text[first:last], context_any):
-            phrase, (start, end) = found
-            return Grounded(number, phrase, (start + first, end + first))
+        line = text[first:last]
+        for phrase in context_any:
+            for start, end in whole_words(fold(line), phrase):
+                start, end = original_span(line, start, end)
+                return Grounded(number, phrase, (start + first, end + first))
     return None
 
 

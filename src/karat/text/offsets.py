@@ -20,7 +20,7 @@ _PLAIN_SEGMENT = re.compile(r"\r\n|[^\r]?[^\x00-\x7f]+")
 _CLUSTER = regex.compile(rf"[{INVISIBLE}]++$|[{INVISIBLE}]*+\X(?:[{INVISIBLE}]|\p{{M}})*+")
 
 
-class _Unit(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch of the source that became a stretch of another length, with no finer correspondence."""
 
     source_start: int
@@ -34,7 +34,7 @@ class OffsetMap:
     """The stretches that changed their length, in order; everything between them changed one for one."""
 
     starts: list[int]
-    units: list[_Unit]
+    units: list[Stretch]
 
     def source_span(self, start: int, end: int) -> Span:
         source_start = self._of_char(start)[0]
@@ -77,27 +77,27 @@ def _case_keeps_offsets(text: str) -> bool:
     return len(caseless) == len(text) == len(normalize("NFC", caseless))
 
 
-def _map_of(units: Iterator[_Unit]) -> OffsetMap | None:
+def _map_of(units: Iterator[Stretch]) -> OffsetMap | None:
     listed = list(units)
     return OffsetMap([unit.start for unit in listed], listed) if listed else None
 
 
-def _gap_units(plain_text: str) -> Iterator[_Unit]:
+def _gap_units(plain_text: str) -> Iterator[Stretch]:
     """Units of a text in which nothing but runs of white space changes its length."""
     spaced = all_spaces(plain_text)
     shift = len(spaced) - len(spaced.lstrip(" "))
     if shift:
-        yield _Unit(0, shift, 0, 0)
+        yield Stretch(0, shift, 0, 0)
     start = spaced.find("  ", shift)
     while start >= 0:
         word = _NO_SPACE.search(spaced, start)
         end = word.start() if word else len(spaced)
-        yield _Unit(start, end, start - shift, start - shift + 1)
+        yield Stretch(start, end, start - shift, start - shift + 1)
         shift += end - start - 1
         start = spaced.find("  ", end)
 
 
-def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str], str]) -> Iterator[_Unit]:
+def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str], str]) -> Iterator[Stretch]:
     """Units of a text in which characters may vanish, melt together or grow."""
     shift = 0
     pieces_of = _Pieces(change)
@@ -110,7 +110,7 @@ def _segment_units(text: str, segments: re.Pattern[str], change: Callable[[str],
             pieces = pieces_of(segment[0])
         for source_length, length in pieces:
             if source_length != 1 or length != 1:
-                yield _Unit(start, start + source_length, start - shift, start - shift + length)
+                yield Stretch(start, start + source_length, start - shift, start - shift + length)
             start += source_length
             shift += source_length - length
 

@@ -1,46 +1,62 @@
-"""Whether a phrase stands in a text, and where."""
+"""Whether a phrase stands in a text, and where.
 
+What is required counts only in what a reader sees; what is forbidden is looked for in the widest forms of the text. A
+phrase that begins or ends with a digit does not stand inside a longer number.
+"""
+
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from unicodedata import category
 
+from karat.text.characters import is_word_char
 from karat.text.folding import fold, fold_phrase, original_span
 from karat.text.offsets import Span
+from karat.text.views import View, is_plain, where_required
+from karat.text.wide import wide_forms, wide_phrase
+
+_NUMBER_BEFORE = re.compile(r"\d[.,'\u066b\u066c]\Z")
+_NUMBER_AFTER = re.compile(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
+_MAGNITUDE_AFTER = re.compile(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
 
 
 def find(text: str, phrase: str) -> Span | None:
-    """Where the phrase first stands in the text, as offsets of the text as written.
+    """Where a reader first sees the phrase, as offsets of the text as written.
 
     White space at an end of the phrase also stands for the start or end of the text. A phrase of nothing but white
     space and invisible characters is never found.
     """
-    haystack, needle = fold(text), fold_phrase(phrase)
-    if not needle:
-        return None
-    start = haystack.find(needle)
-    if start >= 0:
-        return original_span(text, start, start + len(needle))
-    if needle[0] == " " or needle[-1] == " ":
-        start = f" {haystack} ".find(needle) - 1
-        if start >= -1:
-            return original_span(text, max(start, 0), min(start + len(needle), len(haystack)))
+    needle = fold_phrase(phrase)
+    if is_plain(text):
+        span = _first(fold(text), needle, required=True)
+        return original_span(text, *span) if span else None
+    for view in where_required(text, phrase):
+        if span := _first(fold(view.text), needle, required=True):
+            return _written(view, span)
+    return None
+
+
+def find_forbidden(text: str, phrase: str) -> Span | None:
+    """Where the phrase first stands in any form of the text, as offsets of the text as written."""
+    if span := _first(fold(text), fold_phrase(phrase)):
+        return original_span(text, *span)
+    for form in wide_forms(text):
+        if span := _first(form.folded, wide_phrase(phrase)):
+            return form.original_span(*span)
     return None
 
 
 def find_word(text: str, phrase: str, plural: bool = True) -> Span | None:
-    """Where the phrase first stands as whole words; `plural` allows an `s` after it.
+    """Where a reader first sees the phrase as whole words; `plural` allows an `s` after it.
 
     A letter, digit or underscore next to the phrase makes it part of another word. An end of the phrase that is itself
     no such character may touch anything.
     """
-    for start, end in _word_spans(fold(text), phrase, plural):
-        return original_span(text, start, end)
-    return None
+    return next(_words_seen(text, phrase, plural), None)
 
 
 def word_spans(text: str, phrase: str, plural: bool = True) -> list[Span]:
-    """Every place where the phrase stands as whole words, in order."""
-    return [original_span(text, start, end) for start, end in _word_spans(fold(text), phrase, plural)]
+    """Every place where a reader sees the phrase as whole words, in order."""
+    return sorted(set(_words_seen(text, phrase, plural)))
 
 
 def find_any(text: str, phrases: Iterable[str]) -> tuple[str, Span] | None:
@@ -59,19 +75,8 @@ def find_any_word(text: str, phrases: Iterable[str], plural: bool = True) -> tup
     return None
 
 
-def is_word_char(char: str) -> bool:
-    """Whether a character continues a word: letters, digits, the underscore and marks upon letters."""
-    return char.isalnum() or char == "_" or (not char.isascii() and category(char)[0] == "M")
-
-
-@lru_cache(maxsize=4096)
-def _word(phrase: str) -> tuple[str, bool, bool]:
-    """The folded phrase, and whether its start and its end may touch a word."""
-    needle = fold_phrase(phrase).strip()
-    return needle, not is_word_char(needle[:1] or " "), not is_word_char(needle[-1:] or " ")
-
-
-def _word_spans(haystack: str, phrase: str, plural: bool) -> Iterator[Span]:
+def whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Span]:
+    """Every place where the phrase stands as whole words in a text that is folded already."""
     needle, open_start, open_end = _word(phrase)
     start = haystack.find(needle) if needle else -1
     while start >= 0:
@@ -82,6 +87,54 @@ def _word_spans(haystack: str, phrase: str, plural: bool) -> Iterator[Span]:
             elif plural and haystack[end] == "s" and _ends_word(haystack, end + 1):
                 yield start, end + 1
         start = haystack.find(needle, start + 1)
+
+
+def _words_seen(text: str, phrase: str, plural: bool) -> Iterator[Span]:
+    for view in where_required(text, phrase):
+        haystack = fold(view.text)
+        for start, end in whole_words(haystack, phrase, plural):
+            if not _within_number(haystack, start, end, required=True):
+                yield _written(view, (start, end))
+
+
+def _written(view: View, span: Span) -> Span:
+    return view.span(*original_span(view.text, *span))
+
+
+def _first(haystack: str, needle: str, required: bool = False) -> Span | None:
+    if not needle:
+        return None
+    start = haystack.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        if not _within_number(haystack, start, end, required):
+            return start, end
+        start = haystack.find(needle, start + 1)
+    if needle[0] == " " or needle[-1] == " ":
+        start = f" {haystack} ".find(needle) - 1
+        if start >= -1:
+            return max(start, 0), min(start + len(needle), len(haystack))
+    return None
+
+
+def _within_number(haystack: str, start: int, end: int, required: bool) -> bool:
+    """Whether digits at an end of the span go on beside it; what is required is no other number in words either."""
+    if haystack[start].isdecimal() and start:
+        before = haystack[start - 1]
+        if before.isnumeric() or (before in ".,'\u066b\u066c" and _NUMBER_BEFORE.search(haystack, start - 2, start)):
+            return True
+    if not haystack[end - 1].isdecimal() or end == len(haystack):
+        return False
+    if haystack[end].isnumeric() or _NUMBER_AFTER.match(haystack, end):
+        return True
+    return required and _MAGNITUDE_AFTER.match(haystack, end) is not None
+
+
+@lru_cache(maxsize=4096)
+def _word(phrase: str) -> tuple[str, bool, bool]:
+    """The folded phrase, and whether its start and its end may touch a word."""
+    needle = fold_phrase(phrase).strip()
+    return needle, not is_word_char(needle[:1] or " "), not is_word_char(needle[-1:] or " ")
 
 
 def _ends_word(haystack: str, end: int) -> bool:

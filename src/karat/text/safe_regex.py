@@ -2,6 +2,9 @@
 
 Patterns are those of the `regex` module in its version 0 mode, which reads what `re` reads; case is ignored and `^` `$`
 match at every line. A call gets half a second of this thread's CPU and a second and a half of wall time.
+
+What is required counts only in what a reader sees, what is forbidden in every form of the text. A regex that denies
+something (`(?!`, `[^`) would be fooled by a form that leaves things out: it is held against the text as written too.
 """
 
 import time
@@ -15,17 +18,20 @@ import regex
 from karat.text.folding import lines, original_span_of_lines
 from karat.text.offsets import Span
 from karat.text.pattern_syntax import BadPattern, rewritten
+from karat.text.views import View, is_plain, seen, shown, shown_words
+from karat.text.wide import wide_forms
 
 __all__ = [
     "BadPattern",
     "Pattern",
     "RegexTimeout",
     "compile_pattern",
-    "count",
+    "find_forbidden",
+    "find_required",
     "matched",
     "matches_empty",
     "search",
-    "spans",
+    "seen_matches",
 ]
 
 Pattern = regex.Pattern[str]
@@ -76,24 +82,42 @@ def search(pattern: str, text: str) -> Span | None:
     return match.span() if seen is text else original_span_of_lines(text, *match.span())
 
 
+def find_required(pattern: str, text: str) -> Span | None:
+    """Where a reader first sees a match, as offsets of the text as written."""
+    if is_plain(text):
+        return search(pattern, text)
+    denies = _denies(pattern)
+    if denies and search(pattern, text) is None:
+        return None
+    for view in (_shown_to(pattern, text),) if denies else (_shown_to(pattern, text), seen(text)):
+        if span := search(pattern, view.text):
+            return view.span(*span)
+    return None
+
+
+def find_forbidden(pattern: str, text: str) -> Span | None:
+    """Where the pattern first matches in any form of the text, as offsets of the text as written."""
+    if span := search(pattern, text):
+        return span
+    for form in wide_forms(text, rendered=not _denies(pattern)):
+        if span := search(pattern, form.widened.text):
+            return form.written(*span)
+    return None
+
+
+def seen_matches(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
+    """The first matches that a reader sees, without overlaps: their text, and their offsets in the text as written."""
+    view = _shown_to(pattern, text)
+    return [(found, view.span(*span)) for found, span in matched(pattern, view.text, at_most)]
+
+
 def matched(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The first matches: their text as the regex saw it, and their offsets in the text as written."""
-    compiled, seen = compile_pattern(pattern), lines(text)
-    found = _within_budget(lambda limit: list(islice(compiled.finditer(seen, timeout=limit), at_most)), pattern, seen)
-    return [(match[0], original_span_of_lines(text, *match.span())) for match in found]
-
-
-def spans(pattern: str, text: str, at_most: int = 10_000) -> list[Span]:
-    """Where the pattern matches, without overlaps, as offsets of the text as written."""
-    return [span for _, span in matched(pattern, text, at_most)]
-
-
-def count(pattern: str, text: str, at_least: int) -> int:
-    """How often the pattern matches without overlaps; counting stops at `at_least`."""
-    compiled, seen = compile_pattern(pattern), lines(text)
-    return _within_budget(
-        lambda limit: sum(1 for _ in islice(compiled.finditer(seen, timeout=limit), at_least)), pattern, seen
+    compiled, seen_lines = compile_pattern(pattern), lines(text)
+    found = _within_budget(
+        lambda limit: list(islice(compiled.finditer(seen_lines, timeout=limit), at_most)), pattern, seen_lines
     )
+    return [(match[0], original_span_of_lines(text, *match.span())) for match in found]
 
 
 def matches_empty(pattern: str) -> bool:
@@ -123,3 +147,13 @@ def _within_budget(
         limit = min(cpu_left * used_process / used_thread, wall_left * used_process / (now - wall))
         if limit < _SHORTEST_SLICE:
             raise RegexTimeout(pattern, len(seen))
+
+
+def _shown_to(pattern: str, text: str) -> View:
+    """The text without what is hidden; with its tags and addresses only for a regex that speaks of some."""
+    return shown(text) if "<" in pattern or "/" in pattern else shown_words(text)
+
+
+@lru_cache(maxsize=4096)
+def _denies(pattern: str) -> bool:
+    return any(sign in pattern for sign in ("(?!", "(?<!", "[^"))

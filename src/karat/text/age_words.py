@@ -1,0 +1,217 @@
+"""Ages that a text states in words: those that can be read ("two hours ago", "vor 3 Tagen"), and those that cannot.
+
+"Data from yesterday", "as of 2019-01-01" and "3 business days old" state an age that nobody can compute from the text,
+so a check must not pass beside them unless even the oldest that they can mean is young enough. A period that a figure
+is compared with is no age: "12 commits today, 9 yesterday", "up from last week", "from Monday to Friday".
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from karat.text.prose import spaced
+
+_HOUR: Final = 60.0
+_DAY: Final = 24 * _HOUR
+_FOR_EVER: Final = float("inf")
+
+
+class WordedAge(NamedTuple):
+    """An age in words of the text that was looked at: its place, and how old it is at least and at most."""
+
+    start: int
+    end: int
+    least: float
+    most: float
+
+    @property
+    def read(self) -> bool:
+        return self.least == self.most
+
+
+def _spaced(pattern: str) -> re.Pattern[str]:
+    return re.compile(spaced(pattern), re.IGNORECASE)
+
+
+_NUMERALS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_COUNTS: Final[dict[str, float]] = {
+    **{word: count for count, word in enumerate(_NUMERALS.split(), start=2)},
+    **dict.fromkeys(("a", "an", "one"), 1),
+    "half an": 0.5,
+    "half a": 0.5,
+    "a couple of": 2,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+}
+_UNITS: Final = {
+    "second": 1 / 60,
+    "minute": 1.0,
+    "hour": _HOUR,
+    "day": _DAY,
+    "week": 7 * _DAY,
+    "fortnight": 14 * _DAY,
+    "month": 30 * _DAY,
+    "quarter": 91 * _DAY,
+    "year": 365 * _DAY,
+    "decade": 3650 * _DAY,
+}
+_UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
+_COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
+_PAST = r"(?:ago|back|behind|earlier|late|old|outdated|overdue|stale)\b"
+_COUNTED = _spaced(rf"(?<![\w-]){_COUNT}(?: |-){_UNIT}(?: |-){_PAST}")
+_JUST_NOW = _spaced(r"\b(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
+
+_OTHER_UNITS: Final = {
+    "second": "sekunden?|secondes?|segundos?|second[oi]|seconden|секунд\\w*|秒钟?|초",
+    "minute": "minuten?|minutes?|minutos?|minut[oi]|минут\\w*|分钟?|분",
+    "hour": "stunden?|heures?|horas?|or[ae]|uur|uren|час\\w*|小时|時間|시간",
+    "day": "tag(?:en?)?|jours?|d[ií]as?|giorn[oi]|dag(?:en)?|дн\\w+|день|天|日",
+    "week": "wochen?|semaines?|semanas?|settiman[ae]|weken|недел\\w+|周|週間",
+    "month": "monat(?:en?)?|mois|mes(?:es)?|mes[ei]|maand(?:en)?|месяц\\w*|个月|か月|ヶ月",
+    "year": "jahr(?:en?)?|ans?|ann[ée]es?|a[ñn]os?|ann[oi]|jaar|лет|год\\w*|年",
+}
+_OTHER_UNIT = "|".join(f"(?P<{unit}>{words})" for unit, words in _OTHER_UNITS.items())
+_FOREIGN = _spaced(
+    r"(?P<lead>\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? )?"
+    r"(?<![\d.,])(?P<number>\d{1,9})[^\S\n]?"
+    rf"(?:{_OTHER_UNIT})(?:(?P<tail>[^\S\n]?(?:fa|geleden|alt|назад|önce)(?!\w)|前|[^\S\n]?전)|(?![^\W\d_]))"
+)
+_OTHER_MEANING: Final = frozenset(("an", "ora", "ore", "mes", "minute", "minutes", "日", "年"))
+"""Units that without a word of age are more often something else, or English."""
+
+_DAY_NAME = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = (
+    r"(?:\d{4}-\d{2}(?:-\d{2})?(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?"
+    rf"{_MONTH}\b(?:,? \d{{4}})?|{_MONTH}\.? \d{{1,4}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|q[1-4]\b(?: \d{{4}})?"
+    r"|(?:19|20)\d\d(?![\w,.]*\d)|\d{1,2}:\d{2})"
+)
+_PAST_DAYS: Final = {
+    "yesterday": 2 * _DAY,
+    "the day before": 3 * _DAY,
+    "last night": 2 * _DAY,
+    "this morning": _DAY,
+    "this afternoon": _DAY,
+    "this week": 7 * _DAY,
+    "last week": 14 * _DAY,
+    "this month": 31 * _DAY,
+    "last month": 62 * _DAY,
+    "last quarter": 190 * _DAY,
+    "last year": 731 * _DAY,
+}
+_WHEN = rf"(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME}|(?:last )?(?:weekend|sprint)|{_DATE})"
+_TAKEN = (
+    r"(?:as (?:of|at)|cached|captured|collected|crawled|dated|exported|fetched|gathered|generated|imported"
+    r"|ingested|loaded"
+    r"|measured|pulled|recorded|refreshed|retrieved|sampled|snapshot|sync(?:ed|hroni[sz]ed)?|taken|timestamp|updated"
+    r"|last (?:data|export|fetch|import|refresh|run|seen|sync|update)|age|freshness)"
+)
+_LINK = (
+    r"(?:[^\S\n]*[:=(-]?[^\S\n]*(?:at|data|early|from|in|is|it|late|of|on|since|the|was|were)\b){0,3}"
+    r"[^\S\n]*[:=(-]?[^\S\n]*"
+)
+_STATED = _spaced(rf"\b{_TAKEN}\b{_LINK}\b{_WHEN}\b(?!'s)")
+_FROM = _spaced(
+    rf"\b(?:from|since) (?:early |late )?{_WHEN}\b(?!'s)(?! (?:to|until|till|through)\b|[^\S\n]*-[^\S\n]*\w)"
+)
+_STALE_SINCE = _spaced(
+    r"(?:stale|unchanged|offline|outdated|frozen|not (?:been )?(?:updated|synced|refreshed|seen)"
+    r"|no (?:data|sync|updates?))\Z"
+)
+_NO_AGE_FROM = _spaced(
+    r"(?:\b(?:up|down|away|apart|chang\w+|rose|rises?|fell|falls?|grew|grows?|dropp?\w*|increas\w*|decreas\w*"
+    r"|improv\w*|differ\w*|more|fewer|less|recover\w*)(?: by)?(?: [\d.,%+-]+)?|\d[\d.,]*%?(?: [\w-]+){0,2})\Z"
+)
+_ALONE = _spaced(rf"\([^\S\n]*(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME})[^\S\n]*\)")
+_OWNED = _spaced(
+    rf"(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)\b(?P<when>{'|'.join(_PAST_DAYS)}"
+    rf"|(?:last )?{_DAY_NAME})'s "
+    r"(?:\w+ )?(?:batch|cache|crawl|data|dump|export|feed|figures|metrics|numbers|readings|report|results"
+    r"|snapshot|stats"
+    r"|statistics|sync)\b"
+)
+_OTHER_YESTERDAY = _spaced(
+    r"(?:\b(?:von|vom|seit|de|desde|di|da|от|за|с) (?P<when>gestern|vorgestern|ayer|anteayer|ieri|ontem|hier|вчера)\b"
+    r"|\bd'hier\b"
+    r"|(?:昨天|昨日|前天)的?(?:の)?(?:数据|データ|資料)|어제 (?:데이터|자료))"
+)
+_AGO = _spaced(r"(?<![\w'-])(?:[\w'-]{1,30} ){0,4}(?:[\w']{1,30}-)?ago\b")
+_OLD = _spaced(
+    r"(?<![\w'-])(?:[\w'-]{1,30} ){0,2}(?:seconds|minutes|hours|days|weeks|months|quarters|years|decades)(?: |-)old\b"
+    r"|\b(?:hour|day|week|month|year)-old\b"
+)
+_WORKING = _spaced(
+    r"\b(?:\d{1,6}|one|two|three|four|five|six|seven|ten) (?:full )?"
+    r"(?:banking|business|office|school|trading|week|working)(?: |-)?(?:day|hour|week)s?\b"
+)
+_LARGEST: Final = {"minutes": _HOUR, "hours": _DAY, "days": 31 * _DAY, "weeks": 62 * _DAY, "months": 731 * _DAY}
+_QUICK = re.compile(
+    r"ago\b|just now|-old|s old|yesterday|last |this |day\b|working|business|weekend|as (?:of|at)|dated|from"
+    r"|since|\d-\d|\d:\d"
+    r"|(?:cach|captur|collect|crawl|export|fetch|gather|generat|import|ingest|load|measur|pull|record|retriev|sampl)ed"
+    r"|sync|snapshot|taken|timestamp|fresh|\bage\b|[^\x00-\x7f]|\b(?:vor|seit|hace|il y a|ayer|ieri|hier|ontem)\b"
+    r"|trading|\b(?:geleden|gestern|tage|stunden|minuten|jours|heures|horas|minutos|uur|giorni|minuti|dagen)\b",
+    re.IGNORECASE,
+)
+
+
+def worded_ages(seen: str, read: list[tuple[int, int]]) -> list[WordedAge]:
+    """Every age in words, in order; `read` are the places of ages that were read already."""
+    if not _QUICK.search(seen):
+        return []
+    found = [*_counted(seen), *_foreign(seen)]
+    taken = sorted([*read, *((age.start, age.end) for age in found)])
+    return sorted([*found, *(age for age in _unread(seen) if not _overlaps(age, taken))])
+
+
+def _overlaps(age: WordedAge, taken: list[tuple[int, int]]) -> bool:
+    before = bisect_left(taken, (age.end, 0))
+    return before > 0 and taken[before - 1][1] > age.start
+
+
+def _counted(seen: str) -> Iterator[WordedAge]:
+    for m in _COUNTED.finditer(seen):
+        minutes = _COUNTS[" ".join(m["count"].lower().split())] * _UNITS[m["unit"].lower()]
+        yield WordedAge(*m.span(), minutes, minutes)
+    for m in _JUST_NOW.finditer(seen):
+        yield WordedAge(*m.span(), 1.0, 1.0)
+
+
+def _foreign(seen: str) -> Iterator[WordedAge]:
+    for m in _FOREIGN.finditer(seen):
+        unit = next(unit for unit in _OTHER_UNITS if m[unit])
+        minutes = int(m["number"]) * _UNITS[unit]
+        if m["lead"] or m["tail"]:
+            yield WordedAge(*m.span(), minutes, minutes)
+        elif m[unit].lower() not in _OTHER_MEANING:
+            yield WordedAge(*m.span(), 0.0, minutes)
+
+
+def _unread(seen: str) -> Iterator[WordedAge]:
+    for pattern in (_STATED, _ALONE, _OWNED, _OTHER_YESTERDAY):
+        for m in pattern.finditer(seen):
+            yield WordedAge(*m.span(), 0.0, _most(m))
+    for m in _FROM.finditer(seen):
+        before = seen[max(0, m.start() - 60) : m.start()].rstrip()
+        since = m[0][:5].lower() == "since"
+        if _STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before):
+            yield WordedAge(*m.span(), 0.0, _most(m))
+    for pattern in (_AGO, _OLD, _WORKING):
+        for m in pattern.finditer(seen):
+            unit = next((unit for unit in _LARGEST if unit in m[0].lower()), "")
+            yield WordedAge(*m.span(), 0.0, _LARGEST.get(unit, _FOR_EVER) if pattern is not _WORKING else _FOR_EVER)
+
+
+def _most(found: re.Match[str]) -> float:
+    when = " ".join((found.groupdict().get("when") or "").lower().split())
+    if when in _PAST_DAYS:
+        return _PAST_DAYS[when]
+    if when.endswith("day"):
+        return 14 * _DAY
+    return _DAY if ":" in when and "-" not in when else _FOR_EVER

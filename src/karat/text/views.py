@@ -1,0 +1,103 @@
+"""Views of a text: what a reader sees of it, and the text as written without what is hidden, each with the way back."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from karat.text.markup import MARKS, Edit, Markup, scan
+from karat.text.offsets import OffsetMap, Span, Stretch
+
+_TEXTS: Final = 8
+_MARKED = re.compile(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")
+_HYPHEN_AT_LINE_END = re.compile(r"-[ \t]*\r?\n")
+_MARKUP: Final = frozenset("*_~`[]<>&\\/")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A text made from another one; `offsets` of None means that they are the same."""
+
+    text: str
+    offsets: OffsetMap | None = None
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of the source that a span of this text came from."""
+        return (start, end) if self.offsets is None else self.offsets.source_span(start, end)
+
+
+@lru_cache(maxsize=_TEXTS)
+def is_plain(text: str) -> bool:
+    """Whether all views and forms of a text are the same: most answers are plain, and finding out is cheap."""
+    return text.isascii() and not _MARKED.search(text) and not _HYPHEN_AT_LINE_END.search(text)
+
+
+@lru_cache(maxsize=_TEXTS)
+def seen(text: str) -> View:
+    """What a reader sees: markup rendered, what is hidden or stands only in markup left out."""
+    found = _markup(text)
+    if found is None:
+        return View(text)
+    return edited(text, [*found.edits, *_removed(found.hidden), *_removed(found.unseen)])
+
+
+@lru_cache(maxsize=_TEXTS)
+def shown(text: str) -> View:
+    """The text as written, with its markup, without what is hidden."""
+    found = _markup(text)
+    return View(text) if found is None else edited(text, list(_removed(found.hidden)))
+
+
+@lru_cache(maxsize=_TEXTS)
+def shown_words(text: str) -> View:
+    """The text as written, with its markup, without what is hidden and what stands only in markup."""
+    found = _markup(text)
+    return View(text) if found is None else edited(text, [*_removed(found.hidden), *_removed(found.unseen)])
+
+
+@lru_cache(maxsize=_TEXTS)
+def spelled_out(text: str) -> View:
+    """All words of the text, hidden ones too, without the markup between them."""
+    found = _markup(text)
+    return View(text) if found is None else edited(text, [*found.edits, *found.loose])
+
+
+def where_required(text: str, wanted: str) -> tuple[View, ...]:
+    """Where wanted words count: in what a reader sees, and as written if they speak of markup themselves."""
+    return (shown(text), seen(text)) if has_markup(wanted) else (seen(text),)
+
+
+def has_markup(wanted: str) -> bool:
+    """Whether a phrase or regex holds characters of markup, or may be an address."""
+    return not _MARKUP.isdisjoint(wanted)
+
+
+def edited(text: str, edits: list[Edit]) -> View:
+    """The text with these edits; of two that overlap the one that begins first counts, and the longer one."""
+    if not edits:
+        return View(text)
+    edits.sort(key=lambda edit: (edit.start, -edit.end))
+    pieces: list[str] = []
+    stretches: list[Stretch] = []
+    done = length = 0
+    for start, end, replacement in edits:
+        if end <= done and start < done:
+            continue
+        start = max(start, done)
+        pieces += text[done:start], replacement
+        length += start - done
+        stretches.append(Stretch(start, end, length, length + len(replacement)))
+        length += len(replacement)
+        done = end
+    pieces.append(text[done:])
+    return View("".join(pieces), OffsetMap([stretch.start for stretch in stretches], stretches))
+
+
+@lru_cache(maxsize=_TEXTS)
+def _markup(text: str) -> Markup | None:
+    return scan(text)
+
+
+def _removed(spans: Iterable[Span]) -> Iterable[Edit]:
+    return (Edit(start, end) for start, end in spans)
