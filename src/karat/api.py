@@ -72,6 +72,11 @@ def judge(case: Case, trace: Trace) -> Verdict:
         raise UsageError(f"{type(given).__name__!r} is no trace.", fix=fix, slug="bad-trace")
     if trace.case_id not in ("", case.id):
         raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
+    if case.turns:
+        fix = "Judge its turns one by one."
+        raise UsageError(
+            f"the case {case.id!r} is a conversation, the trace is of one turn.", fix=fix, slug="bad-trace"
+        )
     return scoring.judge(CATALOG.compile(case), case.scoring, trace)
 
 

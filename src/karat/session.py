@@ -54,6 +54,15 @@ class Earlier(Struct, frozen=True):
     redo: frozenset[CaseStatus] = frozenset()
 
 
+def refuse_unplayed(suite: Suite) -> None:
+    """Refuse cases that would be run as less than they say: a run that leaves out what was asked for is never green."""
+    for case in suite.cases:
+        unplayed = [key for key in ("turns", "replies", "skip", "xfail") if getattr(case, key)]
+        if unplayed:
+            message = f"the case {case.id!r} has '{unplayed[0]}', which can be read but not be run."
+            raise UsageError(message, where=suite.file, fix="Leave it out of this run.", slug="not-to-be-run")
+
+
 class Session:
     """One run of one suite against one target. It ends early, and can be resumed, once the order's `stop` is set."""
 
@@ -67,6 +76,7 @@ class Session:
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
+        refuse_unplayed(suite)
         self._suite = suite
         self._agent = agent
         self._options = options

@@ -16,7 +16,7 @@ from msgspec import structs
 from karat.checks.base import lost
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case, CheckSpec, Reply, Turn
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
 from karat.model.verdict import At, CaseStatus, CheckResult, Group, Status, Verdict
 from karat.telemetry.events import parse
@@ -129,13 +129,18 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "metadata": NESTED,
         "id": SECRET,
         "category": SECRET,
+        "tags": (SECRET,),
+        "skip": SECRET,
+        "xfail": SECRET,
+        "turns": (Turn(SECRET, (SPEC,)),),
+        "replies": (Reply((SECRET,), SECRET),),
     },
     Verdict: {"reason": SECRET, "checks": (CheckResult("c", Group.QA, Status.FAILED, SECRET, SECRET),)},
 }
 NO_PLACES = {
     Trace: {"cuts", "started_at", "duration_ms", "tokens"},
     ToolCall: {"started", "success", "started_at", "ended_at", "unfinished"},
-    Case: {"outcome", "scoring", "min_pass_rate"},
+    Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered"},
 }
 """Names and figures: no secret comes there from an agent."""
@@ -172,6 +177,12 @@ def test_every_place_of_a_record(part: type[msgspec.Struct], name: str) -> None:
     shown = [*texts(msgspec.json.decode(msgspec.json.encode(redactor.record(whole))))]
     assert REMOVED in shown
     assert [text for text in shown if SECRET in text] == []
+
+
+def test_earlier_attempts_are_cleaned_too() -> None:
+    tried = Trace(case_id="a", final_message=SECRET)
+    (cleaned,) = Redactor([SECRET]).record(structs.replace(record("hello", "", None), attempts=(tried,))).attempts
+    assert (cleaned.final_message, cleaned.cuts.keys()) == (REMOVED, {"final_message"})
 
 
 @pytest.mark.parametrize("part", PLACES)

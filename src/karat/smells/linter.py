@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (
     *lint_contradictions.RULES,
     *lint_tools.RULES,
 )
-READING = ("newer-field", "missing-version", "asks-nothing", "no-effect")
+READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
 """Smells that reading a suite tells of already."""
 SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, *READING)))
 

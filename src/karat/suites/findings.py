@@ -18,13 +18,14 @@ MOST = 10_000
 
 
 class Finding(NamedTuple):
-    """One thing to tell of a path. `key`: of the name of the last step rather than of its value."""
+    """One thing to tell of a path. `key`: of the name of the last step rather than of its value. `file`: if another."""
 
     path: Path
     message: str
     slug: str
     key: bool = False
     place: Place | None = None
+    file: str = ""
 
     def under(self, *steps: str | int) -> Finding:
         """The same, told from further up."""
@@ -73,8 +74,7 @@ def problems(
     """Findings with their lines and columns, in the order of the file, the same one only once."""
     found = list(dict.fromkeys(findings))
     located = [
-        Problem(file, *_place(f, document), path=render(f.path), message=f.message, slug=f.slug, warning=warning)
-        for f in found[:MOST]
+        Problem(f.file or file, *_place(f, document), render(f.path), f.message, f.slug, warning) for f in found[:MOST]
     ]
     located.sort(key=lambda p: (p.line, p.column))
     if len(found) > MOST:

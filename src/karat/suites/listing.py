@@ -24,7 +24,7 @@ def rows(path: str | Path) -> list[Row] | None:
     except (OSError, ValueError, RecursionError):
         return None
     seen = recognise(tree)
-    if seen is None or not isinstance(seen.cases, list) or not seen.cases:
+    if seen is None or seen.format == "karat-1" or not isinstance(seen.cases, list) or not seen.cases:
         return None
     found = [row for case in seen.cases if (row := _row(case, seen.prompt))]
     return found if len({row[0] for row in found}) == len(seen.cases) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from karat.errors import SuiteError
@@ -12,7 +12,7 @@ from karat.model.check import Vocabulary
 from karat.model.suite import Suite
 from karat.suites.documents.source import utf8
 from karat.suites.findings import Document, Finding, RefusedError, problems
-from karat.suites.formats import eval_set, golden
+from karat.suites.formats import eval_set, golden, karat1
 from karat.suites.formats.cases import Asking, Read
 from karat.suites.recognise import recognise
 from karat.text.wording import did_you_mean
@@ -20,8 +20,9 @@ from karat.text.wording import did_you_mean
 YAML_SUFFIXES = (".yaml", ".yml")
 
 _FORMATS = (
-    "a suite is an object with 'cases' (eval set), a list of cases with 'input' and an 'expected' object "
-    "(golden decisions), or a list of cases with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
+    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set), "
+    "a list of cases with 'input' and an 'expected' object (golden decisions), "
+    "or a list of cases with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
 )
 
 
@@ -54,7 +55,7 @@ def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Askin
     document: Document | None = None
     try:
         document = parse(data, file)
-        read = _read(document, vocabulary, askings)
+        read = _read(document, vocabulary, askings, Path(file).parent)
         if document.findings or read.findings:
             raise RefusedError(*document.findings, *read.findings)
     except RefusedError as refused:
@@ -63,7 +64,7 @@ def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Askin
         file=file,
         format=read.format,
         version=read.version,
-        sha256=hashlib.sha256(data).hexdigest(),
+        sha256=hashlib.sha256(b"".join((data, *read.tables))).hexdigest(),
         name=read.name,
         description=read.description,
         cases=read.cases,
@@ -84,9 +85,11 @@ def parse(data: bytes, file: str) -> Document:
     return JsonDocument(utf8(data))
 
 
-def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
-    tree = document.tree
+def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None, folder: Path) -> Read:
+    tree: Any = document.tree
     seen = recognise(tree)
+    if seen is not None and seen.format == karat1.FORMAT:
+        return karat1.read(tree, vocabulary, askings, folder)
     if seen is not None:
         return FORMATS[seen.format](tree, vocabulary, askings)
     near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""

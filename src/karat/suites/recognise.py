@@ -15,5 +15,7 @@ class Recognised(NamedTuple):
 
 def recognise(tree: object) -> Recognised | None:
     if isinstance(tree, dict):
+        if "karat" in tree:
+            return Recognised("karat-1", tree.get("cases"), "prompt")
         return Recognised("eval-set", tree["cases"], "prompt") if "cases" in tree else None
     return None if tree is None or isinstance(tree, str | int | float) else Recognised("golden", tree, "input")

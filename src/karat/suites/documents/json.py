@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from karat.suites.documents.json_places import JsonPlaces
-from karat.suites.documents.numbers import OUT_OF_RANGE, holds, may_misfit
+from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, may_misfit
 from karat.suites.documents.source import byte_place
 from karat.suites.findings import Finding, Json, Path, Place, RefusedError, Tree, refuse
 
@@ -49,7 +49,7 @@ class _Parser:
             value: Json = jiter.from_json(text, allow_inf_nan=False, catch_duplicate_keys=True)
         except ValueError:
             value = self._odd(text)
-        return _fitted(value, path, self._findings) if may_misfit(text) else value
+        return fitted(value, path, self._findings) if may_misfit(text) else value
 
     def _odd(self, text: bytes) -> Json:
         try:
@@ -112,18 +112,6 @@ def _member(name: str, raw: Raw, parser: _Parser) -> Json | Sequence[Json]:
     if name == "cases" and bytes(memoryview(raw)[:1]) == b"[":
         return _Pieces(msgspec.json.decode(raw, type=list[Raw]), parser, (name,))
     return parser.value(bytes(raw), (name,))
-
-
-def _fitted(value: Json, path: Path, found: list[Finding]) -> Json:
-    """The value with 1 for each number that no journal could hold, so that the rest of the file can be judged."""
-    if isinstance(value, dict):
-        return {name: _fitted(below, (*path, name), found) for name, below in value.items()}
-    if isinstance(value, list):
-        return [_fitted(below, (*path, index), found) for index, below in enumerate(value)]
-    if not isinstance(value, int | float) or holds(value):
-        return value
-    found.append(Finding(path, OUT_OF_RANGE, "out-of-range"))
-    return 1
 
 
 def _refusal(data: bytes, message: str, path_at: Callable[[int], Path]) -> RefusedError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from karat.suites.findings import Finding, Json, Path
+
 OUT_OF_RANGE = "the number does not fit in 64 bits. Write it as a string."
 
 # With digits alike and signs gone, a number that does not fit shows as one of these.
@@ -19,3 +21,15 @@ def may_misfit(text: bytes) -> bool:
     """Whether JSON may hold a number that does not fit: almost none does, and then it needs no second look."""
     shape = text.translate(_SHAPE, b"+")
     return any(sign in shape for sign in _SUSPECT)
+
+
+def fitted(value: Json, path: Path, found: list[Finding]) -> Json:
+    """The value with 1 for each number that no journal could hold, so that the rest of the file can be judged."""
+    if isinstance(value, dict):
+        return {name: fitted(below, (*path, name), found) for name, below in value.items()}
+    if isinstance(value, list):
+        return [fitted(below, (*path, index), found) for index, below in enumerate(value)]
+    if not isinstance(value, int | float) or holds(value):
+        return value
+    found.append(Finding(path, OUT_OF_RANGE, "out-of-range"))
+    return 1

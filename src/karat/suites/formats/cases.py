@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
-from karat.model.check import Field, Vocabulary
+from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.findings import Finding, Json, Path, render
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
@@ -27,6 +27,7 @@ PASS_RATE = Key(
 Examined = dict[str, Any]
 """An object whose shape was looked at, which a type checker cannot follow."""
 Notes = dict[Path, Json]
+Specs = tuple[CheckSpec, ...]
 
 
 class CasesShape(NamedTuple):
@@ -50,15 +51,17 @@ def is_list(value: object) -> TypeGuard[Sequence[Json]]:
 
 
 class Asking(NamedTuple):
-    """What a case expects, where the case stands, and where each of its fields does.
+    """What a case expects, or a turn of it, where the case stands, and where each of the fields does.
 
-    `whole`: nothing that the case expects had to be left out for being of the wrong shape.
+    `whole`: nothing that is expected had to be left out for being of the wrong shape. `answered`: that there is an
+    answer at all is judged even where no outcome is asked for.
     """
 
     expected: Examined
     case: Path
     where: Callable[[str], Path]
     whole: bool = True
+    answered: bool = True
 
 
 class Read(NamedTuple):
@@ -72,6 +75,7 @@ class Read(NamedTuple):
     name: str = ""
     description: str = ""
     metadata: Mapping[str, Json] = {}
+    tables: tuple[bytes, ...] = ()
 
 
 class Dialect(Protocol):
@@ -79,9 +83,9 @@ class Dialect(Protocol):
 
     @property
     def case_shape(self) -> RecordShape: ...
-    def asking(self, raw: Examined, path: Path, faults: set[Path]) -> Asking | None: ...
+    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> Sequence[Asking]: ...
     def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterable[Finding]: ...
-    def case(self, raw: Examined, path: Path, specs: tuple[CheckSpec, ...], notes: Notes) -> Case: ...
+    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case: ...
 
 
 class CaseReader:
@@ -94,7 +98,7 @@ class CaseReader:
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._askings = askings
-        self._first: dict[str, Path] = {}
+        self._first: dict[str, str] = {}
         self.cases: list[Case] = []
         self.findings: list[Finding] = []
         self.warnings: list[Finding] = []
@@ -110,46 +114,53 @@ class CaseReader:
         self.warnings += [finding.under(*path) for finding in fillers]
         self.findings += [finding.under(*path) for finding in wrong]
         if isinstance(raw, dict):
-            self._claim(raw.get("id"), path)
+            self._claim(raw.get("id"), path, render(path))
             self._add(raw, path, {finding.path[:2] for finding in wrong}, notes)
 
-    def _claim(self, name: Json, path: Path) -> None:
-        if isinstance(name, str) and self._first.setdefault(name, path) != path:
-            message = f"{render(self._first[name])} has the id {quoted(name)} already. Give each case its own."
+    def _claim(self, name: Json, path: Path, where: str) -> None:
+        if not isinstance(name, str):
+            return
+        first = self._first.setdefault(name, where)
+        if first is not where:
+            message = f"{first} has the id {quoted(name)} already. Give each case its own."
             self.findings.append(Finding((*path, "id"), message, "duplicate-id"))
 
     def _add(self, raw: Examined, path: Path, faults: set[Path], notes: Notes) -> None:
-        asking = self._dialect.asking(raw, path, faults)
-        if asking is None:
+        askings = self._dialect.askings(raw, path, faults)
+        if not askings:
             return
-        specs, wrong = _checks(asking, self._vocabulary)
+        asked = [list(self._vocabulary.read(asking.expected)) for asking in askings]
+        wrong = [finding for pair in zip(askings, asked, strict=True) for finding in _flaws(*pair)]
+        if not wrong and all(map(_asks_nothing, askings, asked)):
+            message = "the case checks nothing. Say in 'expected' what the answer must hold."
+            wrong.append(Finding(path, message, "no-checks"))
         self.findings += [*wrong, *self._dialect.wrong(raw, path, faults)]
-        if asking.whole:
-            self.warnings += _strays(asking, self._vocabulary)
+        self.warnings += [stray for asking in askings for stray in _strays(asking, self._vocabulary)]
         if not faults:
-            self.cases.append(self._dialect.case(raw, path, specs, notes))
+            self.cases.append(self._dialect.case(raw, path, [*map(_specs, askings, asked)], notes))
             if self._askings is not None:
-                self._askings.append(asking)
+                self._askings.append(askings[0])
 
 
-def _checks(asking: Asking, vocabulary: Vocabulary) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
-    """The checks that a case asks for, and what is wrong with them."""
-    expected, case, where, whole = asking
-    asked = list(vocabulary.read(expected))
-    found = [
-        Finding((*where(str(a.path[0])), *a.path[1:], *flaw.path), flaw.message, flaw.slug)
-        for a in asked
-        for flaw in a.flaws
-    ]
-    if whole and not found and "outcome" not in expected and all(a.path[:1] == ("outcome",) for a in asked):
-        message = "the case checks nothing. Say in 'expected' what the answer must hold."
-        found.append(Finding(case, message, "no-checks"))
-    return tuple([a.spec for a in asked]), found
+def _specs(asking: Asking, asked: Sequence[AskedCheck]) -> Specs:
+    unasked = not asking.answered and "outcome" not in asking.expected
+    return tuple([a.spec for a in asked if not (unasked and a.path == ("outcome",))])
+
+
+def _flaws(asking: Asking, asked: Sequence[AskedCheck]) -> Iterator[Finding]:
+    for one in asked:
+        for flaw in one.flaws:
+            path = (*asking.where(str(one.path[0])), *one.path[1:], *flaw.path)
+            yield Finding(path, flaw.message, flaw.slug)
+
+
+def _asks_nothing(asking: Asking, asked: Sequence[AskedCheck]) -> bool:
+    return asking.whole and "outcome" not in asking.expected and all(a.path[:1] == ("outcome",) for a in asked)
 
 
 def _strays(asking: Asking, vocabulary: Vocabulary) -> Iterator[Finding]:
     """Fields that only refine one that is not there."""
-    for stray in vocabulary.strays(asking.expected):
+    for stray in vocabulary.strays(asking.expected) if asking.whole else ():
         path = (*asking.where(str(stray.path[0])), *stray.path[1:])
         yield Finding(path, stray.message, stray.slug, key=True)
 
@@ -202,6 +213,6 @@ def sound(keys: Examined, faults: Iterable[Path], *place: str) -> Examined:
     return {key: value for key, value in keys.items() if (*place, key) not in wrong}
 
 
-def declared(fields: Sequence[Field], spelling: str, known: KnownKeys) -> dict[str, Key]:
-    """The keys that checks declare for a place of a format."""
-    return {f.name: Key(shape_of(f.type, known), f.doc) for f in fields if spelling in f.formats}
+def declared(fields: Sequence[Field], known: KnownKeys, spelling: str = "") -> dict[str, Key]:
+    """The keys that checks declare, for one place of a format or for all."""
+    return {f.name: Key(shape_of(f.type, known), f.doc) for f in fields if not spelling or spelling in f.formats}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.suites.findings import Finding, Path
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
@@ -22,6 +22,7 @@ from karat.suites.formats.cases import (
     Examined,
     Notes,
     Read,
+    Specs,
     declared,
     named,
     sorted_out,
@@ -69,7 +70,7 @@ class EvalSetShape(NamedTuple):
 def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     known = KnownKeys()
     scoring = Key(scoring_shape(groups, known), SCORING)
-    asked = {**declared(fields, FORMAT, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
+    asked = {**declared(fields, known, FORMAT), "scoring": scoring, "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
     keys = {
         "id": Key(LABEL, "A name that no other case of the suite has.", required=True),
@@ -130,17 +131,13 @@ class EvalCases:
         self._newer = {name: first for name, first in since.items() if _numbers(first) > _numbers(self.version)}
         self._used: dict[str, tuple[Path, int]] = {}
 
-    def asking(self, raw: Examined, path: Path, faults: set[Path]) -> Asking | None:
+    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
         expected = raw.get("expected")
         if not isinstance(expected, dict):
-            return None
+            return []
         usable = sound(expected, faults, "expected") if faults else expected
-        return Asking(
-            {key: value for key, value in usable.items() if key not in _NO_CHECKS},
-            path,
-            lambda field: (*path, "expected", field),
-            whole=len(usable) == len(expected),
-        )
+        asked = {key: value for key, value in usable.items() if key not in _NO_CHECKS}
+        return [Asking(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))]
 
     def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
         expected = raw["expected"]
@@ -152,7 +149,7 @@ class EvalCases:
         yield from weightless(sound(raw, faults).get("scoring"), path)
         yield from weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
-    def case(self, raw: Examined, path: Path, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
+    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         expected = raw["expected"]
         if self._newer:
             self._see(raw, path)
@@ -164,7 +161,7 @@ class EvalCases:
             setup_prompts=tuple(raw.get("setup_prompts", ())),
             preconditions=tuple(raw.get("preconditions", ())),
             outcome=expected.get("outcome", DEFAULT_OUTCOME),
-            checks=specs,
+            checks=specs[0],
             scoring=read_scoring(expected.get("scoring", raw.get("scoring"))),
             min_pass_rate=expected.get("min_pass_rate"),
             metadata=dict(named(notes)) if notes else {},

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.suites.findings import Finding, Json, Path
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
@@ -20,6 +20,7 @@ from karat.suites.formats.cases import (
     Examined,
     Notes,
     Read,
+    Specs,
     declared,
     named,
     sound,
@@ -51,9 +52,9 @@ class GoldenShape(NamedTuple):
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...]) -> GoldenShape:
     known = KnownKeys()
-    beside = declared(fields, _IN_CASE, known)
+    beside = declared(fields, known, _IN_CASE)
     constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
-    asked = {**declared(fields, _IN_EXPECTED, known), _RATE: PASS_RATE, _CONSTRAINTS: constraints}
+    asked = {**declared(fields, known, _IN_EXPECTED), _RATE: PASS_RATE, _CONSTRAINTS: constraints}
     inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
     if _CONTAINS in beside:
         inside = UnionShape((inside, beside[_CONTAINS].shape))
@@ -85,7 +86,7 @@ class GoldenCases(NamedTuple):
     case_shape: RecordShape
     beside: tuple[str, ...]
 
-    def asking(self, raw: Examined, path: Path, faults: set[Path]) -> Asking:
+    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
         """Both kinds of keys as one `expected`, each still known by where it stands."""
         usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
         flat_keys = {name: usable[name] for name in self.beside if name in usable}
@@ -101,14 +102,14 @@ class GoldenCases(NamedTuple):
             return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
 
         asked = {name: value for name, value in inside.items() if name not in _NO_CHECKS}
-        return Asking({**asked, **flat_keys}, path, where, whole=not faults)
+        return [Asking({**asked, **flat_keys}, path, where, whole=not faults)]
 
     def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
         if _CONTAINS in raw and isinstance(raw.get("expected"), list):
             message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
             yield Finding((*path, "expected"), message, "duplicate-field", key=True)
 
-    def case(self, raw: Examined, path: Path, specs: tuple[CheckSpec, ...], notes: Notes) -> Case:
+    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         kept = dict(named(notes)) if notes else {}
         expected = raw.get("expected")
         inside = expected if isinstance(expected, dict) else {}
@@ -117,7 +118,7 @@ class GoldenCases(NamedTuple):
             prompt=raw["input"],
             category=raw.get("category", ""),
             outcome=inside.get("outcome", DEFAULT_OUTCOME),
-            checks=specs,
+            checks=specs[0],
             min_pass_rate=inside.get(_RATE),
             metadata={**_constraints(inside, "expected."), **_constraints(raw), **kept},
         )

@@ -137,8 +137,9 @@ class ChoiceShape:
         if any(value == known and type(value) is type(known) for known in self.values):
             return FINE
         if not all(isinstance(known, str) for known in self.values):
-            leave = "Leave the field out if it shall not be checked."
-            return [Finding((), f"expected {self.words}, found {kind(value)}. {leave}", "wrong-type")]
+            found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
+            leave = " Leave the field out if it shall not be checked." if self.values == (True,) else ""
+            return [Finding((), f"expected {self.words}, found {found}.{leave}", "wrong-type")]
         if not isinstance(value, str):
             quote = f' Did you mean "{value}"?' if str(value) in self.values else ""
             message = f"expected {self.words} as a string, found {kind(value)}.{quote}"

@@ -1,0 +1,122 @@
+"""Tables beside a suite: CSV with a line of names, or JSON objects, one a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from typing import NamedTuple
+
+import jiter
+
+from karat.errors import UsageError
+from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, holds
+from karat.suites.documents.source import read_bytes, utf8
+from karat.suites.findings import Finding, Json, RefusedError
+from karat.suites.variables import NAME, Value, value_of
+from karat.text.wording import kind, quoted
+
+SUFFIXES = (".csv", ".jsonl")
+
+_NAME = re.compile(NAME)
+_TYPED = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+
+
+class Row(NamedTuple):
+    """One row of a table: its values by column, and where it stands, for messages."""
+
+    values: Mapping[str, Value]
+    where: str
+
+
+class TableError(Exception):
+    """A table that cannot be read; its findings name its own lines, or none where the suite names it wrongly."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__(findings)
+        self.findings = findings
+
+
+def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
+    """The rows of a table that a suite names, and its bytes."""
+    path = folder / name
+    inside = not FilePath(name).is_absolute() and ".." not in FilePath(name).parts
+    if not inside or path.suffix.lower() not in SUFFIXES:
+        message = f"{quoted(name)} is no table. Name a .csv or .jsonl file beside the suite."
+        raise TableError(Finding((), message, "bad-table"))
+    try:
+        data = read_bytes(path)
+    except UsageError as error:
+        raise TableError(Finding((), f"{quoted(name)} {error.message}", error.slug)) from None
+    file = str(path)
+    try:
+        text = utf8(data).decode()
+    except RefusedError as refused:
+        raise TableError(*(finding._replace(file=file) for finding in refused.findings)) from None
+    rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))
+    if not rows:
+        raise TableError(Finding((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
+    return rows, data
+
+
+def _csv(text: str, name: str, file: str) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns: list[str] | None = None
+    line = 1
+    try:
+        for cells in reader:
+            if columns is None:
+                columns = _columns(cells, file)
+            elif cells:
+                if len(cells) != len(columns):
+                    message = f"the line has {len(cells)} cells, the table has {len(columns)} columns."
+                    raise _torn(message, line, file)
+                yield Row(dict(zip(columns, map(_cell, cells), strict=True)), f"{name}:{line}")
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _torn(f"the line is no CSV: {error}.", line, file) from None
+
+
+def _columns(cells: list[str], file: str) -> list[str]:
+    odd = next((cell for cell in cells if not _NAME.fullmatch(cell) or cells.count(cell) > 1), None)
+    if odd is not None:
+        rule = "is no name: begin it with a letter, go on with letters, digits, - or _"
+        why = "stands twice" if _NAME.fullmatch(odd) else rule
+        raise TableError(Finding((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
+    return cells
+
+
+def _cell(text: str) -> Value:
+    """A cell as JSON reads it if it is a number, true, false or null; within a longer text as it is written."""
+    value: Json = jiter.from_json(text.encode()) if _TYPED.fullmatch(text) else text
+    return Value(text if isinstance(value, int | float) and not holds(value) else value, text)
+
+
+def _jsonl(text: str, name: str, file: str) -> Iterator[Row]:
+    for line, written in enumerate(text.split("\n"), 1):
+        if written.strip():
+            yield Row(columns_of(_object(written, line, file)), f"{name}:{line}")
+
+
+def _object(text: str, line: int, file: str) -> dict[str, Json]:
+    try:
+        value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        raise _torn(f"the line is no JSON: {str(error).partition(' at line')[0]}.", line, file) from None
+    if not isinstance(value, dict):
+        raise _torn(f"expected an object, found {kind(value)}.", line, file)
+    misfits: list[Finding] = []
+    fitted(value, (), misfits)
+    if misfits:
+        raise _torn(OUT_OF_RANGE, line, file)
+    return value
+
+
+def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
+    return {name: value_of(value) for name, value in row.items()}
+
+
+def _torn(message: str, line: int, file: str) -> TableError:
+    return TableError(Finding((), message, "bad-table", place=(line, 1), file=file))
