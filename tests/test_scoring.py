@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from karat import scoring
-from karat.checks.says import MustMatchRegex, MustSayAny
+from karat.checks.base import Check
+from karat.checks.golden import MustNotContain
+from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.model.suite import Scoring
-from karat.model.trace import Trace, TraceError
+from karat.model.trace import UNSEEN_WORDS, Message, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 
 F, N, T, U = Group.FORMATTING, Group.NUMERIC_GROUNDING, Group.TOOL_HYGIENE, Group.UNCERTAINTY
@@ -128,3 +130,11 @@ def test_a_regex_that_runs_away_is_an_error_of_its_check_alone() -> None:
     assert [c.status for c in verdict.checks] == [Status.ERROR, Status.PASSED]
     assert verdict.status is CaseStatus.ERROR
     assert "took too long" in verdict.checks[0].found
+
+
+@pytest.mark.parametrize("check", [MustNotSay("an AI"), MustNotContain("an AI"), MustNotMatchRegex(r"an\s+AI")])
+@pytest.mark.parametrize(("hidden", "status"), [("As an AI", Status.FAILED), ("Hello", Status.PASSED)])
+def test_what_is_forbidden_is_looked_for_where_no_reader_sees_it(check: Check, hidden: str, status: Status) -> None:
+    trace = Trace(case_id="c", final_message="Fine.", messages=(Message(UNSEEN_WORDS, hidden),))
+    assert scoring.carried_out(check, trace).status is status
+    assert scoring.carried_out(MustSayAny(("an AI", "Hello")), trace).status is Status.FAILED, "nobody reads it"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from karat.checks.base import Check
 from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Scoring
 from karat.model.trace import Trace, TraceError
@@ -88,7 +90,7 @@ def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
 def carried_out(check: Check, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
-        result: object = check.judge(trace)
+        result: object = _of_unseen_words(check, trace) or check.judge(trace)
         if isinstance(result, CheckResult) and isinstance(result.status, Status):
             return result
         why = f"it gave {type(result).__name__}, not a CheckResult with a Status"
@@ -102,3 +104,12 @@ def _wanted(check: Check) -> str:
         return str(check.wanted)
     except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
         return ""
+
+
+def _of_unseen_words(check: Check, trace: Trace) -> CheckResult | None:
+    """What forbids words looks for them also where no reader sees them; None if they are not there."""
+    words = trace.unseen_words if check.forbids else ""
+    result = check.judge(structs.replace(trace, final_message=words)) if words else None
+    if result is None or result.status is Status.PASSED:
+        return None
+    return structs.replace(result, found=f"{result.found} (no reader sees it)", at=None)

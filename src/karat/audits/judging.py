@@ -18,6 +18,7 @@ from karat.model.verdict import CaseStatus, CheckResult, Status, Verdict
 
 WATCHED: Mapping[Channel, str] = {
     "final_message": "final_message",
+    "messages": "messages",
     "tools": "tool_calls",
     "tool_results": "tool_calls",
     "telemetry": "telemetry",

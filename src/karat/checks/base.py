@@ -22,6 +22,7 @@ Phrases = Annotated[list[Phrase], Meta(min_length=1)]
 GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
 
 ANSWER: frozenset[Channel] = frozenset({"final_message"})
+ALL_WORDS: frozenset[Channel] = ANSWER | {"messages"}
 CALLS: frozenset[Channel] = frozenset({"tools", "tool_results"})
 PAGE: frozenset[Channel] = frozenset({"page", "page_before"})
 
@@ -51,6 +52,8 @@ class Check:
     looks_at: ClassVar[frozenset[Channel]] = frozenset()
     feeds: ClassVar[Metric | None] = None
     always: ClassVar[bool] = False
+    forbids: ClassVar[bool] = False
+    """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:

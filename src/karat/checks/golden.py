@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from karat.checks.base import (
+    ALL_WORDS,
     ANSWER,
     CALLS,
     GOLDEN_CASE,
@@ -288,8 +289,9 @@ class MustNotContain(MustNotSay):
     """The phrase does not stand in the final message."""
 
     name: ClassVar = "must_not_contain"
+    forbids: ClassVar = True
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", formats=GOLDEN_CASE),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import regex
 
-from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
+from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.trace import Trace
 from karat.text.folding import fold
 
@@ -38,6 +39,8 @@ class Node(NamedTuple):
     end: int
     mark: str = ""
     """Whether it repeats the prompt, or may."""
+    depth: int = 0
+    seen: bool = True
 
 
 @lru_cache(maxsize=4)
@@ -51,10 +54,19 @@ def nodes(page: str) -> tuple[Node, ...]:
             log = None
         name, text, disabled = fold(_unquote(m[3] or "")), fold(m[5] or ""), "[disabled]" in m[4]
         mark = next((mark for mark in (THE_PROMPT, LIKE_PROMPT) if mark in m[4]), "")
-        found.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end(), mark))
+        seen = NOT_SEEN not in m[4]
+        found.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end(), mark, depth, seen))
         if log is None and role in TALK:
             log = depth
     return tuple(found)
+
+
+def below(all_nodes: Sequence[Node], index: int) -> Sequence[Node]:
+    """What stands in a node."""
+    end = index + 1
+    while end < len(all_nodes) and all_nodes[end].depth > all_nodes[index].depth:
+        end += 1
+    return all_nodes[index + 1 : end]
 
 
 def components(page: str) -> Counter[tuple[str, str]]:
@@ -75,7 +87,7 @@ def added_pickers(trace: Trace) -> str:
         return ""
     wanted = PICKERS if trace.page_before is None else PICKERS | FORMS
     before = Counter((n.role, n.name) for n in nodes(trace.page_before or "") if n.role in wanted)
-    after = Counter((n.role, n.name) for n in nodes(trace.page) if n.role in wanted)
+    after = Counter((n.role, n.name) for n in nodes(trace.page) if n.role in wanted and n.seen)
     new = sorted((after - before).elements())
     return f"{new[0][0]} {new[0][1]!r}" if new else ""
 
@@ -83,5 +95,5 @@ def added_pickers(trace: Trace) -> str:
 def offers(page: str, action: str, mark: str = "") -> bool:
     """Whether a control of this name, and with this mark, is on the page and can be used."""
     wanted = regex.compile(rf"(?<!\w){regex.escape(fold(action))}(?!\w)")
-    usable = (n for n in nodes(page) if n.role in CONTROLS and n.mark == mark and not n.disabled)
+    usable = (n for n in nodes(page) if n.role in CONTROLS and n.mark == mark and n.seen and not n.disabled)
     return any(wanted.search(n.name or n.text) for n in usable)

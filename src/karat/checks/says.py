@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from karat.checks.base import ANSWER, Check, Phrases, Reading, blank, each, quoted
+from karat.checks.base import ALL_WORDS, ANSWER, Check, Phrases, Reading, blank, each, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Cut, Trace
@@ -54,8 +54,9 @@ class MustNotSay(Check):
     """The final message does not contain the phrase."""
 
     name: ClassVar = "must_not_say"
+    forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ALL_WORDS
     fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases stands in the final message."),)
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
@@ -118,8 +119,9 @@ class MustNotMatchRegex(Check):
     """The regex is not found in the final message."""
 
     name: ClassVar = "must_not_match_regex"
+    forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
     )

@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import regex
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, structs
 
 from karat.checks.base import PAGE, Check, Phrase, Reading
+from karat.checks.elements import COMPONENT, Element, UiElement, count, words_of
 from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
 from karat.errors import ConfigError
 from karat.model.check import Example, Field, Flaw
-from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
+from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text.folding import fold, fold_phrase
+from karat.text.folding import fold
 
 HOW_TO_DEFINE = "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead"
-COMPONENT = "component"
+INSTEAD = 'write what must not come as an object, such as {"role": "heading", "new": true, "visible": false}'
+NO_COMPONENTS = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))}): {INSTEAD}"
+LOOSE_HEADING = "the heading {} is new and stands in no component: {}"
 LONGEST = 80
 LISTED = 6
 
@@ -38,60 +41,10 @@ SLOT = regex.compile(r"\{([^\W\d]\w*)\}")
 ACTIVITY = '- main:\n  - region "GitHub My Activity":\n    - heading "My Activity" [level=2]\n    - list:\n'
 ECHO = f'- link "Milk" {THE_PROMPT}'
 LIKE = f'- link "Milk" {LIKE_PROMPT}'
+HIDDEN = f'- heading "My Activity" [level=2] {NOT_SEEN}'
+TILE = '- text: Board\n- heading "Slack Mentions"'
 BULLETS = "      - listitem: 1\n      - listitem: 2\n"
-
-
-class UiElement(TypedDict):
-    """Elements by role and accessible name, and how many of them the page must show."""
-
-    role: NotRequired[Phrase]
-    name: NotRequired[Phrase]
-    name_contains: NotRequired[Phrase]
-    visible: NotRequired[bool]
-    min: NotRequired[Annotated[int, Meta(ge=0)]]
-    max: NotRequired[Annotated[int, Meta(ge=0)]]
-
-
-class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What to count on the page, and how many there may be. `words`: all of them stand in the name, in any order."""
-
-    role: str = ""
-    name: str = ""
-    name_contains: str = ""
-    words: tuple[str, ...] = ()
-    visible: bool = True
-    min: int | None = None
-    max: int | None = None
-    new: bool = False
-
-    @property
-    def bounds(self) -> tuple[int, int | None]:
-        if not self.visible:
-            return 0, 0
-        return (self.min if self.min is not None else int(self.max is None), self.max)
-
-    @property
-    def named(self) -> bool:
-        return bool(self.name or self.name_contains or self.words)
-
-    def fits(self, node: Node) -> bool:
-        if self.role == COMPONENT:
-            if node.role not in COMPONENTS or node.talk:
-                return False
-        elif self.role and node.role != self.role:
-            return False
-        name = node.name or node.text
-        return (
-            (not self.name or name == fold_phrase(self.name))
-            and (not self.name_contains or fold_phrase(self.name_contains) in name)
-            and set(self.words) <= set(_words(name))
-        )
-
-    def __str__(self) -> str:
-        named = self.name or self.name_contains or " ".join(self.words)
-        low, high = self.bounds
-        count = f"{low}" if low == high else f"at least {low}" if high is None else f"{low} to {high}"
-        return f"{count} {'new ' * self.new}{self.role or 'element'}{f' {named!r}' * bool(named)}"
+LISTED_TWICE = shows(ACTIVITY + BULLETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +59,7 @@ class Ui(Check):
             "ui",
             Annotated[list[Phrase | UiElement], Meta(min_length=1)],
             "What the page shows after the turn: sentences that the target's ui_vocabulary or the small grammar "
-            "knows, or objects such as {role, name, visible, min, max}.",
+            "knows, or objects such as {role, name, within, new, visible, min, max} or {any: [objects]}.",
         ),
     )
     examples: ClassVar = (
@@ -121,6 +74,24 @@ class Ui(Check):
         Example({"sentence": "No new component is added."}, shows(ACTIVITY, before=ACTIVITY), Status.PASSED),
         Example({"sentence": "No new component is added."}, shows(ACTIVITY, before="- main"), Status.FAILED),
         Example({"sentence": "No new component is added."}, shows(ACTIVITY), Status.UNKNOWN),
+        Example({"sentence": "No new component is added."}, shows(TILE, before="- text: Board"), Status.UNKNOWN),
+        Example({"sentence": "No new component is added."}, shows(ACTIVITY + TILE, before=ACTIVITY), Status.UNKNOWN),
+        Example({"elements": [{"role": "heading", "name": "My Activity"}]}, shows(HIDDEN), Status.FAILED),
+        Example({"elements": [{"role": "heading", "visible": False}]}, shows(HIDDEN), Status.FAILED),
+        Example({"elements": [{"name_regex": "^my a.+y$"}]}, shows(ACTIVITY), Status.PASSED),
+        Example({"elements": [{"name_regex": "^activity$"}]}, shows(ACTIVITY), Status.FAILED),
+        Example({"elements": [{"text": "board"}]}, shows(TILE), Status.PASSED),
+        Example({"elements": [{"text": "activity"}]}, shows(ACTIVITY), Status.FAILED),
+        Example({"elements": [{"role": "heading", "new": True}]}, shows(TILE, before="- text: Board"), Status.PASSED),
+        Example({"elements": [{"role": "heading", "new": True}]}, shows(TILE, before=TILE), Status.FAILED),
+        Example(
+            {"elements": [{"role": "listitem", "within": {"role": "list"}}]}, shows(ACTIVITY + BULLETS), Status.PASSED
+        ),
+        Example(
+            {"elements": [{"role": "listitem", "within": {"role": "table"}}]}, shows(ACTIVITY + BULLETS), Status.FAILED
+        ),
+        Example({"elements": [{"any": [{"role": "alert"}, {"role": "heading"}]}]}, shows(ACTIVITY), Status.PASSED),
+        Example({"elements": [{"any": [{"role": "alert"}, {"role": "table"}]}]}, shows(ACTIVITY), Status.FAILED),
         Example({"sentence": "The panel title becomes My Activity"}, shows(ACTIVITY, before="- main"), Status.PASSED),
         Example({"sentence": "The panel title becomes Alerts"}, shows(ACTIVITY, before="- main"), Status.FAILED),
         Example({"sentence": "The confetti falls."}, shows(ACTIVITY), Status.UNKNOWN),
@@ -147,17 +118,7 @@ class Ui(Check):
         if not self.elements:
             yield from unfailable(self.sentence)
         for element in self.elements:
-            low, high = element.bounds
-            if not (element.role or element.name or element.name_contains):
-                yield Flaw("wrong-shape", "give at least one of 'role', 'name' and 'name_contains'.")
-            if any(given and not fold(given) for given in (element.role, element.name, element.name_contains)):
-                yield Flaw("empty-expectation", "a blank role or name is like any other. Say which.")
-            if not element.visible and (element.min or element.max):
-                yield Flaw("out-of-range", "what is not visible cannot be counted: leave 'min' and 'max' out.")
-            if high is not None and low > high:
-                yield Flaw("out-of-range", f"min {low} is over max {high}.")
-            if low == 0 and high is None:
-                yield Flaw("empty-expectation", "min 0 without max holds on every page.")
+            yield from element.flaws()
 
     def judge(self, trace: Trace) -> CheckResult:
         elements = self.elements or grammar(self.sentence)
@@ -166,24 +127,34 @@ class Ui(Check):
         why = trace.unseen("page") or trace.cut("page") or ("the target shows no page" if trace.page is None else None)
         if why or trace.page is None:
             return self.unknown(why or "")
-        for element in elements:
-            if element.new and (trace.page_before is None or trace.cut("page_before")):
-                return self.unknown(trace.doubt("page_before") or "the page was not captured before the turn")
-            fitting = [node for node in nodes(trace.page) if element.fits(node)]
-            found = _new(element, fitting, trace) if element.new else len(fitting)
-            low, high = element.bounds
-            marks = Counter(node.mark for node in fitting if element.named or element.new)
-            own = found - marks[THE_PROMPT]
-            if own < low:
-                return self.failed(f"{own} for {element}{_instead(element, trace.page)}", At("page"))
-            sure = own - marks[LIKE_PROMPT]
-            if sure < low or (high is not None and sure <= high < found):
-                return self.unknown(UNSURE)
-            if high is not None and found > high:
-                first = next(iter(fitting), None)
-                at = At("page", first.start, first.end) if first else At("page")
-                return self.failed(f"{found} for {element}", at)
-        return self.passed(at=At("page"))
+        results = (self._judged(element, trace) for element in elements)
+        return next((result for result in results if result.status is not Status.PASSED), self.passed(at=At("page")))
+
+    def _judged(self, element: Element, trace: Trace) -> CheckResult:
+        if element.any:
+            return self._any(element, trace)
+        if element.new and (trace.page_before is None or trace.cut("page_before")):
+            return self.unknown(trace.doubt("page_before") or "the page was not captured before the turn")
+        found = count(element, trace)
+        low, high = element.bounds
+        if found.seen < low:
+            hidden = f", {found.own - found.own_seen} that no reader sees" * (found.own > found.own_seen)
+            why = f"{found.seen} for {element}{hidden}{_instead(element, trace.page or '')}"
+            return self.failed(why, _nearest(element, trace))
+        if found.own_seen < low or (high is not None and found.own <= high < found.there):
+            return self.unknown(UNSURE)
+        if high is not None and found.own > high:
+            return self.failed(f"{found.there} for {element}", _at(found.first))
+        untold = _untold(element, trace) if element.new and element.role == COMPONENT and high == 0 else ""
+        return self.unknown(untold) if untold else self.passed(at=At("page"))
+
+    def _any(self, element: Element, trace: Trace) -> CheckResult:
+        """The best that becomes of the elements of an `any`."""
+        results = [self._judged(one, trace) for one in element.any]
+        for status in (Status.PASSED, Status.UNKNOWN):
+            if best := next((result for result in results if result.status is status), None):
+                return best
+        return self.failed("; ".join(result.found for result in results), results[0].at)
 
 
 def grammar(sentence: str) -> tuple[Element, ...]:
@@ -192,7 +163,7 @@ def grammar(sentence: str) -> tuple[Element, ...]:
     if NONE_ADDED.fullmatch(plain):
         return (Element(role=COMPONENT, new=True, max=0),)
     if m := SHOWN.fullmatch(plain):
-        return (Element(role=COMPONENT, words=_words(m["what"]), max=1 if m["article"] == "one" else None, min=1),)
+        return (Element(role=COMPONENT, words=words_of(m["what"]), max=1 if m["article"] == "one" else None, min=1),)
     if m := BECOMES.fullmatch(plain):
         return (Element(role="heading", name=m["what"].strip("'\""), new=True),)
     return ()
@@ -232,7 +203,7 @@ def _entry_flaws(sentence: str, objects: Any) -> Iterator[str]:
     known = SLOT.findall(fold(sentence))
     yield from (f"{{{slot}}} stands twice in the sentence." for slot, count in Counter(known).items() if count > 1)
     for element in check.elements:
-        for slot in SLOT.findall(f"{element.name} {element.name_contains} {element.role}".casefold()):
+        for slot in SLOT.findall(" ".join(_texts(msgspec.to_builtins(element))).casefold()):
             if slot not in known:
                 yield f"the sentence has no {{{slot}}}."
 
@@ -244,7 +215,7 @@ def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, An
     for pattern, objects in vocabulary.items():
         slots = _slots(pattern, check.sentence) if check.sentence else None
         if slots is not None:
-            filled = [{k: _fill(v, slots) for k, v in element.items()} for element in objects]
+            filled = _fill(list(objects), slots)
             args = {"sentence": check.sentence, "elements": msgspec.convert(filled, list[Element])}
             return CheckSpec(spec.name, msgspec.Raw(msgspec.json.encode(args)), spec.path)
     return spec
@@ -267,9 +238,19 @@ def _short(text: str) -> str:
 
 
 def _fill(value: Any, slots: Mapping[str, str]) -> Any:
-    if not isinstance(value, str):
-        return value
-    return SLOT.sub(lambda m: slots.get(m[1].casefold(), m[0]), value)
+    if isinstance(value, Mapping):
+        return {key: _fill(inner, slots) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_fill(inner, slots) for inner in value]
+    return SLOT.sub(lambda m: slots.get(m[1].casefold(), m[0]), value) if isinstance(value, str) else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def _instead(element: Element, page: str) -> str:
@@ -283,13 +264,43 @@ def _instead(element: Element, page: str) -> str:
     return f"; there is {', '.join(listed[:LISTED])}{more}"
 
 
-def _new(element: Element, fitting: Sequence[Node], trace: Trace) -> int:
-    before = trace.page_before or ""
-    if element.role == COMPONENT and not element.named:
-        return (components(trace.page or "") - components(before)).total()
-    old = Counter((n.role, n.name) for n in nodes(before))
-    return (Counter((n.role, n.name) for n in fitting) - old).total()
+def _at(node: Node | None) -> At:
+    return At("page", node.start, node.end) if node is not None else At("page")
 
 
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(regex.findall(r"\w+", name))
+def _nearest(element: Element, trace: Trace) -> At:
+    """The part of the page that matters where something is missing: its region, its like, or what the turn brought."""
+    after = nodes(trace.page or "")
+    within = element.within
+    old = Counter((node.role, node.name, node.text) for node in nodes(trace.page_before or ""))
+    candidates = (
+        next((node for node in after if within is not None and within.fits(node)), None),
+        next((node for node in after if element.role and node.role == element.role and not node.talk), None),
+        next((node for node in after if old[node.role, node.name, node.text] == 0), None) if old else None,
+    )
+    return _at(next((node for node in candidates if node is not None), None))
+
+
+def _untold(element: Element, trace: Trace) -> str:
+    """Why nobody can tell by their roles whether components came: there are none, or something else has a heading."""
+    before, after = trace.page_before or "", trace.page or ""
+    if not components(before) and not components(after):
+        return NO_COMPONENTS
+    old = Counter(name for name, _ in _loose_headings(before))
+    for name, node in _loose_headings(after):
+        if old[name] == 0:
+            return LOOSE_HEADING.format(_short(node.name), INSTEAD)
+        old[name] -= 1
+    return ""
+
+
+def _loose_headings(page: str) -> Iterator[tuple[str, Node]]:
+    """Headings that stand in no component and not in the conversation."""
+    depth = None
+    for node in nodes(page):
+        if depth is not None and node.depth <= depth:
+            depth = None
+        if depth is None and node.role in COMPONENTS:
+            depth = node.depth
+        if depth is None and node.role == "heading" and not node.talk:
+            yield node.name, node

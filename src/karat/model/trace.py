@@ -22,6 +22,8 @@ Channel = Literal[
 TEXT_CAP = 1 << 20
 REMOVED = "[removed]"
 """What stands in the place of a secret."""
+UNSEEN_WORDS = "not seen"
+"""The role of a message that holds words of the answer which no reader sees: they break what forbids them, no more."""
 SECRETS_REMOVED = "secrets were removed"
 OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
@@ -109,6 +111,11 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     attachments: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None
+
+    @property
+    def unseen_words(self) -> str:
+        """Words of the answer that stand on its page and that no reader sees."""
+        return "\n".join(message.content for message in self.messages if message.role == UNSEEN_WORDS)
 
     def unseen(self, channel: Channel) -> str | None:
         """Why this channel was not observed, or None if it was."""

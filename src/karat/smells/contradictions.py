@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import regex
 
+from karat.checks.elements import Element
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
 from karat.checks.indicators import FAILURE, SUCCESS, Kind, indicators
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -18,7 +19,6 @@ from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding, Path, render
 from karat.telemetry.events import PREFIX
 from karat.text import phrases, safe_regex
-from karat.text.folding import fold
 from karat.text.wording import quoted
 
 SLUG = "contradiction"
@@ -91,11 +91,10 @@ def outcomes(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 
 def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """The page must show more of something than it may."""
-    seen: dict[tuple[str, str, str], tuple[int, int | None, str]] = {}
+    seen: dict[Element, tuple[int, int | None, str]] = {}
     for placed in case.of(Ui):
         for element in placed.check.elements if isinstance(placed.check, Ui) else ():
-            key = (element.role, fold(element.name), fold(element.name_contains))
-            low, high = element.bounds
+            key, (low, high) = element.subject, element.bounds
             if key in seen:
                 other_low, other_high, where = seen[key]
                 if (other_high is not None and low > other_high) or (high is not None and other_low > high):

@@ -254,7 +254,7 @@ def test_a_stream_that_stops_short_is_said(page: Page, monkeypatch: pytest.Monke
 
 
 CUT_OFF = """() => [...document.querySelectorAll("#canvas *, #sidebar *, .chat *")]
-  .filter((e) => e.checkVisibility() && !e.closest(".unseen, .row-title, .options"))
+  .filter((e) => e.checkVisibility() && !e.closest(".row-title, .options"))
   .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
     || e.getBoundingClientRect().right > e.closest("main, aside, .chat").getBoundingClientRect().right + 1)
   .map((e) => e.className || e.tagName)"""

@@ -14,7 +14,8 @@ from karat.targets.base import TargetError
 from karat.targets.browser.echo import Echo
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import Options, Place
-from karat.targets.browser.snapshot import SentPrompt, without_prompts
+from karat.targets.browser.scripts import with_sight
+from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.way import Way, located
 from karat.targets.browser.words import LOADING, UNTOLD, Said, Words
@@ -69,6 +70,7 @@ SIZE = """(elements) => {
     return sum;
   }, 7);
 }"""
+HIDE = with_sight("hide.js")
 NEAREST = 3
 MATCHED_NOTHING = "`answer` ({place}) matched nothing on the page"
 
@@ -159,8 +161,14 @@ class ChatPage:
         return self._said.text
 
     async def snapshot(self) -> str:
-        """The page as assistive technology sees it, less the prompts that it repeats."""
-        self._seen = await self._page.locator("body").aria_snapshot()
+        """The page as assistive technology sees it, what no reader sees marked, less the prompts that it repeats."""
+        body = self._page.locator("body")
+        self._seen = await body.aria_snapshot()
+        if await self._page.evaluate(HIDE, True):
+            try:
+                self._seen = with_unseen(self._seen, await body.aria_snapshot())
+            finally:
+                await self._page.evaluate(HIDE, False)
         return without_prompts(self._seen, self._sent)
 
     async def screenshot(self, path: str) -> None:

@@ -3,8 +3,7 @@
 // that was marked, also the places as they were last.
 (elements, mark) => {
   const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA", "SELECT", "IFRAME", "OBJECT"]);
-  const shown = (element, style) =>
-    style.opacity !== "0" && (style.display === "contents" || element.checkVisibility());
+  const shown = (element, style) => style.display === "contents" || element.checkVisibility();
   const path = (element) => [
     element.tagName.toLowerCase(),
     element.id && `#${element.id}`,
@@ -14,7 +13,7 @@
   ].join("");
 
   class Text {
-    constructor() { this.text = ""; this.breaks = 0; this.lines = []; }
+    constructor() { this.text = ""; this.breaks = 0; this.lines = []; this.hidden = []; }
     end(breaks) { this.breaks = Math.max(this.breaks, breaks); }
     newline(block) { this.text = this.text.replace(/ +$/, ""); this.add("\n", block); }
     add(text, block) {
@@ -39,14 +38,16 @@
   const content = (node) => node.shadowRoot ? node.shadowRoot.childNodes
     : node.tagName === "SLOT" && node.assignedNodes().length ? node.assignedNodes() : node.childNodes;
   const put = (node, block, into) => {
-    const style = getComputedStyle(node.parentElement || block);
-    if (style.visibility !== "visible") return;
-    const kept = style.whiteSpaceCollapse !== "collapse";
-    const data = kept ? node.data : node.data.replace(/[ \t\r\n\f]+/g, " ");
+    const element = node.parentElement || block;
+    const blank = !node.data.trim();
+    const seen = blank ? node.data : seenText(node, element);
+    if (seen !== node.data) into.hidden.push(node.data.trim());
+    const kept = styleOf(element).whiteSpaceCollapse !== "collapse";
+    const data = kept ? seen : seen.replace(/[ \t\r\n\f]+/g, " ");
     into.add(!kept && /\s$/.test(into.text) ? data.trimStart() : data, block);
   };
   const enter = (node, block, into) => {
-    const style = getComputedStyle(node);
+    const style = styleOf(node);
     if (style.display === "none" || !shown(node, style)) return;
     const inside = places.get(node) || into;
     const breaks = breaksOf(node, style);
@@ -71,7 +72,7 @@
   const moved = !window.karatTexts || window.karatAddress !== location.href;
   const held = (window.karatHeld || []).filter((element) => !element.isConnected)
     .map((element) => ({ text: element.textContent.trim(), was: was(element) }));
-  const left = moved ? [...JSON.parse(sessionStorage.getItem("karat.left") || "[]"), ...held] : [];
+  const gone = moved ? [...JSON.parse(sessionStorage.getItem("karat.left") || "[]"), ...held] : [];
   if (mark) {
     sessionStorage.removeItem("karat.left");
     if (!window.karatTexts) addEventListener("pagehide", () => sessionStorage.setItem("karat.left", JSON.stringify(
@@ -83,6 +84,7 @@
     window.karatHeld = [];
   }
   return {
-    places: texts.map(([element, text]) => ({ text, was: was(element) })), outside: outside.lines, moved, left,
+    places: texts.map(([element, text]) => ({ text, was: was(element), hidden: places.get(element).hidden.join("\n") })),
+    outside: outside.lines, moved, left: gone,
   };
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
+from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.targets.browser.echo import Echo, Likeness
 
 MASK = "[the prompt]"
@@ -26,6 +27,41 @@ class SentPrompt(NamedTuple):
 
     echo: Echo
     before: str
+
+
+def with_unseen(whole: str, seen: str) -> str:
+    """The snapshot of what a reader sees, and at their places, marked, the nodes that only the whole one has."""
+    a, b = whole.split("\n"), seen.split("\n")
+    merged: list[str] = []
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b).get_opcodes():
+        merged += a[a1:a2] if tag == "equal" else _merged(a[a1:a2], b[b1:b2])
+    return "\n".join(merged)
+
+
+def _merged(whole: list[str], seen: Sequence[str]) -> Iterator[str]:
+    for line in seen:
+        twin = next((index for index, other in enumerate(whole) if _place(other) == _place(line)), None)
+        if twin is None:
+            yield line
+            continue
+        yield from map(_not_seen, whole[:twin])
+        yield line
+        node = _NODE.fullmatch(whole[twin])
+        if node is not None:  # the same node, of which only a part is seen
+            indent = len(line) - len(line.lstrip())
+            yield f"{' ' * indent}  - text {NOT_SEEN}: {node['text'] or node['name'] or ''}"
+        del whole[: twin + 1]
+    yield from map(_not_seen, whole)
+
+
+def _place(line: str) -> tuple[int, str]:
+    node = _NODE.fullmatch(line)
+    return len(line) - len(line.lstrip()), node["role"] if node else line
+
+
+def _not_seen(line: str) -> str:
+    node = _NODE.fullmatch(line)
+    return f"{node['head']} {NOT_SEEN}{node['tail']}{node['text']}" if node else line
 
 
 def without_prompts(snapshot: str, sent: Sequence[SentPrompt]) -> str:

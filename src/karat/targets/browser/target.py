@@ -17,7 +17,7 @@ from uuid import uuid4
 from msgspec import structs
 
 from karat.model.suite import Case
-from karat.model.trace import Message, Trace
+from karat.model.trace import UNSEEN_WORDS, Message, Trace
 from karat.targets.base import Limits, RunContext, TargetError, converse
 from karat.targets.browser.evidence import Evidence
 from karat.targets.browser.log import TurnLog
@@ -172,7 +172,11 @@ class BrowserTarget:
             case_id=case.id,
             input=case.prompt,
             final_message=said.text,
-            messages=(Message("user", prompt), Message("assistant", said.text)),
+            messages=(
+                Message("user", prompt),
+                Message("assistant", said.text),
+                *([Message(UNSEEN_WORDS, said.hidden)] if said.hidden else ()),
+            ),
             tool_calls=tool_calls(lines),
             telemetry=lines,
             page=page,

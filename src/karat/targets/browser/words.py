@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.targets.browser.echo import FEW, Echo, Likeness, count_words
+from karat.targets.browser.scripts import with_sight
 from karat.text.wording import quoted, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
-READ = files(__package__).joinpath("read.js").read_text(encoding="utf-8")
+READ = with_sight("read.js")
 ALL_REPEATED = "all that appeared repeats it"
 UNTOLD = "the answer could not be told from the prompt: {why}; set `answer` to the assistant's messages alone"
 EITHER = "{} may be either"
@@ -35,6 +35,8 @@ class Said(NamedTuple):
     found: str = ""
     unseen: str = ""
     """Why there may be words that were not seen."""
+    hidden: str = ""
+    """What stands at the place of the answer and no reader sees."""
     elsewhere: tuple[str, ...] = ()
     """Where words appeared while nothing was at the place of the answer."""
 
@@ -68,7 +70,8 @@ class Words:
         text, fresh = _configured(seen["places"], self._before, prompts[-1])
         if text or not seen["moved"]:
             doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
-            return Said(text, doubt, elsewhere=() if self._matched else discovered.elsewhere)
+            hidden = "\n".join(place["hidden"] for place in seen["places"] if place["was"] is None and place["hidden"])
+            return Said(text, doubt, hidden=hidden, elsewhere=() if self._matched else discovered.elsewhere)
         caught, _ = _configured(seen["left"], self._before, prompts[-1])
         return Said(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 

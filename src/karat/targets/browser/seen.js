@@ -1,0 +1,153 @@
+// What a reader sees, by what the browser knows of it: styles, boxes, clips and what lies above.
+const FAINT = 0.1, OPAQUE = 0.9, TINY = 3;
+const styles = new Map();
+const styleOf = (element) => styles.get(element) || styles.set(element, getComputedStyle(element)).get(element);
+const up = (element) => element.assignedSlot || element.parentElement || element.getRootNode().host || null;
+const alpha = (color) => {
+  const told = color.startsWith("rgba") ? color.match(/,\s*([\d.]+)\)$/) : color.match(/\/\s*([\d.]+)\)$/);
+  return told ? Number(told[1]) : color === "transparent" ? 0 : 1;
+};
+
+const inks = new Map();  // how strongly an element is painted, and whether its text is struck out
+const inkOf = (element) => {
+  if (!element) return { opacity: 1, struck: false, gone: false };
+  if (inks.has(element)) return inks.get(element);
+  const style = styleOf(element), above = inkOf(up(element));
+  const apart = /^inline-/.test(style.display) || /absolute|fixed/.test(style.position) || style.float !== "none";
+  const ink = {
+    opacity: above.opacity * Number(style.opacity),
+    gone: above.gone || /^(DEL|S|STRIKE)$/.test(element.tagName),
+    struck: (above.struck && !apart) || style.textDecorationLine.includes("line-through"),
+  };
+  inks.set(element, ink);
+  return ink;
+};
+
+const cut = (box, by) => {
+  const both = {
+    left: Math.max(box.left, by.left), top: Math.max(box.top, by.top),
+    right: Math.min(box.right, by.right), bottom: Math.min(box.bottom, by.bottom), scrolled: box.scrolled,
+  };
+  return both.right - both.left > 1 && both.bottom - both.top >= TINY ? both : null;
+};
+const insets = (path, size) => {
+  const given = path.match(/^inset\(([^)]*)\)/)[1].split(" round ")[0].trim().split(/\s+/);
+  const [top, right = top, bottom = top, left = right] = given;
+  const long = (text, whole) => text.endsWith("%") ? parseFloat(text) / 100 * whole : parseFloat(text);
+  return [long(top, size.height) + long(bottom, size.height), long(left, size.width) + long(right, size.width)];
+};
+const clippedAway = (element, style) => {
+  const path = style.clipPath, rect = /^(absolute|fixed)$/.test(style.position) && style.clip.match(/-?[\d.]+/g);
+  if (rect && (rect[2] - rect[0] <= 1 || rect[1] - rect[3] <= 1)) return true;
+  if (/^(circle|ellipse)\(0(px|%)?[ )]/.test(path)) return true;
+  if (/^polygon\(/.test(path)) return new Set(path.match(/-?[\d.]+/g)).size === 1;
+  if (!/^inset\(/.test(path)) return false;
+  const size = element.getBoundingClientRect(), [high, wide] = insets(path, size);
+  return high >= size.height || wide >= size.width;
+};
+const clip = (box, element, style) => {
+  if (/^(inline|contents)$/.test(style.display) || element === document.body || element === document.documentElement) return box;
+  const outer = element.getBoundingClientRect();
+  const left = outer.left + element.clientLeft, top = outer.top + element.clientTop;
+  const view = { left, top, right: left + element.clientWidth, bottom: top + element.clientHeight };
+  const reach = {
+    left: left - element.scrollLeft, top: top - element.scrollTop,
+    right: left - element.scrollLeft + element.scrollWidth, bottom: top - element.scrollTop + element.scrollHeight,
+  };
+  for (const [overflow, low, high] of [[style.overflowX, "left", "right"], [style.overflowY, "top", "bottom"]]) {
+    if (overflow === "visible" || box === null) continue;
+    const whole = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+    if (!/auto|scroll/.test(overflow)) { box = cut(box, { ...whole, [low]: view[low], [high]: view[high] }); continue; }
+    const here = cut(box, { ...whole, [low]: view[low], [high]: view[high] });
+    box = here || (cut(box, { ...whole, [low]: reach[low], [high]: reach[high] })
+      && { ...box, [low]: view[low], [high]: view[high], scrolled: true });
+  }
+  return box;
+};
+const holds = (style, free) => style.transform !== "none" || style.filter !== "none"
+  || (free === "absolute" && style.position !== "static");
+
+// What is left of a box of this element's content once everything around has clipped it; null: nothing.
+const left = (rect, element) => {
+  let box = { left: rect.left, top: rect.top, right: rect.right, bottom: rect.bottom, scrolled: false };
+  if (box.right - box.left < 1 || box.bottom - box.top < TINY) return null;
+  let free = "";
+  for (let at = element; at && box; at = up(at)) {
+    const style = styleOf(at);
+    if (clippedAway(at, style)) return null;
+    if (!free || holds(style, free)) { free = ""; box = clip(box, at, style); }
+    if (!free && /^(absolute|fixed)$/.test(style.position)) free = style.position;
+  }
+  if (!box) return null;
+  if (free === "fixed") return cut(box, { left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+  const page = document.documentElement;
+  return cut(box, {
+    left: -scrollX, top: -scrollY,
+    right: Math.max(page.scrollWidth, innerWidth) - scrollX, bottom: Math.max(page.scrollHeight, innerHeight) - scrollY,
+  });
+};
+
+const paints = (element) => {
+  if (inkOf(element).opacity < OPAQUE) return false;
+  return alpha(styleOf(element).backgroundColor) >= OPAQUE || /^(IMG|CANVAS|VIDEO|IFRAME)$/.test(element.tagName);
+};
+const related = (one, other) => {
+  for (let at = other; at; at = up(at)) if (at === one) return true;
+  return one.contains(other) || other.contains(one);
+};
+const scrollerOf = (element) => {
+  for (let at = up(element); at && at !== document.body && at !== document.documentElement; at = up(at))
+    if (/auto|scroll/.test(styleOf(at).overflowY) && at.scrollHeight > at.clientHeight + 1) return at;
+  return document.documentElement.scrollHeight > innerHeight + 1 ? document.documentElement : null;
+};
+const covers = (cover, element) => {
+  const scroller = scrollerOf(element);
+  if (!scroller) return true;
+  const port = scroller === document.documentElement
+    ? { left: 0, top: 0, right: innerWidth, bottom: innerHeight } : scroller.getBoundingClientRect();
+  const box = cover.getBoundingClientRect();
+  return box.left <= port.left + 1 && box.top <= port.top + 1 && box.right >= port.right - 1 && box.bottom >= port.bottom - 1;
+};
+const hiddenAt = (x, y, element, color) => {
+  const stack = element.getRootNode().elementsFromPoint(x, y);
+  const own = stack.findIndex((one) => related(one, element));
+  if (stack.slice(0, own < 0 ? 0 : own).some((one) => paints(one) && covers(one, element))) return true;
+  const below = own < 0 ? [] : stack.slice(own);
+  const ground = below.findIndex((one) => paints(one) || styleOf(one).backgroundImage !== "none");
+  return color !== "" && ground >= 0 && styleOf(below[ground]).backgroundImage === "none"
+    && styleOf(below[ground]).backgroundColor === color;
+};
+const boxSeen = (rect, element, color = "") => {
+  const box = left(rect, element);
+  if (!box) return false;
+  const y = (box.top + box.bottom) / 2;
+  const points = [0.1, 0.5, 0.9].map((part) => box.left + (box.right - box.left) * part)
+    .filter((x) => !box.scrolled && x >= 0 && y >= 0 && x < innerWidth && y < innerHeight);
+  return !points.length || !points.every((x) => hiddenAt(x, y, element, color));
+};
+
+// Of a text, what a reader sees: all of it, nothing, or the words that are not clipped.
+const seenText = (node, element) => {
+  const style = styleOf(element), ink = inkOf(element);
+  const fill = style.webkitTextFillColor || style.color;
+  const shaped = style.webkitBackgroundClip === "text" || style.backgroundClip === "text";
+  if (style.visibility !== "visible" || ink.struck || ink.gone || ink.opacity < FAINT) return "";
+  if (!shaped && alpha(fill) * ink.opacity < FAINT) return "";
+  const range = document.createRange();
+  const seen = (from, to) => {
+    range.setStart(node, from);
+    range.setEnd(node, to);
+    return [...range.getClientRects()].map((rect) => boxSeen(rect, element, shaped ? "" : fill));
+  };
+  const all = seen(0, node.length);
+  if (all.every(Boolean)) return all.length ? node.data : "";
+  if (!all.some(Boolean)) return "";
+  return node.data.replace(/\S+/g, (word, at) => seen(at, at + word.length).some(Boolean) ? word : "");
+};
+
+// Whether a reader sees a thing that is no text: a control, a picture.
+const seenThing = (element) => {
+  const told = [element, ...(element.labels || [])];
+  return told.some((one) => styleOf(one).visibility === "visible" && inkOf(one).opacity >= FAINT
+    && boxSeen(one.getBoundingClientRect(), one));
+};
