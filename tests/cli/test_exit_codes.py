@@ -92,24 +92,6 @@ def test_a_rescore_has_the_same_codes(karat: Karat, code: int) -> None:
     assert karat("rescore", str(journal_of()), *["--strict"] * code).code == code
 
 
-HALF = """
-import asyncio
-async def answer(prompt):
-    await asyncio.sleep(0 if prompt == "prompt of FAIL" else 600)
-    return "good day"
-"""
-
-
-def test_an_interruption_after_a_failure_is_an_interruption(karat: Karat) -> None:
-    """Whoever asks for two suites and sees 1 would believe that both were run."""
-    write("half.py", HALF)
-    suites = [write(f"{name}.json", eval_set(case(name))) for name in ("FAIL", "HANG")]
-    ran = karat("run", *suites, "-t", "python:half.py:answer", "--run-timeout", "2", "--workers", "0")
-    assert ran.statuses == {"FAIL": "FAIL"}
-    assert "INCOMPLETE: 0 of 1 cases finished (the run took longer than 2 s)" in ran.out
-    assert ran.code == 2
-
-
 def test_interrupted() -> None:
     write("suite.json", eval_set())
     command = [str(SCRIPT), "run", "suite.json", "-t", "python:agent.py:block"]
