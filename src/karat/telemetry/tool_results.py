@@ -1,0 +1,264 @@
+"""What a tool's own result says of its success, however it is written.
+
+A result that speaks of failure is a failure, whatever else was made of it; one that cannot be read says nothing that
+could be relied on. Records that a tool looked up are data: what they say is not said of the call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from karat.text import python_reprs
+from karat.text.failure_words import speaks_of_failure
+
+MISSING = ("missingFields", "missing_fields")
+DEEPEST = 4
+"""How many envelopes may stand around a result."""
+
+
+class Said(Enum):
+    """What a result says. NOTHING: it was read and is no word about success; UNREADABLE: it could not be read."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    NOTHING = "nothing"
+    UNREADABLE = "unreadable"
+
+    def told(self, otherwise: bool | None = None) -> bool | None:
+        """Success as a call tells it; `otherwise` where the result is no word about it."""
+        if self is Said.NOTHING:
+            return otherwise
+        return None if self is Said.UNREADABLE else self is Said.SUCCESS
+
+
+VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
+ERRORS = ("error", "exception", "errormessage")
+MARKS = ("iserror",)
+STATES = ("status", "state", "outcome")
+CODES = ("statuscode", "httpstatus")
+EXITS = ("exitcode", "returncode")
+ENVELOPES = ("result", "results", "response", "output", "data", "body", "content", "structuredcontent", "message")
+"""Keys, whatever their case and joints: `isError`, `is_error`."""
+
+_NO = frozenset({"false", "no", "n", "0", "off"})
+_NONE = frozenset({"", "none", "null", "no", "no error", "nil", "false", "0", "n/a", "ok", "success"})
+_GOOD = frozenset({"ok", "okay", "success", "successful", "succeeded", "passed", "completed", "done"})
+_BAD = frozenset(
+    {"error", "errored", "fail", "failed", "failure", "exception", "fatal", "crashed", "unsuccessful", "invalid"}
+    | {"denied", "refused", "forbidden", "unauthorized", "timeout", "timed out", "not found", "bad request"}
+    | {"internal error", "internal server error", "not ok", "nok", "ko"}
+)
+_DOUBTFUL = frozenset({"rejected", "declined", "aborted", "blocked", "unavailable", "conflict", "partial"})
+
+
+def said(result: object) -> Said:
+    """What the result of a tool says of its success."""
+    return _said(result, 0)
+
+
+def structured(result: Any) -> Any:
+    """The result as data where it is data that was turned into text; anything else as it is."""
+    if isinstance(result, list) and _is_text(result):
+        result, given = "".join(block["text"] for block in result), result
+        data = structured(result)
+        return given if isinstance(data, str) else data
+    if not isinstance(result, str):
+        return result
+    try:
+        data = _data(result)
+    except ValueError:
+        return result
+    return data if isinstance(data, dict | list) else result
+
+
+def missing_fields(result: object) -> tuple[str, ...]:
+    """The fields that a result names as missing."""
+    if not isinstance(result, dict):
+        return ()
+    named = next((result[key] for key in MISSING if isinstance(result.get(key), list)), ())
+    return tuple(name for name in named if isinstance(name, str))
+
+
+def _said(result: object, depth: int) -> Said:
+    if depth > DEEPEST:
+        return Said.NOTHING
+    if isinstance(result, str):
+        return _text_said(result, depth)
+    if isinstance(result, Mapping):
+        return _table_said(result, depth)
+    if isinstance(result, list | tuple):
+        return _list_said(result, depth)
+    return Said.NOTHING
+
+
+def _table_said(given: Mapping[Any, Any], depth: int) -> Said:
+    """Its own words, then what is wrapped in it: there a status is data if the envelope spoke of success."""
+    table = _folded(given)
+    own = _agreed([*map(_flag, _values(table, VERDICTS)), *map(_fault, _values(table, ERRORS)), *_marks(table)])
+    if own in (Said.FAILURE, Said.UNREADABLE):
+        return own
+    if own is Said.NOTHING:
+        own = _agreed(_weaker(table))
+    if own in (Said.FAILURE, Said.UNREADABLE):
+        return own
+    inner = {_wrapped(value, depth, data=own is Said.SUCCESS) for value in _values(table, ENVELOPES)}
+    if Said.FAILURE in inner:
+        return Said.FAILURE
+    if own is Said.SUCCESS:
+        return own
+    return next((found for found in (Said.UNREADABLE, Said.SUCCESS) if found in inner), Said.NOTHING)
+
+
+def _wrapped(value: object, depth: int, *, data: bool) -> Said:
+    if data and isinstance(value, Mapping):
+        table = _folded(value)
+        return _agreed([*map(_flag, _values(table, VERDICTS)), *_marks(table)])
+    if isinstance(value, list) and not _is_text(value):
+        return Said.NOTHING
+    return _said(value, depth + 1)
+
+
+def _weaker(table: Mapping[str, Any]) -> Iterator[Said]:
+    """What may be meant otherwise, and counts only where nothing plainer stands beside it."""
+    yield from map(_state, _values(table, STATES))
+    yield from map(_code, _values(table, CODES))
+    for value in _values(table, EXITS):
+        if type(value) is int:
+            yield Said.FAILURE if value else Said.SUCCESS
+    errors = table.get("errors")
+    if isinstance(errors, list | dict) and errors:
+        yield Said.FAILURE
+
+
+def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> Said:
+    """Blocks of text are a text; `(False, why)` is a verdict, and so are several that agree; any other list is data."""
+    if _is_text(items):
+        return _text_said("".join(block["text"] for block in items), depth)
+    if len(items) > 1 and isinstance(items[0], bool) and not isinstance(items[1], bool):
+        return _flag(items[0])
+    verdicts = {_verdict(item) for item in items}
+    if len(verdicts) == 1:
+        return verdicts.pop() or Said.NOTHING
+    return Said.UNREADABLE if {Said.SUCCESS, Said.FAILURE} <= verdicts else Said.NOTHING
+
+
+def _verdict(item: object) -> Said | None:
+    return _agreed(map(_flag, _values(_folded(item), VERDICTS))) if isinstance(item, Mapping) else None
+
+
+def _folded(table: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key).lower().replace("_", "").replace("-", ""): value for key, value in table.items()}
+
+
+def _agreed(words: Iterable[Said]) -> Said:
+    found = set(words) - {Said.NOTHING}
+    if len(found) > 1:
+        return Said.UNREADABLE  # it contradicts itself
+    return found.pop() if found else Said.NOTHING
+
+
+def _values(table: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:
+    return (table[key] for key in keys if key in table)
+
+
+def _flag(value: object) -> Said:
+    if isinstance(value, bool):
+        return Said.SUCCESS if value else Said.FAILURE
+    if value is None:
+        return Said.UNREADABLE
+    no = value.strip().lower() in _NO if isinstance(value, str) else value == 0
+    return Said.FAILURE if no else Said.NOTHING
+
+
+def _fault(value: object) -> Said:
+    """An error that is none ("", null, false, 0, an empty object) is no word about success."""
+    if isinstance(value, str):
+        return Said.NOTHING if value.strip().rstrip(".").lower() in _NONE else Said.FAILURE
+    return Said.FAILURE if value else Said.NOTHING
+
+
+def _marks(table: Mapping[str, Any]) -> Iterator[Said]:
+    return (Said.FAILURE for value in _values(table, MARKS) if value is True)
+
+
+def _state(value: object) -> Said:
+    if not isinstance(value, str):
+        return _code(value)
+    word = " ".join(re.split(r"[\W_]+", value.lower())).strip()
+    if word in _DOUBTFUL:
+        return Said.UNREADABLE
+    return Said.FAILURE if word in _BAD else Said.SUCCESS if word in _GOOD else _code(value)
+
+
+def _code(value: object) -> Said:
+    """A status of HTTP; a bare `false` is a failure too."""
+    if isinstance(value, bool):
+        return _flag(value)
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"[1-5]\d\d", value) else value
+    if not isinstance(number, int) or not 100 <= number <= 599:
+        return Said.NOTHING
+    return Said.FAILURE if number >= 400 else Said.SUCCESS if 200 <= number < 300 else Said.NOTHING
+
+
+_OBJECT = re.compile(r"\s*<[^<>]* at 0x\w+>\s*")
+_STRUCTURE = re.compile(
+    r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: |[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"
+)
+_QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
+_CALL = re.compile(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)
+_FENCE = re.compile(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.DOTALL)
+_BEHIND = re.compile(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
+
+
+def _text_said(text: str, depth: int) -> Said:
+    try:
+        data = _data(text)
+    except ValueError:
+        return Said.UNREADABLE
+    if data is not text:
+        found = _said(data, depth + 1)
+        if found is not Said.NOTHING or isinstance(data, dict | list):
+            return found
+    return {True: Said.FAILURE, None: Said.UNREADABLE, False: Said.NOTHING}[speaks_of_failure(text)]
+
+
+def _data(text: str) -> Any:
+    """What a text holds that was made of data; the text itself if it is prose. Raises ValueError if it is torn."""
+    if _OBJECT.fullmatch(text):
+        raise ValueError("it does not show what it holds")
+    if fenced := _FENCE.match(text):
+        return _parsed(fenced[1])
+    if behind := _BEHIND.fullmatch(text):
+        try:
+            return _parsed(behind[1])
+        except ValueError:
+            return text
+    if _STRUCTURE.match(text) or _QUOTED.fullmatch(text):
+        return _parsed(text)
+    if _CALL.fullmatch(text):
+        try:
+            return python_reprs.read(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return python_reprs.read(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _is_text(blocks: list[Any] | tuple[Any, ...]) -> bool:
+    return bool(blocks) and all(
+        isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        for block in blocks
+    )
