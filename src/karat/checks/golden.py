@@ -22,7 +22,7 @@ from karat.checks.base import (
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
-from karat.checks.tools import called, nameless
+from karat.checks.tools import called, nameless, not_understood
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -58,6 +58,9 @@ class ToolsUsed(Check):
         Example({"tools": ["book"]}, calls("book book"), Status.FAILED),
         Example({"tools": []}, calls(""), Status.PASSED),
         Example({"tools": []}, calls("book"), Status.FAILED),
+        Example({"tools": []}, calls("book:refused"), Status.FAILED),
+        Example({"tools": ["book"]}, calls("book:refused"), Status.FAILED),
+        Example({"tools": []}, calls("", telemetry=("12:00 calling tool book",)), Status.UNKNOWN),
         Example({"tools": []}, UNSEEN_TOOLS, Status.UNKNOWN),
         Example({"tools": ["find", "book"], "match": "ordered"}, calls("find book"), Status.PASSED),
         Example({"tools": ["find", "book"], "match": "ordered"}, calls("book find"), Status.FAILED),
@@ -89,15 +92,16 @@ class ToolsUsed(Check):
         yield from nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.doubt("tools")
+        why = trace.doubt("tools") or not_understood(trace)
         if why:
             return self.unknown(why)
-        names = [c.name for c in trace.tool_calls]
+        names = [c.name for c in trace.tool_calls if c.called]
+        listed_alone = {c.name for c in trace.tool_calls} <= set(self.tools)
         holds = {
-            "exact": lambda: Counter(names) == Counter(self.tools),
-            "ordered": lambda: names == list(self.tools),
-            "set": lambda: set(names) == set(self.tools),
-            "subset": lambda: set(names) <= set(self.tools),
+            "exact": lambda: listed_alone and Counter(names) == Counter(self.tools),
+            "ordered": lambda: listed_alone and names == list(self.tools),
+            "set": lambda: listed_alone and set(names) == set(self.tools),
+            "subset": lambda: listed_alone,
             "superset": lambda: Counter(self.tools) <= Counter(names),
         }[self.match]()
         return self.passed(called(trace)) if holds else self.failed(called(trace))

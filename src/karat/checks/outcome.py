@@ -11,7 +11,7 @@ import regex
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
-from karat.checks.tools import called
+from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -52,6 +52,8 @@ class Outcome(Check):
         Example({"outcome": "tool_success"}, UNSEEN_TOOLS, Status.UNKNOWN),
         Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:pending", text=""), Status.PASSED),
         Example({"outcome": "tool_started", "tools": ["book"]}, calls("find:ok"), Status.FAILED),
+        Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:refused"), Status.FAILED),
+        Example({"outcome": "tool_success", "tools": ["book"]}, calls("book:pending"), Status.UNKNOWN),
         Example({"outcome": "needs_input"}, calls("book:missing=date", text="I need a date."), Status.PASSED),
         Example({"outcome": "needs_input"}, calls("", text="Which day?"), Status.PASSED),
         Example(
@@ -96,10 +98,14 @@ class Outcome(Check):
         why = trace.doubt("tools")
         if why:
             return self.unknown(why)
-        listed = [c for c in trace.tool_calls if not self.tools or c.name in self.tools]
+        listed = [c for c in trace.tool_calls if c.called and (not self.tools or c.name in self.tools)]
         found = OUTCOMES[self.outcome](trace, listed)
         if found.holds is not False and self.outcome in NOT_DONE:
             found = _claimed(trace, self.tools) or found
+        if found.holds is not (self.outcome in ("tool_success", "tool_started")):
+            why = not_understood(trace, self.tools)
+            if why:
+                return self.unknown(why)
         if found.holds is None:
             return self.unknown(found.found)
         return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
@@ -124,7 +130,7 @@ def _answered(text: str) -> bool:
 
 def tool_success(trace: Trace, listed: Sequence[ToolCall]) -> Found:
     call = next((c for c in listed if c.success is True), None)
-    return _call_found(trace, call) if call else Found(False, called(trace))
+    return _call_found(trace, call) if call else _untold(listed) or Found(False, called(trace))
 
 
 def tool_started(trace: Trace, listed: Sequence[ToolCall]) -> Found:
@@ -145,7 +151,7 @@ def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
 def _asked(trace: Trace) -> Found:
     from karat.text.questions import asked
 
-    lacking = next((c for c in trace.tool_calls if c.success is False and c.missing_fields), None)
+    lacking = next((c for c in trace.tool_calls if c.called and c.success is False and c.missing_fields), None)
     if lacking:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
     question = asked(trace.final_message)
@@ -160,7 +166,7 @@ def _asked(trace: Trace) -> Found:
 
 
 def graceful_block(trace: Trace, listed: Sequence[ToolCall]) -> Found:
-    bad = next((c for c in trace.tool_calls if c.success is True or c.error is not None), None)
+    bad = next((c for c in trace.tool_calls if c.called and (c.success is True or c.error is not None)), None)
     if bad:
         return _call_found(trace, bad)._replace(holds=False)
     return _untold(trace.tool_calls) or Found(True, called(trace))

@@ -20,7 +20,8 @@ def says(text: str, **more: Any) -> Trace:
 def calls(spelled: str, text: str = "Done.", **more: Any) -> Trace:
     """An agent that made these calls.
 
-    `lookup:ok refund:failed delete:crashed search:pending book:waiting ask:missing=id`; a pending one shows no result.
+    `lookup:ok refund:failed delete:crashed search:pending book:waiting fly:refused ask:missing=id`: a pending one shows
+    no result, a refused one never ran.
     """
     return Trace(case_id="example", final_message=text, tool_calls=tuple(map(_call, spelled.split())), **more)
 
@@ -29,6 +30,8 @@ def _call(word: str) -> ToolCall:
     name, _, how = word.partition(":")
     if how == "crashed":
         return ToolCall(name, error="it broke")
+    if how == "refused":
+        return ToolCall(name, started=False, unfinished=True)
     if how in ("pending", "waiting"):
         return ToolCall(name, unfinished=how == "waiting")
     if how.startswith("missing="):

@@ -19,6 +19,9 @@ Channel = Literal[
     "case",
 ]
 
+CallKind = Literal["tool", "provider", "handoff"]
+"""Who ran it: the agent, the model's provider on its side; or nobody, where one agent hands over to another."""
+
 TEXT_CAP = 1 << 20
 REMOVED = "[removed]"
 """What stands in the place of a secret."""
@@ -30,7 +33,7 @@ OF_CASE: Final = "case"
 
 
 class ToolCall(Struct, frozen=True, omit_defaults=True):
-    """One call of one tool, from its start to its result or error."""
+    """One call of one tool: asked for, begun, and ended with a result or an error."""
 
     name: str
     arguments: Any = None
@@ -44,6 +47,14 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     ended_at: float | None = None
     unfinished: bool = False
     """It is known not to have come to an end: it was never run, or it waits for an answer."""
+    kind: CallKind = "tool"
+    parent: str | None = None
+    """The tool or agent that it was called within."""
+
+    @property
+    def called(self) -> bool:
+        """Whether it ran: an unknown tool, bad arguments and a call that is held were asked for, no more."""
+        return self.started or not self.unfinished
 
     @property
     def open(self) -> bool:
@@ -52,7 +63,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         how = "error" if self.error else {True: "success", False: "failure", None: "no result"}[self.success]
-        return f"{self.name} ({how})"
+        return f"{self.name} ({how if self.called else 'asked for, never run'})"
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
@@ -99,6 +110,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     messages: tuple[Message, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     telemetry: tuple[str, ...] = ()
+    dialect: str = ""
+    """How the target's configuration says that its log spells tool calls, as JSON."""
     page: str | None = None
     page_before: str | None = None
     database: dict[str, Any] = field(default_factory=dict)
@@ -158,4 +171,6 @@ class ExecutionContext(Struct, frozen=True):
     @classmethod
     def of(cls, trace: Trace) -> ExecutionContext:
         spoken = "\n".join(m.content for m in trace.messages if m.role == "assistant") or trace.final_message
-        return cls(trace.case_id, trace.input, spoken, [c.name for c in trace.tool_calls], trace.final_message)
+        return cls(
+            trace.case_id, trace.input, spoken, [c.name for c in trace.tool_calls if c.called], trace.final_message
+        )

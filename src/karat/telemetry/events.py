@@ -1,4 +1,7 @@
-"""A telemetry line → an event; a turn's events → the tool calls they tell of. Pure: nothing here reads a file."""
+"""A telemetry line → what it tells. Pure: nothing here reads a file.
+
+A line proves nothing if it is no JSON object, or an object of no known or configured spelling: it is kept as text.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from karat.model.trace import ToolCall
+from karat.telemetry.dialects import Told, dialect
+from karat.telemetry.spellings import of_source, speaks_of_calls, spelled
+from karat.telemetry.tool_results import MISSING, missing_fields
 
 PREFIX = "tool."
-CALL_IDS = ("call_id", "toolCallId", "tool_call_id")
+CALL_IDS = ("call_id", "toolCallId", "tool_call_id", "tool_use_id")
 ARGUMENTS = ("args", "arguments", "input")
-MISSING = ("missingFields", "missing_fields")
+RESULTS = ("result", "output", "content")
 MILLISECONDS_FROM = 1e11
 """An epoch this large is in milliseconds: as seconds it would lie in the year 5138."""
 
@@ -26,75 +31,99 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """One JSON object of the telemetry. What it says of success and missing fields belongs to it alone."""
+    """One line of the telemetry. What it says of success and missing fields belongs to it alone.
+
+    Of a tool call that is spelled otherwise than `tool.<name>`, `event` is what it tells: request, call, start, ...
+    """
 
     source: str = ""
     event: str = ""
     tool: str | None = None
+    known: bool = False
+    """Whether its spelling is known, so that it is sure not to tell of any other call."""
     success: bool | None = None
     missing_fields: tuple[str, ...] = ()
     data: Any = None
+    arguments: Any = None
+    result: Any = None
     call_id: str | None = None
     loose_id: str | None = None
     error: str | None = None
     at: float | None = None
 
 
-def parse(line: str) -> Event | None:
-    """The event of a line, or None if the line is no JSON object. Values of the wrong type count as absent."""
+def parse(line: str, written: str = "") -> Event | None:
+    """The event of a line, or None if the line is none; `written` is the dialect of the target's configuration.
+
+    Values of the wrong type count as absent.
+    """
     top = _object(line)
-    if top is None:
-        return None
-    data = top.get("data")
-    inner = data if isinstance(data, dict) else _NOTHING
-    result = inner.get("result")
-    places = (top, inner, result if isinstance(result, dict) else _NOTHING)
-    source = _text(top.get("source"))
-    return Event(
-        source=source,
-        event=_text(top.get("event")),
-        tool=(source[len(PREFIX) :] or None) if source.startswith(PREFIX) else None,
-        success=_success(places),
-        missing_fields=_missing(places),
-        data=data,
-        call_id=_id(places[:2], CALL_IDS),
-        loose_id=_id(places[:2], ("id",)),
-        error=_error(inner) or _error(top),
-        at=moment(top.get("ts")),
-    )
+    configured = dialect(written)
+    told = configured.told(line, top) if configured is not None else None
+    if told is not None:
+        return _configured(told, top or _NOTHING)
+    return None if top is None else _event(top, line)
 
 
 @lru_cache(maxsize=8)
-def parse_all(lines: tuple[str, ...]) -> tuple[Event, ...]:
-    """The events of a segment, in order; lines that are none are left out."""
-    return tuple(event for line in lines if (event := parse(line)) is not None)
+def parse_all(lines: tuple[str, ...], written: str = "") -> tuple[Event | None, ...]:
+    """The events of a segment, line by line."""
+    return tuple(parse(line, written) for line in lines)
 
 
-def tool_calls(lines: tuple[str, ...]) -> tuple[ToolCall, ...]:
-    """The tool calls that the `tool.<name>` events tell of, in the order of their first event.
+@lru_cache(maxsize=8)
+def unread(lines: tuple[str, ...], written: str = "") -> tuple[str, ...]:
+    """The lines of which nobody knows what they tell."""
+    events = parse_all(lines, written)
+    return tuple(line for line, event in zip(lines, events, strict=True) if event is None or not event.known)
 
-    `start` opens a call; `result` or `error` ends the one with the same call id, else the earliest open one of that
-    name. Ended without a start, it is a call all the same; and so is any other event of a tool never heard of before.
-    """
-    calls: list[ToolCall] = []
-    open_calls: dict[str, list[tuple[int, Event]]] = {}
-    heard: set[str] = set()
-    for event in parse_all(lines):
-        if event.tool is None:
-            continue
-        if event.event == "start":
-            open_calls.setdefault(event.tool, []).append((len(calls), event))
-            calls.append(_started(event, event.tool))
-        elif event.event in ("result", "error"):
-            index = _take(open_calls.get(event.tool, []), event)
-            if index is None:
-                calls.append(_ended(ToolCall(event.tool, id=event.call_id or event.loose_id, started=False), event))
-            else:
-                calls[index] = _ended(calls[index], event)
-        elif event.tool not in heard:
-            calls.append(ToolCall(event.tool, id=event.call_id or event.loose_id, started=False))
-        heard.add(event.tool)
-    return tuple(calls)
+
+def _event(top: Mapping[str, Any], line: str) -> Event:
+    source, event, data = _text(top.get("source")), _text(top.get("event")), top.get("data")
+    inner = data if isinstance(data, dict) else _NOTHING
+    tool, known = of_source(source), True
+    if tool is None:
+        found = spelled(top) if "tool" in (low := line.lower()) or "function" in low else None
+        if found is not None:
+            tool, event, inner = found.tool, found.stage, inner if found.inside is top else found.inside
+        else:
+            known = bool(source and event) and not speaks_of_calls(f"{source} {event}")
+    result = inner.get("result")
+    places = (top, inner, result if isinstance(result, dict) else _NOTHING)
+    return Event(
+        source=source if tool is None else f"{PREFIX}{tool}",
+        event=event,
+        tool=tool,
+        known=known,
+        success=_success(places),
+        missing_fields=_missing(places),
+        data=data,
+        arguments=_first((inner, top), ARGUMENTS),
+        result=_result(top, inner, data),
+        call_id=_id(places[:2], CALL_IDS),
+        loose_id=_id(places[:2], ("id",)),
+        error=_error(inner) or _error(top),
+        at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
+    )
+
+
+def _configured(told: Told, top: Mapping[str, Any]) -> Event:
+    found = told.found
+    tool, success, error = found.get("tool"), found.get("success"), found.get("error")
+    named = found.get("missing_fields")
+    return Event(
+        source=f"{PREFIX}{tool}" if tool else "",
+        event=told.stage,
+        tool=tool,
+        known=True,
+        success=success if isinstance(success, bool) else None,
+        missing_fields=missing_fields({"missing_fields": named}) or missing_fields(found.get("result")),
+        arguments=found.get("arguments"),
+        result=found.get("result"),
+        call_id=_id((found,), ("id",)),
+        error=_error({"error": error}) if error is not None else None,
+        at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
+    )
 
 
 def moment(value: object) -> float | None:
@@ -177,34 +206,11 @@ def _error(place: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _started(event: Event, name: str) -> ToolCall:
-    data = event.data if isinstance(event.data, dict) else _NOTHING
-    arguments = next((data[key] for key in ARGUMENTS if key in data), None)
-    return ToolCall(name, arguments, id=event.call_id or event.loose_id, started_at=event.at)
+def _first(places: tuple[Mapping[str, Any], ...], keys: tuple[str, ...]) -> Any:
+    return next((place[key] for place in places for key in keys if key in place), None)
 
 
-def _ended(call: ToolCall, event: Event) -> ToolCall:
-    failed = event.event == "error"
-    data = event.data
-    return structs.replace(
-        call,
-        result=None if failed else data.get("result", data) if isinstance(data, dict) else data,
-        error=(event.error or "error") if failed else None,
-        success=False if failed and event.success is None else event.success,
-        missing_fields=event.missing_fields,
-        ended_at=event.at,
-    )
-
-
-def _take(waiting: list[tuple[int, Event]], event: Event) -> int | None:
-    """The open call that an event ends. A plain `id` may number the log's lines, so it can match but not tell apart."""
-    chosen = next((n for n, (_, start) in enumerate(waiting) if _same(start, event)), None)
-    if chosen is None:
-        chosen = next((n for n, (_, start) in enumerate(waiting) if not (start.call_id and event.call_id)), None)
-    return None if chosen is None else waiting.pop(chosen)[0]
-
-
-def _same(start: Event, event: Event) -> bool:
-    if start.call_id or event.call_id:
-        return start.call_id == event.call_id
-    return start.loose_id is not None and start.loose_id == event.loose_id
+def _result(top: Mapping[str, Any], inner: Mapping[str, Any], data: Any) -> Any:
+    """What the tool gave: by its key, else all of `data`."""
+    found = _first((inner, top), RESULTS)
+    return data if found is None else found

@@ -207,7 +207,8 @@ def _code(value: object) -> Said:
 
 _OBJECT = re.compile(r"\s*<[^<>]* at 0x\w+>\s*")
 _STRUCTURE = re.compile(
-    r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: |[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"
+    r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: "
+    r"|[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"
 )
 _QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
 _CALL = re.compile(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)

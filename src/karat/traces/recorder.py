@@ -8,7 +8,7 @@ from msgspec import structs
 
 from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace, TraceError
-from karat.telemetry.events import tool_calls
+from karat.telemetry.calls import tool_calls
 
 UNFINISHED = "the turn did not finish"
 

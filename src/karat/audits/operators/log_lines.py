@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from karat.model.trace import ToolCall, Trace
-from karat.telemetry.events import ARGUMENTS, MISSING, Event, parse
+from karat.telemetry.events import ARGUMENTS, Event, parse
+from karat.telemetry.tool_results import MISSING
 
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 Lines = tuple[str, ...]

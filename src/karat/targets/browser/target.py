@@ -34,7 +34,7 @@ from karat.targets.browser.options import (
 from karat.targets.browser.page import ChatPage
 from karat.targets.browser.stage import Stage
 from karat.targets.config import TargetConfig, read_options
-from karat.telemetry.events import tool_calls
+from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
 
 if TYPE_CHECKING:

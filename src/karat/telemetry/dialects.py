@@ -1,0 +1,160 @@
+"""How a target's configuration says that its log spells tool calls: patterns of lines, with places for what they tell.
+
+A pattern is an object, whose values must stand in the object of a line, or a text, which must stand in the line.
+`{tool}` stands for the tool's name, `{any}` for anything, and `{id}`, `{arguments}`, `{result}`, `{success}`, `{error}`
+and `{missing_fields}` for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+import regex
+from msgspec import Struct
+
+from karat.telemetry.spellings import Stage
+from karat.telemetry.tool_results import structured
+from karat.text.wording import did_you_mean
+
+LinePattern = str | dict[str, Any]
+LinePatterns = LinePattern | list[LinePattern] | None
+
+STAGES: tuple[Stage, ...] = ("request", "start", "result", "error", "other")
+PLACES = ("tool", "id", "arguments", "result", "success", "error", "missing_fields", "any")
+LONGEST = 20_000
+"""So much of a line is held against a pattern of text."""
+PATIENCE = 0.05
+_PLACE = re.compile(r"\{(\w+)\}")
+_BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "ok": True, "failed": False, "error": False}
+
+
+class LogEvents(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """The lines that tell of a tool call, by what they tell; `other` are lines that tell of none."""
+
+    request: LinePatterns = None
+    start: LinePatterns = None
+    result: LinePatterns = None
+    error: LinePatterns = None
+    other: LinePatterns = None
+
+    @property
+    def patterns(self) -> Iterator[tuple[Stage, LinePattern]]:
+        for stage in STAGES:
+            given = getattr(self, stage)
+            yield from ((stage, pattern) for pattern in (given if isinstance(given, list) else [given]) if pattern)
+
+    def flaws(self) -> Iterator[str]:
+        """What is wrong with the patterns, a sentence each."""
+        for stage, pattern in self.patterns:
+            places = set(_places(pattern))
+            for name in sorted(places - set(PLACES)):
+                yield f"`{stage}` has a place {{{name}}} that nobody knows. {did_you_mean(name, PLACES)}".rstrip()
+            if stage != "other" and "tool" not in places:
+                yield f"`{stage}` does not say where the name of the tool stands: write {{tool}} there."
+            if isinstance(pattern, str) and not re.search(r"\w", _PLACE.sub("", pattern)):
+                yield f"`{stage}` fits every line: write words of the line beside its places."
+
+
+class Told(NamedTuple):
+    """What a line tells: of which stage of a call, and what stands at the places of its pattern."""
+
+    stage: Stage
+    found: Mapping[str, Any]
+
+
+class Dialect:
+    """The patterns of a configuration, ready to be held against lines."""
+
+    def __init__(self, events: LogEvents) -> None:
+        self._patterns = [(stage, pattern, _compiled(pattern)) for stage, pattern in events.patterns]
+
+    def told(self, line: str, top: Mapping[str, Any] | None) -> Told | None:
+        for stage, pattern, text in self._patterns:
+            if isinstance(pattern, dict):
+                found = _fitted(pattern, top) if top is not None else None
+            else:
+                found = _searched(text, line)
+            if found is not None and (stage == "other" or isinstance(found.get("tool"), str)):
+                return Told(stage, found)
+        return None
+
+
+@lru_cache(maxsize=64)
+def dialect(written: str) -> Dialect | None:
+    """The dialect that a trace carries as JSON; none where it carries nothing."""
+    return Dialect(msgspec.json.decode(written, type=LogEvents)) if written else None
+
+
+def _places(pattern: Any) -> Iterator[str]:
+    if isinstance(pattern, str):
+        yield from _PLACE.findall(pattern)
+    elif isinstance(pattern, dict):
+        for value in pattern.values():
+            yield from _places(value)
+
+
+def _fitted(pattern: Mapping[str, Any], given: Any) -> dict[str, Any] | None:
+    """What stands at the places, if the object has all that the pattern has."""
+    if not isinstance(given, Mapping):
+        return None
+    found: dict[str, Any] = {}
+    for key, wanted in pattern.items():
+        if key not in given:
+            return None
+        part = _fitted_value(wanted, given[key])
+        if part is None:
+            return None
+        found |= part
+    return found
+
+
+def _fitted_value(wanted: Any, given: Any) -> dict[str, Any] | None:
+    if isinstance(wanted, dict):
+        return _fitted(wanted, given)
+    if isinstance(wanted, str) and (place := _PLACE.fullmatch(wanted)):
+        return {place[1]: given}
+    if isinstance(wanted, str) and _PLACE.search(wanted):
+        return _searched(_compiled(wanted), given, whole=True) if isinstance(given, str) else None
+    return {} if type(wanted) is type(given) and wanted == given else None
+
+
+@lru_cache(maxsize=256)
+def _text_pattern(text: str) -> regex.Pattern[str]:
+    parts: list[str] = []
+    named: set[str] = set()
+    pieces = _PLACE.split(text)
+    for number, piece in enumerate(pieces):
+        if number % 2 == 0:
+            parts.append(r"\s+".join(map(regex.escape, re.split(r"\s+", piece))))
+            continue
+        last = number == len(pieces) - 2 and not pieces[-1]
+        inner = r"[\w.:/-]+" if piece == "tool" else ".+" if last else ".+?"
+        parts.append(f"(?:{inner})" if piece == "any" or piece in named else f"(?P<{piece}>{inner})")
+        named.add(piece)
+    return regex.compile("".join(parts), regex.IGNORECASE)
+
+
+def _compiled(pattern: LinePattern) -> regex.Pattern[str] | None:
+    return _text_pattern(pattern) if isinstance(pattern, str) else None
+
+
+def _searched(text: regex.Pattern[str] | None, line: str, *, whole: bool = False) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    search = text.fullmatch if whole else text.search
+    try:
+        found = search(line[:LONGEST], timeout=PATIENCE)
+    except TimeoutError:
+        return None
+    return None if found is None else {name: _value(name, said) for name, said in found.groupdict().items()}
+
+
+def _value(name: str, said: str) -> Any:
+    said = said.strip()
+    if name == "success":
+        return _BOOLEANS.get(said.lower())
+    return structured(said) if name in ("arguments", "result") else said

@@ -1,0 +1,112 @@
+"""How logs commonly spell a tool call, beside `tool.<name>`: by the words of its kind and the key of its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+Stage = Literal["request", "call", "start", "result", "error", "other"]
+"""What an event tells of a call. `call` may be its request or its start: the log does not say."""
+
+KINDS = ("event", "type", "kind", "event_type", "eventType", "action", "op", "msg", "message", "name")
+TOOLS = ("tool", "tool_name", "toolName", "toolCallName", "tool_call_name", "function_name", "functionName")
+NAMES = (*TOOLS, "function", "name", "gen_ai.tool.name")
+INSIDE = ("data", "payload", "params", "attributes", "tool_call", "toolCall", "call", "function_call", "properties")
+OUTCOMES = ("result", "output", "success", "ok", "response")
+
+_SOURCE = re.compile(r"(?:tools?|functions?)[.:/](.+)", re.DOTALL)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"[a-z]+")
+_ERROR = frozenset({"error", "errored", "failed", "failure", "exception"})
+_END = frozenset(
+    {"result", "results", "end", "ended", "output", "complete", "completed", "finish", "finished", "response"}
+    | {"done", "return", "returned", "success", "succeeded"}
+)
+_REQUEST = frozenset(
+    {"request", "requested", "requests", "proposed", "pending", "approval", "queued", "planned", "held"}
+)
+_START = frozenset(
+    {"start", "started", "starting", "begin", "began", "begun", "running", "execute", "executing", "exec", "execution"}
+    | {"invoke", "invoked", "invoking", "invocation", "input"}
+)
+_CALL = frozenset({"call", "calls", "calling", "called", "use", "using", "used"})
+_PART = frozenset({"delta", "chunk", "args", "arguments", "progress", "update"})
+
+
+class Spelled(NamedTuple):
+    """A tool by its name, what is told of its call, and the object in which the name stands."""
+
+    tool: str
+    stage: Stage
+    inside: Mapping[str, Any]
+
+
+def of_source(source: str) -> str | None:
+    """The tool that a source names: `tool.x`, `tools.x`, `tool:x`, `functions/x`."""
+    found = _SOURCE.fullmatch(source)
+    return found[1] if found else None
+
+
+def spelled(top: Mapping[str, Any]) -> Spelled | None:
+    """The tool call that an object tells of in a common spelling, or None."""
+    for kind in _texts(top, KINDS):
+        about, stage = _stage(kind[:200])
+        if about and stage is not None:
+            return _named(top, stage)
+    named = next(_texts(top, TOOLS), None)
+    if named is None:
+        return None
+    stages = (_stage(kind[:200])[1] for kind in _texts(top, KINDS))
+    known = next((stage for stage in stages if stage is not None), None)
+    return Spelled(named, known or ("result" if any(key in top for key in OUTCOMES) else "call"), top)
+
+
+def speaks_of_calls(line: str) -> bool:
+    """Whether a line speaks of a tool or function call, in whatever form."""
+    return _TALK.search(line) is not None
+
+
+_TALK = re.compile(
+    r"(?:tool|function)s?[\W_]{0,3}(?:call|use[sd]?\b|using|start|invo|exec|run|result|output|error|fail|finish|name|end)"
+    r"|(?:call|us|invok|execut|runn)(?:ing|ed|s|e|es)?\W{1,3}(?:the\W{1,3}|a\W{1,3})?(?:tool|function)"
+    r"|\b(?:tools?|functions?)[.:/]\w|\"tools?\"\s*:",
+    re.IGNORECASE,
+)
+
+
+def _named(top: Mapping[str, Any], stage: Stage) -> Spelled | None:
+    for place in (top, *_objects(top, INSIDE)):
+        for key in NAMES:
+            value = place.get(key)
+            if isinstance(value, Mapping):
+                value = value.get("name")
+            if isinstance(value, str) and value and not (key == "name" and _stage(value[:200])[0]):
+                whole = stage == "call" and any(key in part for part in (top, place) for key in OUTCOMES)
+                return Spelled(value, "result" if whole else stage, place)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _stage(kind: str) -> tuple[bool, Stage | None]:
+    """Whether a kind is about tools, and what it tells of a call."""
+    words = set(_WORD.findall(_CAMEL.sub("_", kind).lower()))
+    about = not words.isdisjoint({"tool", "tools"}) or {"function", "call"} <= words
+    stages: tuple[tuple[Stage, frozenset[str]], ...] = (
+        ("other", _PART),
+        ("error", _ERROR),
+        ("result", _END),
+        ("request", _REQUEST),
+        ("start", _START),
+        ("call", _CALL),
+    )
+    return about, next((stage for stage, known in stages if not words.isdisjoint(known)), None)
+
+
+def _texts(place: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
+    return (value for key in keys if isinstance(value := place.get(key), str) and value)
+
+
+def _objects(place: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+    return (value for key in keys if isinstance(value := place.get(key), Mapping))

@@ -1,0 +1,44 @@
+"""Names of tools as what is forbidden sees them: `Delete_User`, `functions.delete_user` and `delete_user ` are one."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from unicodedata import category, normalize
+
+from karat.text.characters import plain
+
+GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
+"""Name spaces that say nothing of which tool is meant."""
+_JOINTS = re.compile(r"[.:/\\|>#]|__+")
+_REST = re.compile(r"[\W_]+")
+
+
+def is_same_tool(forbidden: str, called: str) -> bool:
+    """Whether a call goes to a tool that is forbidden, in whatever name space it was called."""
+    if forbidden == called:
+        return True
+    ban, parts = "".join(_own(forbidden)), _parts(called)
+    return bool(ban) and any("".join(parts[at:]) == ban for at in range(len(parts)))
+
+
+@lru_cache(maxsize=4096)
+def named_in(tool: str, line: str) -> bool:
+    """Whether a line names a tool, in whatever case and spelling."""
+    ban = "".join(_own(tool))
+    return bool(ban) and ban in "".join(_parts(line))
+
+
+@lru_cache(maxsize=4096)
+def _own(name: str) -> tuple[str, ...]:
+    """The parts of a name without a name space that says nothing."""
+    parts = _parts(name)
+    return parts[1:] if len(parts) > 1 and parts[0] in GENERIC else parts
+
+
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[str, ...]:
+    if not name.isascii():
+        seen = normalize("NFKD", plain(normalize("NFKC", name)))
+        name = "".join(char for char in seen if category(char) not in ("Mn", "Cf", "Cc"))
+    return tuple(part for piece in _JOINTS.split(name.casefold()) if (part := _REST.sub("", piece)))
