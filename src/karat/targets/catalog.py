@@ -10,6 +10,7 @@ from karat.plugins import packages
 from karat.targets.base import Target, made
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import Hooked
+from karat.targets.interpreted import Interpreted
 from karat.text.wording import did_you_mean
 
 
@@ -36,7 +37,7 @@ ENTRY_POINTS = "karat.targets"
 
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
-    target = _ours(config) or _outside(config)
+    target: Target = Interpreted(_ours(config) or _outside(config), config)
     return Hooked(target, config) if config.setup or config.teardown or config.database else target
 
 

@@ -41,6 +41,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     teardown: str | None = None
     database: str | None = None
     ui_vocabulary: dict[str, Any] = field(default_factory=dict)
+    success: dict[str, Any] = field(default_factory=dict)
+    telemetry: dict[str, Any] = field(default_factory=dict)
     limits: Limits = Limits()
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -63,6 +65,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "teardown": self.teardown,
             "database": self.database,
             "ui_vocabulary": self.ui_vocabulary,
+            "success": self.success,
+            "telemetry": self.telemetry,
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
@@ -88,6 +92,8 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     teardown: Text | None = None
     database: Text | None = None
     ui_vocabulary: dict[str, Any] = field(default_factory=dict)
+    success: dict[str, Any] = field(default_factory=dict)
+    telemetry: dict[str, Any] = field(default_factory=dict)
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
@@ -191,6 +197,8 @@ def _target(name: str, table: dict[str, Any], file: Path, section: str) -> Targe
         teardown=given.teardown,
         database=given.database,
         ui_vocabulary=given.ui_vocabulary,
+        success=given.success,
+        telemetry=given.telemetry,
         limits=limits,
         options=given.options,
     )

@@ -8,8 +8,8 @@ key that is left out, or null, was not observed; an empty list was observed to b
 agent has no page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at, unfinished`. Without `success`, the result says it (`result.success`, a boolean); else an error means failure;
-else it is left open, and no check takes it for a success or for the lack of one.
+ended_at, unfinished, kind, parent`. Without `success`, an error means failure; else the result says it; else it is left
+open, and no check takes it for a success or for the lack of one. With `started` of false, it was asked for, no more.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from karat.model.suite import Case
-from karat.model.trace import Message, Tokens, ToolCall, Trace
+from karat.model.trace import CallKind, Message, Tokens, ToolCall, Trace
 from karat.targets.base import FOREVER, TargetError
 from karat.telemetry.events import moment
+from karat.telemetry.tool_results import missing_fields, said, structured
 from karat.text.wording import did_you_mean
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
@@ -76,6 +77,8 @@ class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
     started_at: float | str | None = None
     ended_at: float | str | None = None
     unfinished: bool = False
+    kind: CallKind = "tool"
+    parent: str | None = None
 
 
 class Short(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -189,15 +192,10 @@ def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | Non
 
 def tool_call(call: ShortCall) -> ToolCall:
     result = jsonable(call.result)
-    says = result if isinstance(result, dict) else {}
-    success, missing = says.get("success"), says.get("missingFields", says.get("missing_fields"))
-    if call.success is not None:
-        success = call.success
-    elif not isinstance(success, bool):
-        success = None if call.error is None else False
+    success = call.success
+    if success is None:
+        success = said(result).told() if call.error is None else False
     given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
-    if given is None:
-        given = [name for name in missing if isinstance(name, str)] if isinstance(missing, list) else []
     return ToolCall(
         call.name,
         jsonable(call.args if call.arguments is None else call.arguments),
@@ -206,10 +204,12 @@ def tool_call(call: ShortCall) -> ToolCall:
         result=result,
         error=_error_text(call.error),
         success=success,
-        missing_fields=tuple(given),
+        missing_fields=missing_fields(structured(result)) if given is None else tuple(given),
         started_at=moment(call.started_at),
         ended_at=moment(call.ended_at),
         unfinished=call.unfinished or not call.started,
+        kind=call.kind,
+        parent=call.parent,
     )
 
 

@@ -76,6 +76,7 @@ def _ended(call: ToolCall, event: Event) -> ToolCall:
     success = event.success if event.success is not None else said(event.result).told()
     return structs.replace(
         call,
+        arguments=structured(event.arguments) if call.arguments is None else call.arguments,
         result=None if failed else structured(event.result),
         error=(event.error or "error") if failed else None,
         success=False if failed and event.success is None else success,

@@ -55,7 +55,7 @@ class LogEvents(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, o
                 yield f"`{stage}` has a place {{{name}}} that nobody knows. {did_you_mean(name, PLACES)}".rstrip()
             if stage != "other" and "tool" not in places:
                 yield f"`{stage}` does not say where the name of the tool stands: write {{tool}} there."
-            if isinstance(pattern, str) and not re.search(r"\w", _PLACE.sub("", pattern)):
+            if isinstance(pattern, str) and not _PLACE.sub("", pattern).strip():
                 yield f"`{stage}` fits every line: write words of the line beside its places."
 
 

@@ -49,6 +49,7 @@ class Event(Struct, frozen=True, kw_only=True):
     call_id: str | None = None
     loose_id: str | None = None
     error: str | None = None
+    level: str = ""
     at: float | None = None
 
 
@@ -57,7 +58,7 @@ def parse(line: str, written: str = "") -> Event | None:
 
     Values of the wrong type count as absent.
     """
-    top = _object(line)
+    top = as_object(line)
     configured = dialect(written)
     told = configured.told(line, top) if configured is not None else None
     if told is not None:
@@ -103,6 +104,7 @@ def _event(top: Mapping[str, Any], line: str) -> Event:
         call_id=_id(places[:2], CALL_IDS),
         loose_id=_id(places[:2], ("id",)),
         error=_error(inner) or _error(top),
+        level=_text(top.get("level", top.get("severity"))),
         at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
     )
 
@@ -147,7 +149,8 @@ def moment(value: object) -> float | None:
     return seconds / 1000 if abs(seconds) >= MILLISECONDS_FROM else seconds
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def as_object(line: str) -> dict[str, Any] | None:
+    """The JSON object that a line is, or None."""
     text = line.strip("\ufeff \t\r\n")
     if not (text.startswith("{") and text.endswith("}")):
         return None

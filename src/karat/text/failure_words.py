@@ -21,7 +21,7 @@ _KIND = (
     "an|a|the|tool|fatal|internal|unexpected|unknown|critical|validation|server|api|runtime|execution|network|database"
     "|http|system|request|connection|timeout|application"
 )
-_ZERO = r"(?!\s*(?:0|none|no|null|nil|false|n/a)\b)"
+_ZERO = r"(?!\s*(?:0\b|(?:none|no|null|nil|false|n/a)\W*$))"
 _FAILED = re.compile(
     rf"(?:(?:{_KIND})\s+)*(?:error|exception|failure)(?:\s*[\[(][^\])\n]{{0,60}}[\])]|\s+(?:code\s+)?[A-Z]{{0,8}}-?\d{{1,5}})?"
     rf"(?:\s*[:=!\]]{_ZERO}|\s+[-\u2013\u2014]\s|\s*\.?\s*$|\s+(?:occurred|happened|while|when|during)\b"

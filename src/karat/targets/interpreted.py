@@ -1,0 +1,138 @@
+"""What a target's configuration says of its traces: when a tool succeeded, and how its log spells tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct, field, structs
+
+from karat.errors import ConfigError
+from karat.model.suite import Case
+from karat.model.trace import ToolCall, Trace
+from karat.targets.base import RunContext, Target, TargetError, secrets_of
+from karat.targets.config import TargetConfig
+from karat.telemetry.calls import tool_calls
+from karat.telemetry.dialects import Dialect, LinePattern, LogEvents
+from karat.telemetry.events import as_object
+from karat.telemetry.failures import broken_backend
+from karat.telemetry.tool_results import structured
+from karat.text import safe_regex
+from karat.text.wording import did_you_mean, shorten, visible
+from karat.traces.recorder import completed
+
+EVERY_TOOL = "*"
+
+Form = TypeVar("Form", bound=Struct)
+
+
+class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A call succeeded if `field` of its result (`booking.state`) is one of `is`, or if `text` is found in it."""
+
+    path: str = field(default="", name="field")
+    values: Annotated[list[Any], Meta(min_length=1)] | None = field(default=None, name="is")
+    text: str = ""
+
+    def flaw(self) -> str:
+        """What is wrong with it, or nothing."""
+        if bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path):
+            return "say either `field` with `is`, or `text`."
+        try:
+            return "`text` fits every result." if self.text and safe_regex.matches_empty(self.text) else ""
+        except safe_regex.BadPattern as error:
+            return f"`text` is no regex: {error}."
+
+    def holds(self, call: ToolCall) -> bool | None:
+        """Whether the call succeeded; None if its result does not tell."""
+        if self.text:
+            result = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
+            return safe_regex.search(self.text, result) is not None if call.result is not None else None
+        value: Any = structured(call.result)
+        for part in self.path.split("."):
+            if not isinstance(value, Mapping) or part not in value:
+                return None
+            value = value[part]
+        return any(type(value) is type(wanted) and value == wanted for wanted in self.values or ())
+
+
+class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How the log spells tool calls, and which lines tell that the backend broke."""
+
+    events: LogEvents = LogEvents()
+    failure: LinePattern | list[LinePattern] | None = None
+
+
+class Interpreted:
+    """A target whose traces are read as its configuration says. A backend that broke makes a case an ERROR."""
+
+    def __init__(self, target: Target, config: TargetConfig) -> None:
+        self.limits = target.limits
+        self.options = target.options
+        self.secrets = secrets_of(target)
+        self._target = target
+        self._rules = {tool: _rule(tool, given, config) for tool, given in config.success.items()}
+        log = _converted(config.telemetry, LogReading, "telemetry", config)
+        for flaw in log.events.flaws():
+            raise ConfigError(f"{_place(config, 'telemetry.events')}: {flaw}", slug="bad-options")
+        self._failure = Dialect(LogEvents(other=log.failure))
+        self._dialect = msgspec.json.encode(log.events).decode() if log.events != LogEvents() else ""
+
+    async def open(self) -> None:
+        await self._target.open()
+
+    async def close(self) -> None:
+        await self._target.close()
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        try:
+            trace = self._read(await self._target.run(case, context))
+        except TargetError as error:
+            error.partial = self._read(error.partial) if error.partial is not None else None
+            raise
+        broke = self._broken(trace.telemetry) if trace.telemetry else None
+        if broke is not None:
+            raise TargetError(
+                "backend", f"the log tells that the backend broke: {visible(shorten(broke, 200))}", partial=trace
+            )
+        return trace
+
+    def _read(self, trace: Trace) -> Trace:
+        if self._dialect and trace.telemetry:
+            calls = completed(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
+            trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
+        if self._rules:
+            trace = structs.replace(trace, tool_calls=tuple(map(self._ruled, trace.tool_calls)))
+        return trace
+
+    def _ruled(self, call: ToolCall) -> ToolCall:
+        rule = self._rules.get(call.name) or self._rules.get(EVERY_TOOL)
+        if rule is None or call.error is not None or call.unfinished:
+            return call
+        return structs.replace(call, success=rule.holds(call))
+
+    def _broken(self, lines: tuple[str, ...]) -> str | None:
+        told = (line for line in lines if self._failure.told(line, as_object(line)) is not None)
+        return next(told, None) or broken_backend(lines, self._dialect)
+
+
+def _rule(tool: str, given: Any, config: TargetConfig) -> SuccessRule:
+    rule = _converted(given, SuccessRule, f"success.{tool}", config)
+    flaw = rule.flaw()
+    if flaw:
+        raise ConfigError(f"{_place(config, f'success.{tool}')}: {flaw}", slug="bad-options")
+    return rule
+
+
+def _converted(given: Any, form: type[Form], where: str, config: TargetConfig) -> Form:
+    try:
+        return msgspec.convert(given, form)
+    except msgspec.ValidationError as error:
+        name = str(error).partition("`")[2].partition("`")[0] if "unknown field" in str(error) else ""
+        known = (*form.__struct_encode_fields__, *LogEvents.__struct_encode_fields__)
+        fix = did_you_mean(name, known) if name else ""
+        raise ConfigError(f"{_place(config, where)}: {error}.", fix=fix, slug="bad-options") from error
+
+
+def _place(config: TargetConfig, where: str) -> str:
+    return f"[targets.{config.name or config.use}.{where}]"

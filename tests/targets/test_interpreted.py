@@ -1,0 +1,101 @@
+"""What the configuration of a target says of its traces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.errors import ConfigError
+from karat.targets.base import RunContext, TargetError
+from karat.targets.config import load
+from targets.conftest import ask, case, opened
+
+AGENT = """
+import json
+
+def answer(prompt):
+    return {"final_message": "Done.", **json.loads(prompt)}
+"""
+
+
+def agent(folder: Path, **rest: Any) -> Any:
+    (folder / "agent.py").write_text(AGENT)
+    return opened("python", "agent.py:answer", folder, name="desk", **rest)
+
+
+def called(result: Any, name: str = "book", **rest: Any) -> str:
+    return json.dumps({"tool_calls": [{"name": name, "result": result, **rest}]})
+
+
+HELD = {"book": {"field": "booking.state", "is": ["confirmed", "held"]}}
+
+
+@pytest.mark.parametrize(
+    ("success", "prompt", "expected"),
+    [
+        pytest.param(HELD, called({"booking": {"state": "held"}}), True, id="field"),
+        pytest.param(HELD, called({"booking": {"state": "full"}, "ok": True}), False, id="the-rule-before-the-result"),
+        pytest.param(HELD, called("{'booking': {'state': 'held'}}"), True, id="field-in-a-text"),
+        pytest.param(HELD, called({"booking": None}), None, id="no-such-field"),
+        pytest.param(HELD, called({"booking": {"state": "held"}}, error="it broke"), False, id="an-error"),
+        pytest.param(HELD, called({"ok": True}, name="find"), True, id="another-tool"),
+        pytest.param({"*": {"text": "^OK"}}, called("OK 17"), True, id="text"),
+        pytest.param({"*": {"text": "^OK"}}, called("17"), False, id="not-that-text"),
+        pytest.param({"*": {"text": '"seats": *[1-9]'}}, called({"seats": 3}), True, id="text-of-an-object"),
+        pytest.param({"*": {"field": "seats", "is": [1]}}, called({"seats": True}), False, id="true-is-not-1"),
+    ],
+)
+async def test_when_a_tool_succeeded(tmp_path: Path, success: Any, prompt: str, expected: bool | None) -> None:
+    async with agent(tmp_path, success=success) as target:
+        (call,) = (await ask(target, prompt)).tool_calls
+    assert call.success is expected
+
+
+async def test_how_the_log_spells_a_call(tmp_path: Path) -> None:
+    lines = ["-> book {'room': 'Blue'}", "<- book fine"]
+    telemetry = {"events": {"start": "-> {tool} {arguments}", "result": "<- {tool} {result}"}}
+    async with agent(tmp_path, telemetry=telemetry) as target:
+        trace = await ask(target, json.dumps({"telemetry": lines}))
+    assert [(c.name, c.arguments, c.result) for c in trace.tool_calls] == [("book", {"room": "Blue"}, "fine")]
+    assert json.loads(trace.dialect) == telemetry["events"]
+
+
+@pytest.mark.parametrize(
+    ("telemetry", "line"),
+    [
+        pytest.param({}, {"source": "llm", "event": "stream_error"}, id="known"),
+        pytest.param({"failure": "lost the model"}, "12:00 we lost the model again", id="configured-text"),
+        pytest.param({"failure": [{"kind": "down"}]}, {"kind": "down", "at": 1}, id="configured-object"),
+    ],
+)
+async def test_a_backend_that_broke_is_an_error(tmp_path: Path, telemetry: Any, line: Any) -> None:
+    async with agent(tmp_path, telemetry=telemetry) as target:
+        with pytest.raises(TargetError, match="the log tells that the backend broke") as caught:
+            await target.run(case(json.dumps({"telemetry": [line]})), RunContext())
+    assert caught.value.kind == "backend"
+    assert caught.value.partial is not None
+    assert caught.value.partial.final_message == "Done."
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ('[targets.desk.success]\nbook = { field = "a" }', "success.book]: say either `field` with `is`, or `text`"),
+        ('[targets.desk.success]\nbook = { text = "(" }', "`text` is no regex"),
+        ('[targets.desk.success]\nbook = { text = ".*" }', "`text` fits every result"),
+        ('[targets.desk.success]\nbook = { fild = "a", is = [1] }', "Did you mean 'field'?"),
+        ('[targets.desk.telemetry.events]\nstart = "calling"', "telemetry.events]: `start` does not say where"),
+        ('[targets.desk.telemetry.events]\nbegin = "{tool} x"', "unknown field `begin`"),
+        ("[targets.desk.telemetry]\nevent = 3", "Did you mean 'events'?"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_any_case(tmp_path: Path, written: str, says: str) -> None:
+    from karat.targets.catalog import build
+
+    (tmp_path / "karat.toml").write_text(f'[targets.desk]\nuse = "python:agent.py:answer"\n{written}\n')
+    with pytest.raises(ConfigError) as caught:
+        build(load(tmp_path).targets["desk"])
+    assert says in str(caught.value)
