@@ -15,6 +15,7 @@ Channel = Literal[
     "final_message",
     "messages",
     "database",
+    "state",
     "metadata",
     "case",
 ]
@@ -115,6 +116,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     page: str | None = None
     page_before: str | None = None
     database: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+    """The final state of the agent, where it has one, without its messages."""
     unobserved: dict[str, str] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     started_at: float | None = None

@@ -66,7 +66,8 @@ def _from_name(name: str, spec: str) -> ModuleType:
 def _from_file(file: Path, spec: str) -> ModuleType:
     if not file.is_file():
         raise ConfigError(f"{spec!r}: there is no file {file}.")
-    name = f"karat_agent_{abs(hash(file.resolve())):x}"
+    top, inner = _packages(file.resolve())
+    name = ".".join((top, *inner, file.stem))
     if name in sys.modules:
         return sys.modules[name]
     found = importlib.util.spec_from_file_location(name, file)
@@ -74,15 +75,30 @@ def _from_file(file: Path, spec: str) -> ModuleType:
         raise ConfigError(f"{spec!r}: {file} cannot be imported.")
     module = importlib.util.module_from_spec(found)
     extend_path([file.parent])
-    sys.modules[name] = module
     try:
+        if inner:
+            importlib.import_module(".".join((top, *inner)))
+        sys.modules[name] = module
         found.loader.exec_module(module)
     except BaseException as error:  # importing runs the user's code
-        del sys.modules[name]
+        sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):
             raise
         raise _not_importable(spec, error) from error
     return module
+
+
+def _packages(file: Path) -> tuple[str, list[str]]:
+    """The packages that a file is in, below one made for it: so its relative imports find what stands around it."""
+    folder, inner = file.parent, list[str]()
+    while (folder / "__init__.py").is_file():
+        folder, inner = folder.parent, [folder.name, *inner]
+    top = f"karat_agent_{abs(hash(folder)):x}"
+    if top not in sys.modules:
+        package = ModuleType(top)
+        package.__path__ = [str(folder)]
+        sys.modules[top] = package
+    return top, inner
 
 
 def _not_importable(spec: str, error: BaseException) -> ConfigError:

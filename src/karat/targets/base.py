@@ -26,10 +26,10 @@ FOREVER = 1e9
 class TargetError(KaratError):
     """The agent or the way to it broke: the case is an ERROR, with whatever was seen until then.
 
-    Kinds: `agent` it raised or exited, `bad-answer` what it gave is no answer, `config` its options do not fit the app,
-    `setup` a setup prompt failed, `setup-hook`, `teardown-hook` and `database-hook` a hook failed, `timeout` a turn
-    took too long, `not-recorded` a replay lacks it, `telemetry` the log could not be followed, `gone` the app or the
-    browser ended.
+    Kinds: `agent` it raised or exited, `bad-answer` what it gave is no answer, `backend` the log tells that the backend
+    broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook` and
+    `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the log
+    could not be followed, `gone` the app or the browser ended.
     """
 
     exit_code = Exit.FAILED

@@ -59,6 +59,7 @@ def capped(trace: Trace) -> Trace:
         page=page,
         page_before=page_before,
         database=_table(trace.database, "database", cuts),
+        state=_table(trace.state, "state", cuts),
         metadata=_table(trace.metadata, "metadata", cuts),
         error=_error(trace.error),
         unobserved=trace.unobserved | dropped,

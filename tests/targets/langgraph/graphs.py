@@ -250,7 +250,6 @@ def factory_of_something_else() -> str:
 
 
 number = 42
-uncompiled = StateGraph(MessagesState)
 
 
 def answering(words: str) -> Any:
@@ -332,8 +331,13 @@ async def functional(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @entrypoint()
-async def functional_text(given: dict[str, Any]) -> str:
-    return "no state"
+async def functional_number(given: dict[str, Any]) -> int:
+    return 42
+
+
+@entrypoint()
+async def functional_dict(given: dict[str, Any]) -> dict[str, Any]:
+    return {"answer": "by function"}
 
 
 async def _forgetful(state: Any) -> dict[str, Any]:

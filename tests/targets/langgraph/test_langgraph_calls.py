@@ -27,6 +27,9 @@ class Call(NamedTuple):
     error: str | None = None
     result: Any = ...
     missing: tuple[str, ...] = ()
+    ran: bool = True
+    kind: str = "tool"
+    parent: str | None = None
 
 
 def graph(name: str, **rest: Any) -> Any:
@@ -34,8 +37,8 @@ def graph(name: str, **rest: Any) -> Any:
 
 
 def check(calls: tuple[ToolCall, ...], rows: list[Call]) -> None:
-    seen = [(c.name, c.arguments, c.success, c.started, c.missing_fields) for c in calls]
-    assert seen == [(r.name, r.arguments, r.success, r.started, r.missing) for r in rows]
+    seen = [(c.name, c.arguments, c.success, c.started, c.missing_fields, c.called, c.kind, c.parent) for c in calls]
+    assert seen == [(r.name, r.arguments, r.success, r.started, r.missing, r.ran, r.kind, r.parent) for r in rows]
     for call, row in zip(calls, rows, strict=True):
         assert (call.error is None) is (row.error is None), call
         assert row.error is None or row.error in (call.error or ""), call
@@ -47,7 +50,12 @@ def check(calls: tuple[ToolCall, ...], rows: list[Call]) -> None:
             assert call.started_at <= call.ended_at
 
 
+def within(parent: str, *rows: Call) -> list[Call]:
+    return [row._replace(parent=parent) for row in rows]
+
+
 LOOK = Call("look", {"q": "a"}, result={"success": True, "found": "a"})
+TRIED = Call("flaky", success=False, error="ConnectionError: try again", result=None)
 BOOK = Call("book", {"vehicle": 42}, success=False, missing=("date",))
 
 TURNS = {
@@ -64,19 +72,19 @@ TURNS = {
         "graph",
         "unknown",
         "I cannot fly.",
-        [Call("fly", {"to": "moon"}, success=False, started=False, error="fly is not a valid tool")],
+        [Call("fly", {"to": "moon"}, success=False, started=False, ran=False, error="fly is not a valid tool")],
     ),
     "invalid call": (
         "graph",
         "invalid",
         "",
-        [Call("look", '{"q": ', success=False, started=False, error="no JSON", result=None)],
+        [Call("look", '{"q": ', success=False, started=False, ran=False, error="no JSON", result=None)],
     ),
     "bad arguments": (
         "graph",
         "bad arguments",
         "Sorry.",
-        [Call("look", {"q": {"no": "text"}}, success=False, error="valid string")],
+        [Call("look", {"q": {"no": "text"}}, success=False, started=False, ran=False, error="valid string")],
     ),
     "handled exception": (
         "graph",
@@ -84,23 +92,23 @@ TURNS = {
         "That broke.",
         [Call("boom", success=False, error="ValueError: fuse blown")],
     ),
-    "retried node": ("retrying", "flaky", "At last.", [Call("flaky")]),
-    "retried by middleware": ("patient", "flaky", "At last.", [Call("flaky")]),
+    "retried node": ("retrying", "flaky", "At last.", [TRIED, Call("flaky")]),
+    "retried by middleware": ("patient", "flaky", "At last.", [TRIED, Call("flaky")]),
     "no result": ("graph", "nothing", "Nothing.", [Call("nothing", result="null")]),
     "plain text": ("graph", "plain", "Plain.", [Call("plain", result="plain text")]),
     "content blocks": ("graph", "blocks", "In blocks.", [Call("blocks", success=False, missing=("vin",))]),
-    "deeply nested text": ("graph", "deep", "Deep.", [Call("deep", result="[" * 200_000)]),
+    "deeply nested text": ("graph", "deep", "Deep.", [Call("deep", success=None, result="[" * 200_000)]),
     "direct answer of a tool": ("direct_agent", "direct", "the tool's own words", [Call("direct")]),
     "an empty answer stays empty": ("graph", "silent end", "", [LOOK]),
-    "subgraph as a node": ("nested", "two at once", "And outside.", [LOOK, BOOK]),
-    "hidden subgraph": ("hidden", "two at once", "It says: Both done.", [LOOK, BOOK]),
+    "subgraph as a node": ("nested", "two at once", "And outside.", within("inner", LOOK, BOOK)),
+    "hidden subgraph": ("hidden", "two at once", "It says: Both done.", within("only", LOOK, BOOK)),
     "unknown tool in a hidden subgraph": (
         "hidden",
         "unknown",
         "It says: I cannot fly.",
-        [Call("fly", {"to": "moon"}, success=False, started=False, error="not a valid tool")],
+        [Call("fly", {"to": "moon"}, False, started=False, ran=False, error="not a valid tool", parent="only")],
     ),
-    "messages that were cut away": ("forgetful", "two at once", "Only this is left.", [LOOK, BOOK]),
+    "messages that were cut away": ("forgetful", "two at once", "Only this is left.", within("agent", LOOK, BOOK)),
     "tools that a node calls itself": (
         "by_hand",
         "hi",
@@ -160,7 +168,7 @@ async def test_a_call_in_flight_is_kept_when_the_case_is_cancelled() -> None:
         [
             LOOK,
             Call("wait", {"for": "ever"}, success=None, result=None),
-            Call("fly", {}, success=None, started=False, result=None),
+            Call("fly", {}, success=None, started=False, ran=False, result=None),
         ],
     )
     assert partial.tool_calls[1].ended_at is None
@@ -187,21 +195,21 @@ async def test_an_agent_that_waits_for_approval_has_not_called_the_tool() -> Non
     check(
         trace.tool_calls,
         [
-            Call("look", {"q": "a"}, success=None, started=False, result=None),
-            Call("book", {"vehicle": 42}, success=None, started=False, result=None),
+            Call("look", {"q": "a"}, success=None, started=False, ran=False, result=None),
+            Call("book", {"vehicle": 42}, success=None, started=False, ran=False, result=None),
         ],
     )
 
 
-async def test_a_call_that_is_tried_again_lasts_until_it_worked() -> None:
+async def test_a_call_that_is_tried_again_is_a_call_each_time() -> None:
     async with graph("retrying") as target:
         calls = (await ask(target, "flaky twice")).tool_calls
-    check(calls, [Call("flaky")] * 2)
-    assert [len(call.result["tries"]) for call in calls] == [2, 1]
-    for call in calls:
+    check(calls, [TRIED, Call("flaky"), Call("flaky")])
+    for call, tries in zip(calls[1:], (2, 1), strict=True):
+        assert len(call.result["tries"]) == tries
         assert call.started_at is not None
         assert call.ended_at is not None
-        assert all(call.started_at <= moment <= call.ended_at for moment in call.result["tries"])
+        assert call.started_at <= call.result["tries"][-1] <= call.ended_at
 
 
 async def test_calls_of_earlier_turns_are_not_counted_again() -> None:

@@ -80,7 +80,6 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
     ("name", "says"),
     [
         pytest.param("number", "is a int, neither a graph nor a factory", id="no-graph"),
-        pytest.param("uncompiled", "Compile it", id="not-compiled"),
         pytest.param("factory_that_breaks", "raised RuntimeError: no model here", id="factory-breaks"),
         pytest.param("factory_of_something_else", "gave a str, not a compiled graph", id="factory-of-no-graph"),
         pytest.param("factory_that_asks_for_more", "asks for 'model', which Karat does not have", id="asks-for-more"),
@@ -127,7 +126,10 @@ async def test_other_shapes_of_messages(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("functional_text", "gave a str without `messages`", id="no-state"),
+        pytest.param("functional_number", "gave a int without `messages`", id="no-state"),
+        pytest.param(
+            "functional_dict", r"without `messages` \(it has: answer\). Say in its options where", id="no-path"
+        ),
         pytest.param("unreadable", "`messages` cannot be read", id="no-messages"),
     ],
 )

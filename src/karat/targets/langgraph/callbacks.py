@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from time import time
-from typing import TYPE_CHECKING, Any
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.traces.clean import text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-Written = tuple[int, "BaseMessage"]
+BEFORE_IT_RAN = frozenset({"_parse_input", "_to_args_and_kwargs"})
+"""Where a tool of LangChain looks at its arguments: what breaks there never came to the tool itself."""
+
+
+class Written(NamedTuple):
+    """A message as a node wrote it, in the order of all that was seen, and the agent that the node belongs to."""
+
+    order: int
+    message: BaseMessage
+    parent: str | None = None
 
 
 @dataclass(slots=True)
@@ -25,9 +36,13 @@ class Run:
     call_id: str | None
     arguments: Any
     started_at: float
+    parent: str | None = None
     ended_at: float | None = None
     result: Any = None
+    artifact: Any = None
     broke: bool = False
+    began: bool = True
+    hands_over: bool = False
     error: str | None = None
 
 
@@ -38,7 +53,8 @@ class Book:
         self._changed = changed
         self._count = 0
         self._runs: dict[Any, Run] = {}
-        self._nodes: set[Any] = set()
+        self._above: dict[Any, Any] = {}
+        self._nodes: dict[Any, str | None] = {}
         self.written: list[Written] = []
 
     @property
@@ -55,7 +71,8 @@ class Book:
             async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: Any, **rest: Any) -> None:
                 name = (serialized or {}).get("name") or rest.get("name") or "tool"
                 arguments = input_str if rest.get("inputs") is None else rest["inputs"]
-                book.began(run_id, name, rest.get("tool_call_id"), arguments)
+                book.above(run_id, rest)
+                book.began(run_id, name, rest.get("tool_call_id"), arguments, book.parent(run_id, rest))
 
             async def on_tool_end(self, output: Any, *, run_id: Any, **rest: Any) -> None:
                 book.ended(run_id, output)
@@ -64,18 +81,32 @@ class Book:
                 book.failed(run_id, error)
 
             async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **rest: Any) -> None:
+                book.above(run_id, rest)
                 node = (rest.get("metadata") or {}).get("langgraph_node")
                 if node is not None and node == rest.get("name"):
-                    book._nodes.add(run_id)
+                    book._nodes[run_id] = book.parent(run_id, rest)
 
             async def on_chain_end(self, outputs: Any, *, run_id: Any, **rest: Any) -> None:
                 if run_id in book._nodes:
-                    book.wrote(outputs)
+                    book.wrote(outputs, book._nodes[run_id])
 
         return Handler()
 
-    def began(self, run_id: Any, name: str, call_id: str | None, arguments: Any) -> None:
-        run = Run(len(self._runs), self._next(), name, call_id, arguments, time())
+    def above(self, run_id: Any, rest: dict[str, Any]) -> None:
+        self._above[run_id] = rest.get("parent_run_id")
+
+    def parent(self, run_id: Any, rest: dict[str, Any]) -> str | None:
+        """The tool that something runs within, else the agent that its node belongs to."""
+        above = self._above.get(run_id)
+        while above is not None:
+            if above in self._runs:
+                return self._runs[above].name
+            above = self._above.get(above)
+        path = str((rest.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").split("|")[:-1]
+        return path[-1].partition(":")[0] if path else None
+
+    def began(self, run_id: Any, name: str, call_id: str | None, arguments: Any, parent: str | None = None) -> None:
+        run = Run(len(self._runs), self._next(), name, call_id, arguments, time(), parent)
         self._runs[run_id] = run
         self._changed(run)
 
@@ -84,7 +115,9 @@ class Book:
         run.ended_at = time()
         answer = next((m for m in messages_in(output) if getattr(m, "tool_call_id", None)), None)
         run.result = getattr(answer, "content", output)
+        run.artifact = getattr(answer, "artifact", None)
         run.broke = getattr(answer, "status", "") == "error"
+        run.hands_over = bool(getattr(output, "goto", ()))
         run.call_id = run.call_id or getattr(answer, "tool_call_id", None)
         self._changed(run)
 
@@ -96,16 +129,23 @@ class Book:
             return  # it waits for a person or hands over: that is no failure, and it is not over either
         run.ended_at = time()
         run.broke = True
+        run.began = not _before_it_ran(error)
         run.error = text(f"{type(error).__name__}: {error}")
         self._changed(run)
 
-    def wrote(self, output: Any) -> None:
+    def wrote(self, output: Any, parent: str | None = None) -> None:
         """Messages that a node gave to the state of its graph."""
-        self.written += [(self._next(), message) for message in messages_in(output)]
+        self.written += [Written(self._next(), message, parent) for message in messages_in(output)]
 
     def _next(self) -> int:
         self._count += 1
         return self._count
+
+
+def _before_it_ran(error: BaseException) -> bool:
+    """Whether an error arose while the arguments were looked at: within the first frames of the tool's run."""
+    names = [frame.f_code.co_name for frame, _ in islice(walk_tb(error.__traceback__), 3)]
+    return not BEFORE_IT_RAN.isdisjoint(names)
 
 
 def messages_in(output: Any) -> Iterator[BaseMessage]:
@@ -130,17 +170,19 @@ def timeline(turn: Iterable[BaseMessage], book: Book, known: set[str]) -> list[W
     Nodes give messages again that were there before, subgraphs have messages of their own, and long conversations are
     cut down while they go on.
     """
-    first: dict[object, int] = {}
+    first: dict[object, Written] = {}
     latest: dict[object, BaseMessage] = {}
-    for order, message in book.written:
+    for written in book.written:
+        message = written.message
         if message.type != "remove" and message.id not in known:
-            first.setdefault(_key(message), order)
+            first.setdefault(_key(message), written)
             latest[_key(message)] = message
     before = 0
     for message in turn:
-        before = first.setdefault(_key(message), before)
+        before = first.setdefault(_key(message), Written(before, message)).order
         latest[_key(message)] = message
-    return sorted(((first[key], message) for key, message in latest.items()), key=lambda pair: pair[0])
+    placed = [Written(first[key].order, message, first[key].parent) for key, message in latest.items()]
+    return sorted(placed, key=lambda written: written.order)
 
 
 def _key(message: BaseMessage) -> object:

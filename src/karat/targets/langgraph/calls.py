@@ -1,152 +1,190 @@
 """Tool calls of a LangGraph turn: what the messages tell of them, with what callbacks saw of their runs.
 
-Messages know what the model asked for, unknown tools and broken arguments included; callbacks know when a tool began
-and ended, also in subgraphs, in nodes that call tools themselves, and when a turn was cut short.
+Messages know what the model asked for, unknown tools and broken arguments included, and what its provider did for it;
+callbacks know when a tool began and ended, also in subgraphs, in nodes that call tools themselves, and when a turn was
+cut short.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from karat.model.trace import ToolCall
+from karat.model.trace import CallKind, ToolCall
 from karat.targets.langgraph.callbacks import Book, Run, Written
 from karat.targets.langgraph.messages import plain_text
-from karat.traces.clean import jsonable, loads
+from karat.targets.langgraph.provider_tools import provider_calls
+from karat.telemetry.tool_results import Said, missing_fields, said, structured
+from karat.traces.clean import jsonable
 
 if TYPE_CHECKING:
-    from langchain_core.messages import ToolMessage
+    from langchain_core.messages import BaseMessage, ToolMessage
 
 NOT_A_CALL = "the model's call could not be read"
+HANDED_BACK = "__is_handoff_back"
+"""How langgraph-supervisor marks the messages that it writes when an agent returns."""
 
 
 @dataclass(slots=True)
-class Told:
-    """A call that a message asks for."""
+class Asked:
+    """A call that a message asks for, with its runs and the answers to it."""
 
     order: int
     name: str
     call_id: str | None
     arguments: Any
+    parent: str | None = None
     unreadable: str | None = None
+    hands_back: bool = False
     runs: list[Run] = field(default_factory=list)
     answers: list[ToolMessage] = field(default_factory=list)
 
-    def as_call(self) -> ToolCall:
-        run = self.runs[-1] if self.runs else None
-        answer = self.answers[-1] if self.answers else None
+    def as_calls(self) -> Iterator[ToolCall]:
+        """One call for each run: an agent that tries again calls again. The last has the answer."""
+        for run in self.runs[:-1]:
+            yield self._call(run, None)
+        yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
+
+    def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
+        broke = answer.status == "error" if answer is not None else bool(self.unreadable or (run and run.broke))
         result = answer.content if answer is not None else run.result if run is not None else None
-        if answer is not None:
-            broke = answer.status == "error"
-        else:
-            broke = bool(self.unreadable or (run is not None and run.broke))
+        artifact = answer.artifact if answer is not None else run.artifact if run is not None else None
         why = (run and run.error) or self.unreadable or (plain_text(result) if broke else None)
-        ended = answer is not None or (run is not None and run.ended_at is not None)
-        return _call(
-            ToolCall(
-                self.name,
-                jsonable(self.arguments),
-                id=self.call_id,
-                started=bool(self.runs),
-                error=why if broke else None,
-                started_at=self.runs[0].started_at if self.runs else None,
-                ended_at=run.ended_at if run else None,
-            ),
-            result,
-            ended=ended,
-            broke=broke,
+        ran = run.began if run is not None else not broke and answer is not None
+        ended = ran and (answer is not None or (run is not None and run.ended_at is not None))
+        return ToolCall(
+            self.name,
+            jsonable(_arguments(self.arguments, run)),
+            id=self.call_id,
+            started=run is not None and run.began,
+            result=jsonable(structured(result)),
+            error=why if broke else None,
+            success=False if broke else _success(result, artifact) if ended else None,
+            missing_fields=missing_fields(structured(result)),
+            started_at=run.started_at if run and run.began else None,
+            ended_at=run.ended_at if run and run.began else None,
+            unfinished=not ended,
+            kind=_kind(self, run),
+            parent=self.parent or (run.parent if run else None),
         )
 
 
-def tool_calls(written: Sequence[Written], book: Book) -> tuple[ToolCall, ...]:
-    """The calls of a turn in their order: those that messages ask for, and those that only callbacks saw."""
-    told = sorted(_told(written), key=lambda call: call.order)
+def tool_calls(
+    written: Sequence[Written], book: Book, before: Iterable[BaseMessage] = (), structured_response: Any = None
+) -> tuple[ToolCall, ...]:
+    """The calls of a turn in their order: those that messages ask for, and those that only callbacks saw.
+
+    Calls that were asked for in an earlier turn and run in this one keep the order in which they were asked for.
+    """
+    asked = sorted(_asked(written), key=lambda call: call.order)
     runs = book.runs
-    _share_out(told, runs, written)
-    taken = {id(run) for call in told for run in call.runs}
-    calls = [(call.order, call.as_call()) for call in told]
-    calls += [(run.order, run_as_call(run)) for run in runs if id(run) not in taken]
+    _share_out(asked, runs, written)
+    taken = {id(run) for call in asked for run in call.runs}
+    schemas = {call.name for call in asked if _is_schema(call, structured_response)}
+    ranks = {call["id"]: rank for rank, call in enumerate(_calls_in(before)) if call["id"] is not None}
+    late = min((run.order for run in runs if run.call_id in ranks), default=0)
+    calls: list[tuple[float, ToolCall]] = [
+        (call.order, made) for call in asked if call.runs or call.name not in schemas for made in call.as_calls()
+    ]
+    for run in runs:
+        if id(run) not in taken:
+            rank = ranks.get(run.call_id)
+            calls.append((run.order if rank is None else late + rank / (len(ranks) + 1), run_as_call(run)))
+    calls += provider_calls(written)
     return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
+
+
+def _calls_in(messages: Iterable[BaseMessage]) -> Iterator[Any]:
+    return (call for message in messages for call in getattr(message, "tool_calls", ()))
 
 
 def run_as_call(run: Run) -> ToolCall:
     """A run that no message asks for, or of which none is known yet."""
-    call = ToolCall(
+    return ToolCall(
         run.name,
         jsonable(run.arguments),
         id=run.call_id,
-        error=run.error,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
-    )
-    return _call(call, run.result, ended=run.ended_at is not None, broke=run.broke)
-
-
-def _call(call: ToolCall, result: Any, *, ended: bool, broke: bool) -> ToolCall:
-    """The call with what its result says. One that says nothing of success counts by how LangGraph ended it."""
-    data = _decoded(result)
-    said = data if isinstance(data, dict) else {}
-    success, lacking = said.get("success"), said.get("missing_fields", said.get("missingFields"))
-    outcome = False if broke else (success if isinstance(success, bool) else True) if ended else None
-    return ToolCall(
-        call.name,
-        call.arguments,
-        id=call.id,
-        started=call.started,
-        result=jsonable(data),
-        error=call.error,
-        success=outcome,
-        missing_fields=tuple(f for f in lacking if isinstance(f, str)) if isinstance(lacking, list) else (),
-        started_at=call.started_at,
-        ended_at=call.ended_at,
-        unfinished=not ended and not broke,
+        started=run.began,
+        result=jsonable(structured(run.result)),
+        error=run.error or (plain_text(run.result) if run.broke else None),
+        success=False if run.broke else _success(run.result, run.artifact) if run.ended_at is not None else None,
+        missing_fields=missing_fields(structured(run.result)),
+        started_at=run.started_at if run.began else None,
+        ended_at=run.ended_at if run.began else None,
+        unfinished=run.ended_at is None or not run.began,
+        kind="handoff" if run.hands_over else "tool",
+        parent=run.parent,
     )
 
 
-def _told(written: Iterable[Written]) -> Iterable[Told]:
+def _success(result: Any, artifact: Any) -> bool | None:
+    """What the result says, else what it carries beside it; where neither says a word, it ended without an error."""
+    told = said(result)
+    return (told if told is not Said.NOTHING else said(jsonable(artifact))).told(otherwise=True)
+
+
+def _kind(asked: Asked, run: Run | None) -> CallKind:
+    return "handoff" if asked.hands_back or (run is not None and run.hands_over) else "tool"
+
+
+def _is_schema(asked: Asked, answer: Any) -> bool:
+    """Whether a call only carries the structured answer: no tool runs for it."""
+    if answer is None or asked.runs or not asked.answers:
+        return False
+    return asked.name == type(answer).__name__ or jsonable(asked.arguments) == jsonable(answer)
+
+
+def _arguments(asked: Any, run: Run | None) -> Any:
+    """What the tool was called with: a person who was asked may have changed it."""
+    ran = run.arguments if run is not None else None
+    return ran if isinstance(ran, dict) and isinstance(asked, dict) and ran.keys() == asked.keys() else asked
+
+
+def _asked(written: Iterable[Written]) -> Iterator[Asked]:
     from langchain_core.messages import AIMessage
 
-    for order, message in written:
+    for order, message, parent in written:
         if isinstance(message, AIMessage):
+            back = bool(message.response_metadata.get(HANDED_BACK))
             for call in message.tool_calls:
-                yield Told(order, call["name"], call["id"], call["args"])
+                yield Asked(order, call["name"], call["id"], call["args"], parent, hands_back=back)
             for broken in message.invalid_tool_calls:
                 why = broken["error"] or NOT_A_CALL
-                yield Told(order, broken["name"] or "", broken["id"], broken["args"], why)
+                yield Asked(order, broken["name"] or "", broken["id"], broken["args"], parent, why)
 
 
-def _share_out(told: Sequence[Told], runs: Sequence[Run], written: Iterable[Written]) -> None:
+def _share_out(asked: Sequence[Asked], runs: Sequence[Run], written: Iterable[Written]) -> None:
     """Give every call its runs and answers. Ids may come again: models that count from one do so in every round."""
     from langchain_core.messages import ToolMessage
 
-    by_id: dict[object, list[Told]] = defaultdict(list)
-    for call in told:
+    by_id: dict[object, list[Asked]] = defaultdict(list)
+    for call in asked:
         if call.call_id is not None:
             by_id[call.call_id].append(call)
             by_id[call.call_id, call.name].append(call)
-    for order, message in written:
+    for order, message, _ in written:
         if isinstance(message, ToolMessage) and message.tool_call_id in by_id:
             _owner(by_id[message.tool_call_id], order, "answers").answers.append(message)
     for run in runs:
         if (run.call_id, run.name) in by_id:
             _owner(by_id[run.call_id, run.name], run.order, "runs").runs.append(run)
-    _share_out_nameless(told, [run for run in runs if run.call_id is None])
+    _share_out_nameless(asked, [run for run in runs if run.call_id is None])
 
 
-def _owner(told: Sequence[Told], order: int, got: Literal["answers", "runs"]) -> Told:
+def _owner(asked: Sequence[Asked], order: int, got: Literal["answers", "runs"]) -> Asked:
     """The call before an event; before any call, as when a node tells of all at its end, the first that has none."""
-    place = bisect_right([call.order for call in told], order) - 1
+    place = bisect_right([call.order for call in asked], order) - 1
     if place >= 0:
-        return told[place]
-    return next((call for call in told if not getattr(call, got)), told[-1])
+        return asked[place]
+    return next((call for call in asked if not getattr(call, got)), asked[-1])
 
 
-def _share_out_nameless(told: Sequence[Told], runs: list[Run]) -> None:
+def _share_out_nameless(asked: Sequence[Asked], runs: list[Run]) -> None:
     """Runs without an id belong to calls of their name that have none: by equal arguments, or because of an answer."""
-    for call in told:
+    for call in asked:
         if call.runs:
             continue
         own = [run for run in runs if run.name == call.name]
@@ -154,20 +192,3 @@ def _share_out_nameless(told: Sequence[Told], runs: list[Run]) -> None:
         if match is not None:
             call.runs.append(match)
             runs.remove(match)
-
-
-def _decoded(result: Any) -> Any:
-    """A result as data: JSON in text, also in text blocks, is read."""
-    if isinstance(result, list) and result and all(_is_text_block(part) for part in result):
-        data = _decoded(plain_text(result))
-        return result if isinstance(data, str) else data
-    if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
-        try:
-            return loads(result)
-        except ValueError:
-            return result
-    return result
-
-
-def _is_text_block(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)

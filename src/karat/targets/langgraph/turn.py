@@ -2,97 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.langgraph.callbacks import Book, Run, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
+from karat.targets.langgraph.interrupts import resume
+from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages, final_text, token_counts
+from karat.targets.langgraph.shapes import Shapes
 from karat.targets.short_form import NO_TELEMETRY
-from karat.traces.clean import jsonable
+from karat.traces.clean import jsonable, table
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
+
+OUT_OF_STEPS = "Sorry, need more steps to process this request."
+"""What LangGraph's own agent says when it may take no further step."""
+NO_MEMORY = (
+    "the graph waits for an answer, and without a checkpointer nobody can give it one: compile it with a checkpointer, "
+    "such as InMemorySaver()"
+)
+NO_STATE = frozenset({"messages", "__interrupt__"})
 
 
 class Conversation:
     """One thread of a graph: setup prompts and the prompt."""
 
-    def __init__(self, graph: Any, limit: Callable[[Any], int], context: RunContext) -> None:
+    def __init__(
+        self, graph: Any, shapes: Shapes, limit: int, context: RunContext, ignored: Sequence[str] = ()
+    ) -> None:
         self._graph = graph
+        self._shapes = shapes
+        self._limit = limit
         self._context = context
+        self._ignored = ignored
         self._thread = uuid4().hex
-        self._limit = limit(graph)
-        self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
+        self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
         self._waiting: list[Any] = []
         """The interrupts that the last turn ended with."""
+        self._held: tuple[str, ...] = ()
+        """The nodes that the graph stopped before, as it was compiled to."""
 
     async def turn(self, case: Case, prompt: str) -> Trace:
         """Send one prompt; the trace of the turn."""
         known = {message.id for message in self._history if message.id}
         asked = uuid4().hex
-        book = Book(self._record)
+        book, before = Book(self._record), self._history
         self._context.recorder.tool_calls = []
+        config = self._config(book)
         began, started_at = perf_counter(), time()
         try:
-            state = await self._graph.ainvoke(self._sent(prompt, asked), self._config(book), **self._given())
+            state = await self._graph.ainvoke(self._sent(prompt, asked), config, **self._given())
+            answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
         except BaseException:
             written = timeline((), book, known)
-            self._context.recorder.tool_calls = list(tool_calls(written, book))
-            self._context.recorder.messages = list(as_messages(message for _, message in written))
+            self._context.recorder.tool_calls = self._kept(tool_calls(written, book))
+            self._context.recorder.messages = list(as_messages(entry.message for entry in written))
             raise
         took = round((perf_counter() - began) * 1000, 3)
-        self._history = _messages_of(state)
-        self._waiting = list(state.get("__interrupt__", ()))
+        self._history = answered
+        self._waiting = list(state.get("__interrupt__", ())) if isinstance(state, dict) else []
+        self._held = await self._stopped_before(config)
         turn = _since(self._history, asked, known)
         written = timeline(turn, book, known)
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
-        return Trace(
+        structured = state.get("structured_response") if isinstance(state, dict) else None
+        waits = {"interrupts": interrupts, "held_before": list(self._held)}
+        trace = Trace(
             case_id=case.id,
             input=case.prompt,
             final_message=final_text(turn, interrupts),
             messages=as_messages(turn),
-            tool_calls=tool_calls(written, book),
+            tool_calls=tuple(self._kept(tool_calls(written, book, before, structured))),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
-            tokens=token_counts(message for _, message in written),
-            metadata={"interrupts": interrupts} if interrupts else {},
+            tokens=token_counts(entry.message for entry in written),
+            metadata={name: value for name, value in waits.items() if value},
+            state=_state(state),
         )
+        if trace.final_message == OUT_OF_STEPS:
+            raise TargetError(
+                "agent", f"the agent ran out of steps ({self._limit}): raise recursion_limit", partial=trace
+            )
+        return trace
 
     def _sent(self, prompt: str, asked: str) -> Any:
-        """What the graph is given: the prompt as a message, or as the answer to what an interrupt asked."""
+        """What the graph is given: the prompt, or the answer to what it waits for."""
         from langchain_core.messages import HumanMessage
         from langgraph.types import Command
 
-        message = HumanMessage(prompt, id=asked)
-        if not self._remembers:
-            return {"messages": [*self._history, message]}
+        if self._waiting and not self._remembers:
+            raise TargetError("agent", NO_MEMORY)
         if self._waiting:
-            several = {interrupt.id: prompt for interrupt in self._waiting}
-            return Command(resume=prompt if len(several) == 1 else several)
-        return {"messages": [message]}
+            return Command(resume=resume(prompt, self._waiting))
+        if self._held:
+            return None  # a graph that was compiled to stop goes on when it is called with nothing
+        history = [] if self._remembers else self._history
+        return self._shapes.asked(self._graph, prompt, HumanMessage(prompt, id=asked), history, self._context.given)
+
+    async def _stopped_before(self, config: dict[str, Any]) -> tuple[str, ...]:
+        """The nodes that are next, where the graph stopped without asking anything."""
+        if not self._remembers or self._waiting or not hasattr(self._graph, "aget_state"):
+            return ()
+        return tuple((await self._graph.aget_state(config)).next)
 
     def _config(self, book: Book) -> dict[str, Any]:
         configurable: dict[str, Any] = {"thread_id": self._thread}
         given = self._context.given
-        if given is not None and not self._takes_context:
+        if given is not None and getattr(pregel(self._graph), "context_schema", None) is None:
             configurable |= given if isinstance(given, dict) else {"context": given}
         return {"callbacks": [book.handler()], "recursion_limit": self._limit, "configurable": configurable}
 
     def _given(self) -> dict[str, Any]:
-        given = self._context.given
-        return {"context": given} if given is not None and self._takes_context else {}
+        from langgraph.pregel import Pregel
 
-    @property
-    def _takes_context(self) -> bool:
-        return getattr(self._graph, "context_schema", None) is not None
+        given = self._context.given
+        return {"context": given} if given is not None and isinstance(pregel(self._graph), Pregel) else {}
+
+    def _kept(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
+        return [call for call in calls if not any(fnmatchcase(call.name, pattern) for pattern in self._ignored)]
 
     def _record(self, run: Run) -> None:
         """Keep what is seen as it is seen: a turn that never ends is cut off without a word to it."""
@@ -101,15 +138,16 @@ class Conversation:
         self._context.recorder.tool_calls = calls
 
 
-def _messages_of(state: Any) -> list[BaseMessage]:
-    from langchain_core.messages import convert_to_messages
+def _only_waits(state: Any) -> bool:
+    """Whether an entrypoint gave nothing but what it waits for."""
+    return isinstance(state, dict) and state.keys() == {"__interrupt__"}
 
-    if not isinstance(state, dict) or "messages" not in state:
-        raise TargetError("bad-answer", f"the graph gave a {type(state).__name__} without `messages`")
-    try:
-        return convert_to_messages(state["messages"])
-    except (ValueError, TypeError, NotImplementedError) as error:
-        raise TargetError("bad-answer", f"the graph's `messages` cannot be read: {error}") from error
+
+def _state(state: Any) -> dict[str, Any]:
+    """The state without its messages."""
+    if not isinstance(state, dict):
+        return {}
+    return table({str(key): value for key, value in state.items() if key not in NO_STATE})
 
 
 def _since(messages: list[BaseMessage], asked: str, known: set[str]) -> list[BaseMessage]:

@@ -1,0 +1,1 @@
+"""An agent as a package, as `langgraph new` makes them."""
