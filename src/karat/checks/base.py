@@ -23,7 +23,8 @@ GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
 
 ANSWER: frozenset[Channel] = frozenset({"final_message"})
 ALL_WORDS: frozenset[Channel] = ANSWER | {"messages"}
-CALLS: frozenset[Channel] = frozenset({"tools", "tool_results"})
+CALLS: frozenset[Channel] = frozenset({"tools", "tool_results", "telemetry"})
+"""With the log: a line of it that was not understood leaves open what was called."""
 PAGE: frozenset[Channel] = frozenset({"page", "page_before"})
 
 

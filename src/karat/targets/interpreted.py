@@ -14,8 +14,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
 from karat.telemetry.calls import tool_calls
-from karat.telemetry.dialects import Dialect, LinePattern, LogEvents
-from karat.telemetry.events import as_object
+from karat.telemetry.dialects import LogEvents
 from karat.telemetry.failures import broken_backend
 from karat.telemetry.tool_results import structured
 from karat.text import safe_regex
@@ -57,10 +56,9 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How the log spells tool calls, and which lines tell that the backend broke."""
+    """What is to be known of the log."""
 
     events: LogEvents = LogEvents()
-    failure: LinePattern | list[LinePattern] | None = None
 
 
 class Interpreted:
@@ -75,7 +73,6 @@ class Interpreted:
         log = _converted(config.telemetry, LogReading, "telemetry", config)
         for flaw in log.events.flaws():
             raise ConfigError(f"{_place(config, 'telemetry.events')}: {flaw}", slug="bad-options")
-        self._failure = Dialect(LogEvents(other=log.failure))
         self._dialect = msgspec.json.encode(log.events).decode() if log.events != LogEvents() else ""
 
     async def open(self) -> None:
@@ -90,7 +87,7 @@ class Interpreted:
         except TargetError as error:
             error.partial = self._read(error.partial) if error.partial is not None else None
             raise
-        broke = self._broken(trace.telemetry) if trace.telemetry else None
+        broke = broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
             raise TargetError(
                 "backend", f"the log tells that the backend broke: {visible(shorten(broke, 200))}", partial=trace
@@ -110,10 +107,6 @@ class Interpreted:
         if rule is None or call.error is not None or call.unfinished:
             return call
         return structs.replace(call, success=rule.holds(call))
-
-    def _broken(self, lines: tuple[str, ...]) -> str | None:
-        told = (line for line in lines if self._failure.told(line, as_object(line)) is not None)
-        return next(told, None) or broken_backend(lines, self._dialect)
 
 
 def _rule(tool: str, given: Any, config: TargetConfig) -> SuccessRule:

@@ -58,7 +58,7 @@ def parse(line: str, written: str = "") -> Event | None:
 
     Values of the wrong type count as absent.
     """
-    top = as_object(line)
+    top = _object(line)
     configured = dialect(written)
     told = configured.told(line, top) if configured is not None else None
     if told is not None:
@@ -149,8 +149,7 @@ def moment(value: object) -> float | None:
     return seconds / 1000 if abs(seconds) >= MILLISECONDS_FROM else seconds
 
 
-def as_object(line: str) -> dict[str, Any] | None:
-    """The JSON object that a line is, or None."""
+def _object(line: str) -> dict[str, Any] | None:
     text = line.strip("\ufeff \t\r\n")
     if not (text.startswith("{") and text.endswith("}")):
         return None

@@ -10,6 +10,11 @@ from karat.text.characters import plain
 
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
+_LOOK_ALIKES = str.maketrans(
+    "аᴀɑαвсϲԁᴅеҽϵɡһіıɩιјϳкκӏмнոоοօрρгꭇѕꜱтτυսѵνԝхχуγᴢοОАВЕКМНРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aaaabccddeeeghiiiijjkklmhnooopprrssttuuvvwxxyyzooabekmhpctxijsabezhikmnoptyx",
+)
+"""Letters of other scripts in the place of ASCII ones."""
 _JOINTS = re.compile(r"[.:/\\|>#]|__+")
 _REST = re.compile(r"[\W_]+")
 
@@ -40,5 +45,5 @@ def _own(name: str) -> tuple[str, ...]:
 def _parts(name: str) -> tuple[str, ...]:
     if not name.isascii():
         seen = normalize("NFKD", plain(normalize("NFKC", name)))
-        name = "".join(char for char in seen if category(char) not in ("Mn", "Cf", "Cc"))
+        name = "".join(char for char in seen if category(char) not in ("Mn", "Cf", "Cc")).translate(_LOOK_ALIKES)
     return tuple(part for piece in _JOINTS.split(name.casefold()) if (part := _REST.sub("", piece)))

@@ -19,7 +19,7 @@ from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prom
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.way import Way, located
 from karat.targets.browser.words import LOADING, UNTOLD, Said, Words
-from karat.telemetry.events import tool_calls
+from karat.telemetry.calls import tool_calls
 from karat.text.wording import likeness, listed, shorten
 
 if TYPE_CHECKING:
