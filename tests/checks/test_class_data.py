@@ -36,7 +36,8 @@ class Watched(Trace):
         return super().__getattribute__(name)
 
 
-CONTENT = set(Trace.__struct_fields__) - {"case_id", "unobserved", "cuts"}
+CONTENT = set(Trace.__struct_fields__) - {"case_id", "unobserved", "cuts", "dialect"}
+"""What was seen of the agent, not how it was seen or is to be read."""
 LOOKED_AT: set[str] = set()
 TRIED = [Watched(**msgspec.structs.asdict(example.trace)) for cls in CHECKS for example in cls.examples]
 

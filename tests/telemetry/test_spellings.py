@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from karat.checks.golden import ToolsUsed
+from karat.checks.telemetry import Telemetry
 from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
 from karat.model.trace import Trace
 from karat.model.verdict import Status
@@ -174,6 +175,13 @@ CONFIGURED: dict[str, tuple[str, Lines, list[tuple[str, Any, bool, bool | None]]
         [("drop", None, True, None)],
     ),
 }
+
+
+def test_a_shorthand_is_looked_for_in_every_spelling_that_is_understood() -> None:
+    line, written = "12:00 -> drop", events(start="-> {tool}")
+    for dialect, status in (("", Status.FAILED), (written, Status.PASSED)):
+        trace = Trace(case_id="a", telemetry=(line,), dialect=dialect)
+        assert Telemetry("tool.drop start").judge(trace).status is status
 
 
 @pytest.mark.parametrize(("written", "lines", "calls"), CONFIGURED.values(), ids=CONFIGURED)

@@ -15,7 +15,7 @@ from karat.checks.says import unfailable
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.telemetry.events import Event, parse
+from karat.telemetry.events import Event, parse_all
 
 SHORTHAND = regex.compile(
     r"\s*(?:tool\.(?P<start>[\w.-]+)\s+start|tool\.(?P<result>[\w.-]+)\s+result\s+success:\s*(?P<success>true|false)"
@@ -103,19 +103,17 @@ class Telemetry(Check):
 
     def judge(self, trace: Trace) -> CheckResult:
         pattern = shorthand(self.entry)
-        index = _event(trace.telemetry, pattern) if pattern else _line(trace.telemetry, self.entry)
+        index = _event(trace, pattern) if pattern else _line(trace.telemetry, self.entry)
         if index is not None:
             return self.passed(excerpt(trace.telemetry[index]), At("telemetry", index=index))
         why = trace.unseen("telemetry") or trace.cut("telemetry")
         return self.unknown(why) if why else self.failed(f"none of {len(trace.telemetry)} lines")
 
 
-def _event(lines: tuple[str, ...], pattern: Pattern) -> int | None:
-    for index, line in enumerate(lines):
-        event = parse(line)
-        if event is not None and pattern.fits(event):
-            return index
-    return None
+def _event(trace: Trace, pattern: Pattern) -> int | None:
+    events = parse_all(trace.telemetry, trace.dialect)
+    fitting = (index for index, event in enumerate(events) if event is not None and pattern.fits(event))
+    return next(fitting, None)
 
 
 def _line(lines: tuple[str, ...], entry: str) -> int | None:

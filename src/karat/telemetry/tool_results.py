@@ -39,7 +39,7 @@ class Said(Enum):
 VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
 ERRORS = ("error", "exception", "errormessage")
 MARKS = ("iserror",)
-STATES = ("status", "state", "outcome")
+STATES = ("status", "state")
 CODES = ("statuscode", "httpstatus")
 EXITS = ("exitcode", "returncode")
 ENVELOPES = ("result", "results", "response", "output", "data", "body", "content", "structuredcontent", "message")
