@@ -7,14 +7,10 @@ from functools import lru_cache
 from unicodedata import category, normalize
 
 from karat.text.characters import plain
+from karat.text.look_alikes import ASCII_OF
 
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
-_LOOK_ALIKES = str.maketrans(
-    "аᴀɑαвсϲԁᴅеҽϵɡһіıɩιјϳкκӏмнոоοօрρгꭇѕꜱтτυսѵνԝхχуγᴢοОАВЕКМНРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "aaaabccddeeeghiiiijjkklmhnooopprrssttuuvvwxxyyzooabekmhpctxijsabezhikmnoptyx",
-)
-"""Letters of other scripts in the place of ASCII ones."""
 _JOINTS = re.compile(r"[.:/\\|>#]|__+")
 _REST = re.compile(r"[\W_]+")
 
@@ -45,5 +41,5 @@ def _own(name: str) -> tuple[str, ...]:
 def _parts(name: str) -> tuple[str, ...]:
     if not name.isascii():
         seen = normalize("NFKD", plain(normalize("NFKC", name)))
-        name = "".join(char for char in seen if category(char) not in ("Mn", "Cf", "Cc")).translate(_LOOK_ALIKES)
+        name = "".join(ASCII_OF.get(char, char) for char in seen if category(char) not in ("Mn", "Cf", "Cc"))
     return tuple(part for piece in _JOINTS.split(name.casefold()) if (part := _REST.sub("", piece)))
