@@ -6,7 +6,6 @@ loop too; what only computes is synchronous, and its asynchronous twin leaves th
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,15 +14,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from karat import recorded, scoring
 from karat.checks.catalog import CATALOG
 from karat.errors import UsageError
-from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
 from karat.plugins.project import enter
+from karat.recorded import AnyJournal
+from karat.recorded import opened as opened
+from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import results_dir_for
-from karat.reports.run_result import Place, RunResult
+from karat.reports.run_result import Allowed, Place, RunResult
 from karat.suites import loads
-from karat.suites.documents.source import read_bytes
+from karat.suites.documents.source import SuiteSource, read_bytes, source
 from karat.text.wording import did_you_mean
 from karat.twins import asynchronous, synchronous
 
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
     from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
 
-SuiteSource: TypeAlias = "Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]"
-AnySuite: TypeAlias = "Suite | SuiteSource"
-AnyJournal: TypeAlias = "Journal | Path | str"
+AnySuite: TypeAlias = Suite | SuiteSource
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error"]
 
 
@@ -51,7 +50,7 @@ def load_suite(suite: AnySuite) -> Suite:
     if isinstance(suite, Suite):
         return suite
     enter(os.getcwd())
-    data, name = _source(suite)
+    data, name = source(suite)
     return loads(data, name, CATALOG)
 
 
@@ -105,6 +104,8 @@ async def arun(
     secrets: Sequence[str] = (),
     results_dir: str | Path | None = None,
     reports: Sequence[str] = (),
+    allow_partial: bool | None = None,
+    allow_unknown: bool | None = None,
     listeners: Sequence[Listener] = (),
     stop: asyncio.Event | None = None,
 ) -> RunResult:
@@ -142,8 +143,9 @@ async def arun(
         listeners=listeners,
         stop=stop,
     )
+    allowed = _allowed(allow_partial, allow_unknown)
     with Place(results_dir) as place:
-        return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder))
+        return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder), allowed)
 
 
 run = synchronous(arun)
@@ -170,6 +172,8 @@ async def aresume(
     secrets: Sequence[str] = (),
     results_dir: str | Path | None = None,
     reports: Sequence[str] = (),
+    allow_partial: bool | None = None,
+    allow_unknown: bool | None = None,
     listeners: Sequence[Listener] = (),
     stop: asyncio.Event | None = None,
 ) -> RunResult:
@@ -201,7 +205,8 @@ async def aresume(
         listeners=listeners,
         stop=stop,
     )
-    return await _go_on(journal, (), suite, target, how, order, results_dir)
+    allowed = _allowed(allow_partial, allow_unknown)
+    return await _go_on(journal, (), suite, target, how, order, allowed, results_dir)
 
 
 resume = synchronous(aresume)
@@ -229,6 +234,8 @@ async def arerun(
     secrets: Sequence[str] = (),
     results_dir: str | Path | None = None,
     reports: Sequence[str] = (),
+    allow_partial: bool | None = None,
+    allow_unknown: bool | None = None,
     listeners: Sequence[Listener] = (),
     stop: asyncio.Event | None = None,
 ) -> RunResult:
@@ -259,7 +266,8 @@ async def arerun(
         listeners=listeners,
         stop=stop,
     )
-    return await _go_on(journal, status, suite, target, how, order, results_dir)
+    allowed = _allowed(allow_partial, allow_unknown)
+    return await _go_on(journal, status, suite, target, how, order, allowed, results_dir)
 
 
 rerun = synchronous(arerun)
@@ -272,14 +280,16 @@ async def _go_on(
     target: AnyTarget | None,
     how: RunOptions,
     order: Order,
+    allowed: Allowed,
     results_dir: str | Path | None,
 ) -> RunResult:
     from karat.session import Earlier, resume_suite
 
     earlier = Earlier(opened(journal), frozenset(map(_status, _names("status", status) or ())))
     loaded = await aload_suite(suite_of(earlier.journal) if suite is None else suite)
-    folder = Path(earlier.journal.path).parent if results_dir is None else Path(results_dir)
-    return await resume_suite(earlier, loaded, target, how, order, folder)
+    with Place(Path(earlier.journal.path).parent if results_dir is None else results_dir) as place:
+        result = await resume_suite(earlier, loaded, target, how, order, place.folder)
+        return place.kept_for(result, allowed)
 
 
 def rescore(
@@ -288,6 +298,8 @@ def rescore(
     *,
     results_dir: str | Path | None = None,
     reports: Sequence[str] = (),
+    allow_partial: bool | None = None,
+    allow_unknown: bool | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite.
 
@@ -295,8 +307,11 @@ def rescore(
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     """
     loaded = None if suite is None else load_suite(suite)
+    allowed = _allowed(allow_partial, allow_unknown)
     with Place(results_dir) as place:
-        return place.kept_for(recorded.rescore(opened(journal), loaded, place.folder, _names("reports", reports) or ()))
+        return place.kept_for(
+            recorded.rescore(opened(journal), loaded, place.folder, _names("reports", reports) or ()), allowed
+        )
 
 
 arescore = asynchronous(rescore)
@@ -331,7 +346,7 @@ def linter(
     enter(os.getcwd())
     refuse_unknown(_names("ignore", ignore) or ())
     around = surroundings(target)
-    return lambda suite: lint_source(*_source(suite), around, ignore)
+    return lambda suite: lint_source(*source(suite), around, ignore)
 
 
 async def alint(
@@ -349,21 +364,6 @@ async def alint(
 lint = synchronous(alint)
 
 
-def opened(journal: AnyJournal) -> Journal:
-    """A journal that may have been opened already."""
-    enter(os.getcwd())
-    return journal if isinstance(journal, Journal) else Journal(journal)
-
-
-def suite_of(journal: Journal) -> Suite:
-    """The suite of a recorded run as it is now."""
-    file = Path(journal.header.suite)
-    if not file.exists():
-        fix = "Run this where the suite is, or name it with --suite."
-        raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")
-    return load_file(file)
-
-
 def default_results_dir(suite: str) -> Path:
     """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
     from karat.targets.config import load as load_config
@@ -374,20 +374,13 @@ def default_results_dir(suite: str) -> Path:
     return results_dir_for(Path(suite), folder)
 
 
-def _source(suite: SuiteSource) -> tuple[bytes, str]:
-    """The bytes of a suite, and what to call it: a file by its path, whose suffix tells YAML from JSON."""
-    if isinstance(suite, Path):
-        return read_bytes(suite), str(suite)
-    if isinstance(suite, str):
-        if suite.lstrip().startswith(("{", "[")):
-            return suite.encode("utf-8", "surrogatepass"), "<text>"
-        if "\n" in suite:
-            return suite.encode("utf-8", "surrogatepass"), "<text>.yaml"
-        return read_bytes(suite), suite
-    try:
-        return json.dumps(suite, ensure_ascii=False).encode("utf-8", "surrogatepass"), "<object>"
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"the suite is not JSON: {error}.", slug="bad-suite") from None
+def _allowed(partial: bool | None, unknown: bool | None) -> Allowed:
+    """What is let pass: as told, else as karat.toml says."""
+    from karat.targets.config import load as load_config
+
+    config = load_config(Path.cwd())
+    told = (partial, config.allow_partial), (unknown, config.allow_unknown)
+    return Allowed(*(default if given is None else given for given, default in told))
 
 
 def _status(name: str) -> CaseStatus:

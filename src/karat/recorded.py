@@ -6,26 +6,47 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
 
+from karat.checks.catalog import CATALOG
 from karat.checks.ui import worded
-from karat.errors import JournalError, NothingSelectedError
+from karat.errors import JournalError, NothingSelectedError, UsageError
 from karat.journal.integrity import Ending, Identity, ending
 from karat.journal.reader import Journal
 from karat.journal.rescore import rescored, rescored_by
 from karat.journal.rewrite import rewrite
 from karat.model.run import Header
 from karat.model.suite import Suite
+from karat.plugins.project import enter
 from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
+from karat.suites import load
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
 NAMED = 5
+
+AnyJournal: TypeAlias = Journal | Path | str
+
+
+def opened(journal: AnyJournal) -> Journal:
+    """A journal that may have been opened already."""
+    enter(os.getcwd())
+    return journal if isinstance(journal, Journal) else Journal(journal)
+
+
+def suite_of(journal: Journal) -> Suite:
+    """The suite of a recorded run as it is now."""
+    file = Path(journal.header.suite)
+    if not file.exists():
+        fix = "Run this where the suite is, or name it with --suite."
+        raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")
+    enter(os.getcwd())
+    return load(file, CATALOG)
 
 
 def rescore(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from karat.model.run import CaseRecord, Summary
-from karat.model.verdict import CaseStatus
+from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
 
 Z95 = 1.959963984540054
 DIGITS = 9
@@ -71,11 +71,24 @@ class Tally:
         self._repeat = repeat
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
+        self._failed_in: set[int] = set()
+        self._unknown_in: set[int] = set()
         # Whole units, because a sum of floats depends on the order in which cases happen to finish.
         self._soft_sum = 0
         self._soft_count = 0
 
-    def add(self, index: int, status: CaseStatus, soft: float | None, min_pass_rate: float | None) -> None:
+    def add(
+        self,
+        index: int,
+        status: CaseStatus,
+        soft: float | None,
+        min_pass_rate: float | None,
+        shortfall: Shortfall = NOTHING_SHORT,
+    ) -> None:
+        if shortfall.failed:
+            self._failed_in.add(index)
+        if shortfall.unknown:
+            self._unknown_in.add(index)
         if self._repeat == 1:
             self._counts[status] += 1
         else:
@@ -87,7 +100,7 @@ class Tally:
 
     def add_record(self, record: CaseRecord) -> None:
         verdict = record.verdict
-        self.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate)
+        self.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
 
     def is_lost(self, index: int, status: CaseStatus) -> bool:
         """Whether the case, whose last run came out with this status, can come to no good end any more."""
@@ -100,13 +113,16 @@ class Tally:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
         whole = [counts for counts in seen if counts.total() >= self._repeat]
-        counts = self._counts
+        counts, partly = self._counts, None
         if seen:
-            counts = Counter(case_status(repeats, rate) for rate, repeats in self._cases.values())
+            ends = {index: case_status(repeats, rate) for index, (rate, repeats) in self._cases.items()}
+            counts, partly = Counter(ends.values()), {i for i, end in ends.items() if end is CaseStatus.PARTIAL}
         return Summary(
             passed=counts[CaseStatus.PASS],
             failed=counts[CaseStatus.FAIL],
             partial=counts[CaseStatus.PARTIAL],
+            partial_failed=len(self._failed_in if partly is None else self._failed_in & partly),
+            partial_unknown=len(self._unknown_in if partly is None else self._unknown_in & partly),
             error=counts[CaseStatus.ERROR],
             total=counts.total(),
             avg_soft_score=round(self._soft_sum / self._soft_count / UNIT, DIGITS) if self._soft_count else None,

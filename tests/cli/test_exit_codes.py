@@ -12,13 +12,23 @@ from typing import Any
 
 import pytest
 
+import karat as library
 from cli.support import SCRIPT, Ran, case, eval_set, journal_of, traces, write
 from karat.cli import main
+from karat.model.run import Summary
 
 Karat = Callable[..., Ran]
 
+LENIENT = {"scoring": {"soft_score": {"threshold": 0.1}}}
+UNSEEN = {"telemetry": ["tool.x start"]}
 ASKS = eval_set(
-    case("PASS"), case("PARTIAL", expected={"telemetry": ["tool.x start"]}), case("FAIL"), case("ERROR"), case("ALSO")
+    case("PASS"),
+    case("PARTIAL", expected=UNSEEN),
+    case("FAIL"),
+    case("ERROR"),
+    case("ALSO"),
+    case("SOFT", expected={"must_say_any": ["hello"], **LENIENT}),
+    case("BOTH", expected={"must_say_any": ["hello"], **UNSEEN, **LENIENT}),
 )
 ANSWERS: dict[str, Any] = {
     "PASS": "hello",
@@ -26,7 +36,19 @@ ANSWERS: dict[str, Any] = {
     "FAIL": "good day",
     "ERROR": {"error": "the model is down"},
     "ALSO": "hello",
+    "SOFT": "good day",
+    "BOTH": "good day",
 }
+MOODY = """\
+import asyncio, signal
+
+
+async def ask(prompt):
+    if "second" in prompt:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(600)
+    return "no"
+"""
 ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
 
 
@@ -34,17 +56,30 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
     ("arguments", "code", "says"),
     [
         pytest.param([*ALL, "--cases", "PASS,ALSO"], 0, "2 passed in", id="0-all-passed"),
-        pytest.param([*ALL, "--cases", "PASS,PARTIAL"], 0, "1 passed, 1 partial in", id="0-partial"),
-        pytest.param([*ALL, "--cases", "PARTIAL"], 0, "0 passed, 1 partial in", id="0-only-partial"),
-        pytest.param([*ALL, "--cases", "PASS,PARTIAL", "--strict"], 1, "1 passed, 1 partial in", id="1-strict"),
+        *(
+            pytest.param([*ALL, "--cases", cases, *flags], code, says, id=f"{code}-{cases}{''.join(flags)}")
+            for cases, says, let in (
+                ("SOFT", "0 passed, 1 partial in", {"--allow-partial"}),
+                ("PARTIAL", "0 passed, 1 partial (1 unknown) in", {"--allow-unknown"}),
+                ("BOTH", "partial (1 with a failed check, 1 unknown)", {"--allow-partial", "--allow-unknown"}),
+                ("PASS,SOFT,PARTIAL", "2 partial (1 with a failed", {"--allow-partial", "--allow-unknown"}),
+            )
+            for flags in ([], ["--allow-partial"], ["--allow-unknown"], ["--allow-partial", "--allow-unknown"])
+            for code in [0 if let <= set(flags) else 1]
+        ),
+        pytest.param([*ALL, "--cases", "PASS,FAIL", "--allow-partial", "--allow-unknown"], 1, "1 failed", id="1-let"),
+        pytest.param([*ALL, "--cases", "ERROR", "--allow-partial", "--allow-unknown"], 1, "1 error", id="1-error-let"),
+        pytest.param([*ALL, "--strict"], 4, "No such option", id="4-strict"),
         pytest.param([*ALL, "--cases", "PASS,FAIL"], 1, "1 passed, 1 failed in", id="1-failed"),
         pytest.param([*ALL, "--cases", "PASS,ERROR"], 1, "1 passed, 1 error in", id="1-error"),
-        pytest.param(ALL, 1, "2 passed, 1 failed, 1 partial, 1 error in", id="1-all-kinds"),
-        pytest.param([*ALL, "--fail-fast"], 1, "INCOMPLETE: 3 of 5 cases", id="1-fail-fast"),
+        pytest.param(
+            ALL, 1, "2 passed, 1 failed, 3 partial (2 with a failed check, 2 unknown), 1 error in", id="1-all-kinds"
+        ),
+        pytest.param([*ALL, "--fail-fast"], 1, "INCOMPLETE: 3 of 7 cases", id="1-fail-fast"),
         pytest.param(
             ["run", "suite.json", "-t", "python:agent.py:hang", "--run-timeout", "0.5", "--workers", "0"],
             2,
-            "INCOMPLETE: 0 of 5 cases finished (the run took longer than 0.5 s)",
+            "INCOMPLETE: 0 of 7 cases finished (the run took longer than 0.5 s)",
             id="2-deadline-of-the-run",
         ),
         pytest.param([*ALL, "--results-dir", "suite.json"], 3, "suite.json: cannot be written", id="3-no-folder"),
@@ -66,7 +101,7 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
         pytest.param([], 4, "Usage: karat", id="4-no-command"),
         pytest.param([*ALL, "--category", "none"], 5, "no case is selected", id="5-category"),
         pytest.param([*ALL, "--cases", " , "], 5, "no case is selected", id="5-no-names"),
-        pytest.param(["validate", "suite.json"], 0, "suite.json: eval-set 0.3, 5 cases, 10 checks", id="0-validate"),
+        pytest.param(["validate", "suite.json"], 0, "suite.json: eval-set 0.3, 7 cases, 15 checks", id="0-validate"),
         pytest.param(["self-test"], 0, "SELF-TEST PASS", id="0-self-test"),
         pytest.param(["--version"], 0, "karat 0", id="0-version"),
         pytest.param(["--help"], 0, "Exit codes:", id="0-help"),
@@ -84,12 +119,81 @@ def test_exit_codes(karat: Karat, arguments: list[str], code: int, says: str) ->
     assert says in (ran.out if code in (0, 1, 2) else ran.err)
 
 
-@pytest.mark.parametrize("code", [0, 1], ids=["without-strict", "strict"])
-def test_a_rescore_has_the_same_codes(karat: Karat, code: int) -> None:
+@pytest.mark.parametrize(
+    ("flags", "file", "code"),
+    [
+        pytest.param([], "", 1, id="told-nothing"),
+        pytest.param(["--allow-unknown"], "", 0, id="told"),
+        pytest.param(["--allow-partial"], "", 1, id="told-something-else"),
+        pytest.param([], "allow_unknown = true\n", 0, id="karat.toml"),
+        pytest.param([], "allow_partial = true\n", 1, id="karat.toml-something-else"),
+        pytest.param([], "allow_unknown = 1\n", 4, id="karat.toml-no-boolean"),
+    ],
+)
+def test_every_command_has_the_same_codes(karat: Karat, flags: list[str], file: str, code: int) -> None:
     write("suite.json", ASKS)
     traces(**ANSWERS)
     karat(*ALL, "--cases", "PASS,PARTIAL")
-    assert karat("rescore", str(journal_of()), *["--strict"] * code).code == code
+    journal = str(journal_of())
+    write("karat.toml", file)
+    again = ("--results-dir", "again")
+    assert [
+        karat(*ALL, "--cases", "PASS,PARTIAL", *again, *flags).code,
+        karat("resume", journal, *again, *flags).code,
+        karat("rerun", journal, *again, *flags).code,
+        karat("rescore", journal, *again, *flags).code,
+    ] == [code] * 4
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+@pytest.mark.parametrize("partial", [None, False, True])
+@pytest.mark.parametrize("unknown", [None, False, True])
+@pytest.mark.parametrize("cases", [["SOFT"], ["PARTIAL"], ["BOTH"], ["PASS"], ["PASS", "FAIL"]], ids=" ".join)
+def test_the_library_says_ok_when_the_code_is_0(
+    karat: Karat, cases: list[str], partial: bool | None, unknown: bool | None, repeat: int
+) -> None:
+    write("suite.json", ASKS)
+    traces(**ANSWERS)
+    asked = {"cases": cases, "repeat": repeat, "allow_partial": partial, "allow_unknown": unknown}
+    result = library.run("suite.json", "replay:traces.jsonl", **asked)  # type: ignore[arg-type]
+    flags = [*["--allow-partial"] * (partial is True), *["--allow-unknown"] * (unknown is True)]
+    ran = karat(*ALL, "--cases", ",".join(cases), "--repeat", str(repeat), *flags)
+    assert (result.exit_code, result.ok) == (ran.code, ran.code == 0)
+
+
+@pytest.mark.parametrize(
+    ("summary", "code"),
+    [
+        pytest.param(Summary(passed=1), 0, id="passed"),
+        pytest.param(Summary(), 5, id="nothing"),
+        pytest.param(Summary(passed=1, failed=1), 1, id="failed"),
+        pytest.param(Summary(passed=1, error=1), 1, id="error"),
+        pytest.param(Summary(passed=1, incomplete="lines are missing"), 1, id="incomplete"),
+        pytest.param(Summary(passed=1, incomplete="no worker", broken=True), 3, id="broken"),
+        pytest.param(Summary(failed=1, incomplete="interrupted", interrupted=True), 2, id="interrupted"),
+        pytest.param(Summary(interrupted=True, broken=True), 2, id="interrupted-and-broken"),
+    ],
+)
+@pytest.mark.parametrize("allowed", [False, True])
+def test_codes_of_summaries(summary: Summary, code: int, allowed: bool) -> None:
+    assert summary.exit_code(allow_partial=allowed, allow_unknown=allowed) == code
+
+
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_a_partial_of_which_nobody_knows_why_needs_both_allowances(partial: bool, unknown: bool) -> None:
+    found = Summary(passed=1, partial=1).exit_code(allow_partial=partial, allow_unknown=unknown)
+    assert found == (0 if partial and unknown else 1)
+
+
+def test_a_failed_suite_and_an_interrupted_one(karat: Karat) -> None:
+    write("moody.py", MOODY)
+    suites = [write(f"{name}.json", eval_set(case(name))) for name in ("first", "second", "third")]
+    ran = karat("run", *suites, "-t", "python:moody.py:ask")
+    assert (ran.code, ran.statuses) == (2, {"first": "FAIL"})
+    assert "0 passed, 1 failed in" in ran.out
+    assert "INCOMPLETE: 0 of 1 cases finished (interrupted)" in ran.out
+    assert "karat: interrupted; not run: third.json\n" in ran.err
 
 
 def test_interrupted() -> None:

@@ -179,11 +179,11 @@ def test_timeout(karat: Karat) -> None:
     assert "timeout: the case took longer than 0.05 s" in ran.out
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_strict(karat: Karat, strict: bool) -> None:
+@pytest.mark.parametrize("allowed", [False, True])
+def test_what_was_not_observed_is_no_success(karat: Karat, allowed: bool) -> None:
     suite = write("suite.json", eval_set(case(expected={"tool_calls_none": ["delete"]})))
-    ran = karat("run", suite, "-t", "python:agent.py:greet", *(["--strict"] if strict else []))
-    assert (ran.code, ran.statuses) == (1 if strict else 0, {"A": "PARTIAL"})
+    ran = karat("run", suite, "-t", "python:agent.py:greet", *(["--allow-unknown"] if allowed else []))
+    assert (ran.code, ran.statuses) == (0 if allowed else 1, {"A": "PARTIAL"})
     assert "the target gave no tool_calls" in ran.out
 
 

@@ -113,7 +113,7 @@ def test_a_result_says_how_the_run_came_out() -> None:
     assert (bad.ok, bool(bad), bad.exit_code) == (False, False, karat.Exit.FAILED)
     assert [record.case.id for record in good] == [record.case.id for record in good.records] == ["A", "B", "C"]
     assert repr(good) == f"<RunResult 3 passed: {good.journal.path}>"
-    assert repr(bad).startswith("<RunResult 0 passed, 2 failed, 1 partial: ")
+    assert repr(bad).startswith("<RunResult 0 passed, 2 failed, 1 partial (1 unknown): ")
 
 
 def test_a_notebook_shows_what_did_not_pass_and_nothing_of_it_is_markup() -> None:

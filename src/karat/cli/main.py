@@ -69,7 +69,7 @@ def karat(context: click.Context) -> int:
       karat rescore karat-results/JOURNAL.jsonl        judge a recorded run again, no agent
 
     \b
-    Exit codes: 0 passed, 1 a case failed or errored, 2 interrupted (resume it),
+    Exit codes: 0 every case passed, 1 one did not, 2 interrupted (resume it),
     3 Karat failed or could not write, 4 usage or suite error, 5 no case selected.
     """
     if context.invoked_subcommand is None:

@@ -78,7 +78,11 @@ REPORT = click.option(
     metavar="NAME[=PATH]",
     help="A further report, beside the journal or at a place of its own (several times for several).",
 )
-STRICT = click.option("--strict", is_flag=True, help="Count PARTIAL as a failure (exit 1).")
+ALLOWANCES = (
+    click.option("--allow-partial", is_flag=True, default=None,
+                 help="Let a PARTIAL pass whose threshold held and in which nothing is unknown."),
+    click.option("--allow-unknown", is_flag=True, default=None, help="Let pass what could not be decided."),
+)  # fmt: skip
 EACH_CASE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
     click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each case."),
@@ -108,12 +112,18 @@ HOW_TO_RUN = (
 )  # fmt: skip
 
 
+def allowances(command: Command) -> Command:
+    return _with(command, ALLOWANCES)
+
+
 def run_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, REPORT, STRICT))
+    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, REPORT, *ALLOWANCES))
 
 
 def resume_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), REPORT, STRICT))
+    return _with(
+        command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), REPORT, *ALLOWANCES)
+    )
 
 
 def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from karat.cli.loading import loading
-from karat.cli.options import REPORT, RESULTS_DIR, STRICT
+from karat.cli.options import REPORT, RESULTS_DIR, allowances
 
 if TYPE_CHECKING:
     from karat.reports.run_result import RunResult
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite, not by those that were recorded.")
 @RESULTS_DIR
 @REPORT
-@STRICT
-def command(journal: str, suite: str | None, results_dir: Path | None, reports: tuple[str, ...], strict: bool) -> int:
+@allowances
+def command(
+    journal: str, suite: str | None, results_dir: Path | None, reports: tuple[str, ...], **allowed: bool | None
+) -> int:
     """Judge a recorded run again, without an agent, and write a new journal and reports.
 
     With --suite, recorded answers meet today's expectations: a case that was never recorded is an ERROR.
@@ -43,7 +45,7 @@ def command(journal: str, suite: str | None, results_dir: Path | None, reports: 
         click.echo(warning, err=True)
     recorded = api.opened(journal)
     folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite)
-    result = api.rescore(recorded, by, results_dir=folder, reports=reports)
+    result = api.rescore(recorded, by, results_dir=folder, reports=reports, **allowed)
     if result.left_out:
         click.echo(f"karat: recorded but not in the suite, left out: {', '.join(result.left_out)}", err=True)
     colour = wants_colour(sys.stdout, os.environ)
@@ -51,7 +53,7 @@ def command(journal: str, suite: str | None, results_dir: Path | None, reports: 
     show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
     for failure in result.failures:
         complain(f"karat: {failure}")
-    return result.strict_exit_code(strict=strict)
+    return result.exit_code
 
 
 def show(result: RunResult, out: TextIO, *, colour: bool) -> None:

@@ -32,7 +32,6 @@ def command(
     max_failures: int | None,
     results_dir: Path | None,
     reports: tuple[str, ...],
-    strict: bool,
     **how: Any,
 ) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
@@ -76,7 +75,7 @@ def command(
         }
         result, stopped = shown(suite, partial(api.arun, suite, **asked))
         summary = result.summary
-        codes.append(result.strict_exit_code(strict=strict))
+        codes.append(result.exit_code)
         failures += summary.failed + summary.error
         enough = most is not None and failures >= most
         why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else summary.incomplete

@@ -144,7 +144,7 @@ class Runner:
                 return
             journal.write(bytes(done.line))
             self._finished += 1
-            tally.add(item.index, done.status, done.soft, item.case.min_pass_rate)
+            tally.add(item.index, done.status, done.soft, item.case.min_pass_rate, done.shortfall)
             self._tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)

@@ -17,7 +17,7 @@ from karat.engine.plan import Item
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
-from karat.model.verdict import CaseStatus
+from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside
 from karat.text.wording import said
@@ -41,6 +41,7 @@ class Done(Struct, frozen=True):
     error: str = ""
     """The kind of error, where there was one."""
     retry_after: float | None = None
+    shortfall: Shortfall = NOTHING_SHORT
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
@@ -99,6 +100,7 @@ def concluded(
         msgspec.Raw(line),
         error.kind if error else "",
         error.retry_after if error else None,
+        verdict.shortfall,
     )
 
 

@@ -105,7 +105,7 @@ class Derived:
     def add(self, record: SeenRecord) -> None:
         verdict = derived(record)
         self._identity.hold(record, follows=agrees(verdict, record.verdict))
-        self._tally.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate)
+        self._tally.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""

@@ -58,13 +58,16 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
-    that it could not go on. Over repeats, `pass_all` and `pass_any` are the shares of cases that passed every time and
-    at least once (pass^N, pass@N), among those of which no run is missing, and `runs` counts every run of every case.
+    that it could not go on. Of the `partial` cases, in `partial_failed` a check failed although the threshold held, and
+    in `partial_unknown` one is unknown. Over repeats, `pass_all` and `pass_any` are the shares of cases that passed
+    every time and at least once (pass^N, pass@N), among those that lack no run, and `runs` counts every run.
     """
 
     passed: int = 0
     failed: int = 0
     partial: int = 0
+    partial_failed: int = 0
+    partial_unknown: int = 0
     error: int = 0
     total: int = 0
     avg_soft_score: float | None = None
@@ -77,12 +80,17 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     flaky: int = 0
     runs: int = 0
 
-    def exit_code(self, *, strict: bool = False) -> Exit:
+    def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> Exit:
+        """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold."""
         if self.interrupted:
             return Exit.INTERRUPTED
         if self.broken:
             return Exit.INTERNAL
-        if self.failed or self.error or self.incomplete or (strict and self.partial):
+        untold = self.partial and not (self.partial_failed or self.partial_unknown)
+        refused = (not allow_partial and (self.partial_failed or untold)) or (
+            not allow_unknown and (self.partial_unknown or untold)
+        )
+        if self.failed or self.error or self.incomplete or refused:
             return Exit.FAILED
         return Exit.OK if self.passed or self.partial else Exit.NOTHING_SELECTED
 

@@ -80,6 +80,16 @@ class SoftScore(Struct, frozen=True):
     passed: bool | None
 
 
+class Shortfall(Struct, frozen=True, omit_defaults=True):
+    """Why a case is PARTIAL and no PASS: a check failed although the threshold held, or one is unknown, or both."""
+
+    failed: bool = False
+    unknown: bool = False
+
+
+NOTHING_SHORT = Shortfall()
+
+
 class Verdict(Struct, frozen=True, omit_defaults=True):
     """A case judged: every check, every group, one status and the reason for it."""
 
@@ -89,3 +99,11 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     soft: SoftScore = SoftScore(None, None, None)
     hard_fail_triggered: tuple[str, ...] = ()
     reason: str = ""
+
+    @property
+    def shortfall(self) -> Shortfall:
+        """Why it is PARTIAL, if it is."""
+        if self.status is not CaseStatus.PARTIAL:
+            return NOTHING_SHORT
+        statuses = {check.status for check in self.checks}
+        return Shortfall(failed=Status.FAILED in statuses, unknown=Status.UNKNOWN in statuses)

@@ -112,8 +112,16 @@ def finished(summary: Summary) -> int:
 def counts(summary: Summary) -> str:
     """`12 passed, 2 errors`: the passed, then every other outcome that occurred."""
     errors = "error" if summary.error == 1 else "errors"
-    others = ((summary.failed, "failed"), (summary.partial, "partial"), (summary.error, errors))
+    others = ((summary.failed, "failed"), (summary.partial, f"partial{_why_partial(summary)}"), (summary.error, errors))
     return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)])
+
+
+def _why_partial(summary: Summary) -> str:
+    """What stands between PARTIAL and PASS, where that is more than a failed check above its threshold."""
+    if not summary.partial_unknown:
+        return ""
+    failed = f"{summary.partial_failed} with a failed check, " if summary.partial_failed else ""
+    return f" ({failed}{summary.partial_unknown} unknown)"
 
 
 def planned(run: RunView) -> int:

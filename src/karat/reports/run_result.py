@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from karat.errors import ArtifactError, Exit, JournalError, KaratError
 from karat.journal.reader import Journal
@@ -21,6 +21,13 @@ from karat.reports.inert import terminal
 SHOWN: Final = 50
 LINE: Final = 200
 _CELL: Final = "text-align:left;vertical-align:top"
+
+
+class Allowed(NamedTuple):
+    """What may be let pass although it is PARTIAL: a check that failed above its threshold, one that is unknown."""
+
+    partial: bool = False
+    unknown: bool = False
 
 
 class RunResult:
@@ -38,6 +45,7 @@ class RunResult:
         self.failures = tuple(failures)
         self.left_out = tuple(left_out)
         """Ids of cases that an earlier run recorded and that the suite does not have."""
+        self.allowed = Allowed()
 
     @property
     def summary(self) -> Summary:
@@ -55,10 +63,7 @@ class RunResult:
     @property
     def exit_code(self) -> Exit:
         """What the command line would end with; a report that could not be made counts too."""
-        return self.strict_exit_code(strict=False)
-
-    def strict_exit_code(self, *, strict: bool) -> Exit:
-        code = self.summary.exit_code(strict=strict)
+        code = self.summary.exit_code(allow_partial=self.allowed.partial, allow_unknown=self.allowed.unknown)
         return Exit.INTERNAL if self.failures and code is not Exit.INTERRUPTED else code
 
     @property
@@ -118,8 +123,9 @@ class Place:
         self._kept = False
         self.folder = Path(tempfile.mkdtemp(prefix="karat-") if given is None else given)
 
-    def kept_for(self, result: RunResult) -> RunResult:
+    def kept_for(self, result: RunResult, allowed: Allowed) -> RunResult:
         self._kept = True
+        result.allowed = allowed
         if self._temporary:
             weakref.finalize(result, shutil.rmtree, self.folder, ignore_errors=True)
         return result

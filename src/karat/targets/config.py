@@ -79,6 +79,8 @@ class Config(Struct, frozen=True, kw_only=True):
     target: str | None = None
     results_dir: Path | None = None
     secrets: tuple[str, ...] = ()
+    allow_partial: bool = False
+    allow_unknown: bool = False
     targets: dict[str, TargetConfig] = field(default_factory=dict)
 
 
@@ -103,6 +105,8 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     target: Text | None = None
     results_dir: Text | None = None
     secrets: tuple[Text, ...] = ()
+    allow_partial: bool = False
+    allow_unknown: bool = False
     targets: dict[str, dict[str, Any]] = field(default_factory=dict)
     checks: dict[str, Any] = field(default_factory=dict)
     reports: dict[str, Any] = field(default_factory=dict)
@@ -169,7 +173,15 @@ def _config(file: Path, table: dict[str, Any], section: str) -> Config:
             fix=did_you_mean(top.target, targets),
         )
     results = None if top.results_dir is None else file.parent / top.results_dir
-    return Config(file=file, target=top.target, results_dir=results, secrets=top.secrets, targets=targets)
+    return Config(
+        file=file,
+        target=top.target,
+        results_dir=results,
+        secrets=top.secrets,
+        allow_partial=top.allow_partial,
+        allow_unknown=top.allow_unknown,
+        targets=targets,
+    )
 
 
 def _target(name: str, table: dict[str, Any], file: Path, section: str) -> TargetConfig:

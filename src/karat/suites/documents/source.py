@@ -1,14 +1,19 @@
-"""From a path to bytes, and from bytes to text."""
+"""From a path or an object to bytes, and from bytes to text."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import stat
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from karat.errors import UsageError
 from karat.suites.findings import Place, refuse
+
+SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
 LARGEST = 256 << 20
 PIECE = 1 << 20
@@ -52,6 +57,22 @@ def _refuse_odd(path: str, mode: int) -> None:
     if not stat.S_ISREG(mode) and not path.startswith(_HANDED_OVER):
         fix = "Name a file, or /dev/stdin for what is piped in."
         raise UsageError("is no regular file.", where=path, fix=fix, slug="not-a-file")
+
+
+def source(suite: SuiteSource) -> tuple[bytes, str]:
+    """The bytes of a suite, and what to call it: a file by its path, whose suffix tells YAML from JSON."""
+    if isinstance(suite, Path):
+        return read_bytes(suite), str(suite)
+    if isinstance(suite, str):
+        if suite.lstrip().startswith(("{", "[")):
+            return suite.encode("utf-8", "surrogatepass"), "<text>"
+        if "\n" in suite:
+            return suite.encode("utf-8", "surrogatepass"), "<text>.yaml"
+        return read_bytes(suite), suite
+    try:
+        return json.dumps(suite, ensure_ascii=False).encode("utf-8", "surrogatepass"), "<object>"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the suite is not JSON: {error}.", slug="bad-suite") from None
 
 
 def utf8(data: bytes) -> bytes:
