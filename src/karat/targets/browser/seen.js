@@ -45,8 +45,21 @@ const clippedAway = (element, style) => {
   const size = element.getBoundingClientRect(), [high, wide] = insets(path, size);
   return high >= size.height || wide >= size.width;
 };
+const frames = new Map();  // what of an element's style can clip what stands in it: most have nothing
+const frameOf = (element) => {
+  if (frames.has(element)) return frames.get(element);
+  const style = styleOf(element), root = element === document.body || element === document.documentElement;
+  const overflows = style.overflowX !== "visible" || style.overflowY !== "visible";
+  const frame = {
+    style, position: style.position,
+    away: (style.clipPath !== "none" || style.clip !== "auto") && clippedAway(element, style),
+    clips: overflows && !root && !/^(inline|contents)$/.test(style.display),
+    apart: style.transform !== "none" || style.filter !== "none",
+  };
+  frames.set(element, frame);
+  return frame;
+};
 const clip = (box, element, style) => {
-  if (/^(inline|contents)$/.test(style.display) || element === document.body || element === document.documentElement) return box;
   const outer = element.getBoundingClientRect();
   const left = outer.left + element.clientLeft, top = outer.top + element.clientTop;
   const view = { left, top, right: left + element.clientWidth, bottom: top + element.clientHeight };
@@ -64,8 +77,7 @@ const clip = (box, element, style) => {
   }
   return box;
 };
-const holds = (style, free) => style.transform !== "none" || style.filter !== "none"
-  || (free === "absolute" && style.position !== "static");
+const holds = (frame, free) => frame.apart || (free === "absolute" && frame.position !== "static");
 
 // What is left of a box of this element's content once everything around has clipped it; null: nothing.
 const left = (rect, element) => {
@@ -73,10 +85,13 @@ const left = (rect, element) => {
   if (box.right - box.left < 1 || box.bottom - box.top < TINY) return null;
   let free = "";
   for (let at = element; at && box; at = up(at)) {
-    const style = styleOf(at);
-    if (clippedAway(at, style)) return null;
-    if (!free || holds(style, free)) { free = ""; box = clip(box, at, style); }
-    if (!free && /^(absolute|fixed)$/.test(style.position)) free = style.position;
+    const frame = frameOf(at);
+    if (frame.away) return null;
+    if (!free || holds(frame, free)) {
+      free = "";
+      if (frame.clips) box = clip(box, at, frame.style);
+    }
+    if (!free && (frame.position === "absolute" || frame.position === "fixed")) free = frame.position;
   }
   if (!box) return null;
   if (free === "fixed") return cut(box, { left: 0, top: 0, right: innerWidth, bottom: innerHeight });
