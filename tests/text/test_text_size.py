@@ -5,9 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from karat.text.ages import stated_ages
-from karat.text.numbers import ground, number_spans
-from karat.text.phrases import find, find_word
+from karat.text import safe_regex
+from karat.text.ages import doubtful_ages, stated_ages
+from karat.text.claims import claim
+from karat.text.numbers import ground, number_spans, unread_number
+from karat.text.phrases import find, find_forbidden, find_word
+from karat.text.questions import asked
 from karat.text.safe_regex import seen_matches
 
 SIZE = 2**18
@@ -50,6 +53,48 @@ SIZE = 2**18
 )
 def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:
     text = unit * (SIZE // len(unit)) + " zq zq"
+    started = time.thread_time()
+    look(text)
+    assert time.thread_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "`",
+            "```\n",
+            "<",
+            '<a x="',
+            "<!--",
+            "<!",
+            "[",
+            "](",
+            "[a](b",
+            "[a]: b\n",
+            "*",
+            "**a ",
+            "~~a~~ ",
+            "&#65;",
+            "\\",
+        ),
+        *("> ", "<p hidden>", "<details><summary>", "\x1b[", "А", "а\u0336", "a-\n", "not booked ", "booked? ", '"'),
+        *("a few days ago ", "from yesterday ", "3 Tage ", "1.200 ", "12 Mio ", "no assumption ", "cannot snooze, "),
+    ],
+)
+@pytest.mark.parametrize(
+    "look",
+    [
+        pytest.param(lambda text: find_forbidden(text, "zq zr"), id="find_forbidden"),
+        pytest.param(lambda text: safe_regex.find_forbidden("zq zr", text), id="regex"),
+        pytest.param(lambda text: unread_number(text, "13"), id="unread_number"),
+        pytest.param(doubtful_ages, id="doubtful_ages"),
+        pytest.param(claim, id="claim"),
+        pytest.param(asked, id="asked"),
+    ],
+)
+def test_a_long_text_of_markup_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:
+    text = unit * (SIZE // 8 // len(unit)) + " zq zq"
     started = time.thread_time()
     look(text)
     assert time.thread_time() - started < 5
