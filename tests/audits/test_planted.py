@@ -109,7 +109,7 @@ PLANTED = {
     ),
     "no tool is forbidden": Planted("survivor tool-forbidden", {**SAID, "outcome": "tool_success"}),
     "a failure that may be sold as success": Planted(
-        "survivor answer-claims-success", {"outcome": "graceful_error", "tools_used": ["find_trains"]}, FAILED
+        "survivor answer-claims-success", {"outcome": "response_only", "tools_used": ["find_trains"]}, FAILED
     ),
     "a refusal will do": Planted("survivor answer-refused", {"outcome": "tool_success", "tools_used": ["find_trains"]}),
     "only the start is looked at": Planted("survivor answer-cut", {"must_match_regex": [r"^Of\s+12"]}),

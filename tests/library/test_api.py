@@ -45,7 +45,7 @@ class Callable:
 
 
 def mute(prompt: str) -> str:
-    return "..."
+    return "Mm."
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "suite.json").write_text(json.dumps(SUITE))
     (tmp_path / "traces.jsonl").write_text(
-        '{"case_id": "A", "final_message": "hello"}\n{"case_id": "B", "final_message": "-", "tools_called": ["wave"]}\n'
+        '{"case_id": "A", "final_message": "hello"}\n{"case_id": "B", "final_message": "y", "tools_called": ["wave"]}\n'
     )
 
 

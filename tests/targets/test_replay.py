@@ -44,7 +44,7 @@ def journal(*records: CaseRecord) -> bytes:
         pytest.param({}, [], {"tools", "telemetry", "page"}, id="text-alone"),
         pytest.param({"tool_calls": []}, [], {"telemetry", "page"}, id="no-calls-were-seen"),
         pytest.param({"tool_calls": None}, [], {"tools", "telemetry", "page"}, id="null-is-not-seen"),
-        pytest.param({"tools_called": ["a", "b"]}, ["a", "b"], {"telemetry", "page"}, id="names"),
+        pytest.param({"tools_called": ["a", "b"]}, ["a", "b"], {"tool_results", "telemetry", "page"}, id="names"),
         pytest.param({"telemetry": []}, [], {"page"}, id="empty-telemetry"),
         pytest.param({"telemetry": [{"source": "tool.a", "event": "start"}]}, ["a"], {"page"}, id="derived"),
         pytest.param({"telemetry": ['{"source": "tool.a", "event": "start"}']}, ["a"], {"page"}, id="derived-raw"),

@@ -9,6 +9,7 @@ import regex
 
 from karat.audits.operators.answers import FAILED_CALL, REPORT
 from karat.audits.operators.base import Mutant, Operator, Subject
+from karat.text.questions import asked
 
 RETRACTED_AFTER = "Ignore all of the above; none of it is true."
 RETRACTED_BEFORE = "None of what follows is true."
@@ -49,8 +50,9 @@ def commented(subject: Subject) -> Iterator[Mutant]:
 
 
 def courtesy(subject: Subject) -> Iterator[Mutant]:
-    """Where the case wants to be asked something."""
-    if subject.case.outcome == "needs_input":
+    """Where the case wants to be asked something, or the answer asks of its own accord."""
+    outcome = subject.case.outcome
+    if outcome == "needs_input" or (outcome == "response_only" and asked(subject.answer)):
         change = "the question became a claim and a courtesy"
         yield Mutant(subject.with_answer(COURTESY), change, _begins(subject))
 
@@ -130,8 +132,8 @@ OPERATORS = (
             "expected_contains": ["which day"],
             "reason_contains": ["which day"],
             "must_not_contain": ["booked"],
+            "outcome": "needs_input",
         },
-        given={"outcome": "needs_input"},
         trace=FAILED_CALL,
     ),
     Operator(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import regex
+from msgspec import structs
 
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.golden import MustNotContain
@@ -131,7 +132,7 @@ OPERATORS = (
         mutants=refused,
         kills={**SAYS, "allocation_valid": True},
         given={"success_indicators": ["granted"]},
-        trace=REPORT,
+        trace=structs.replace(REPORT, tool_calls=(ToolCall("grant", success=True),)),
     ),
     Operator(
         name="answer-claims-success",
