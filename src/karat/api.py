@@ -319,10 +319,11 @@ arescore = asynchronous(rescore)
 
 def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:
     """An audit that gives one case after the other, for journals too large for one report."""
+    from karat.audits.judging import Allowance
     from karat.audits.run_audit import Auditor
 
     loaded = None if suite is None else load_suite(suite)
-    return Auditor(recorded.auditable(opened(journal), loaded), seed)
+    return Auditor(recorded.auditable(opened(journal), loaded), seed, Allowance(*_allowed(None, None)))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:

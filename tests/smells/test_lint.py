@@ -70,7 +70,9 @@ SMELLS = [
     ({"must_not_match_regex": [r"\S"]}, ["must_not_match_regex[0] loose-regex", "expected_contains[0] contradiction"]),
     ({"required_levers": 1, "lever_regex": r"^\S.*"}, ["required_levers prompt-satisfies", "lever_regex loose-regex"]),
     ({"must_ground_numbers": [{"regex": r"\d+"}]}, ["must_ground_numbers[0].regex loose-regex"]),
-    ({"must_ground_numbers": [{"regex": r"\d+ trains"}], "must_match_regex": [r"\d+"]}, []),
+    ({"must_ground_numbers": [{"regex": r"\d+ trains"}]}, ["must_ground_numbers[0].regex loose-regex"]),
+    ({"must_match_regex": [r"\d+"]}, ["must_match_regex[0] loose-regex"]),
+    ({"must_ground_numbers": [{"regex": r"12 trains"}], "must_match_regex": [r"\b41\b"]}, []),
     # dead-regex
     ({"must_match_regex": [r"late\btrain"]}, ["must_match_regex[0] dead-regex"]),
     (

@@ -18,6 +18,7 @@ from karat.smells import regexes as lint_regexes
 from karat.smells import telemetry as lint_telemetry
 from karat.smells import tools as lint_tools
 from karat.smells import ui as lint_ui
+from karat.smells import vacuous as lint_vacuous
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.documents.source import read_bytes
 from karat.suites.findings import Finding, problems
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     *lint_phrases.RULES,
     *lint_contradictions.RULES,
     *lint_tools.RULES,
+    *lint_vacuous.RULES,
 )
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
 """Smells that reading a suite tells of already."""

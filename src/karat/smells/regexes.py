@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import regex
+
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.findings import Finding, Path
 from karat.text import safe_regex
@@ -18,6 +20,11 @@ SINGLE = (
     "evidence_freshness_regex",
 )
 NEARLY_ALL = 0.8
+DIGIT_CLASS = regex.compile(r"\\d|\[(?:0-9|1-9|\\d)[,.]*\]|\[\[:digit:\]\]")
+QUANTITY = regex.compile(r"\{\d*,?\d*\}|\\[1-9]")
+NUMBERED = regex.compile(r"\^(?:\\s[*+]?)?\\d(?:\+|\{[\d,]*\})?\\?[.)]")
+"""The number of an item at the start of a line, which may be any."""
+WRITTEN = regex.compile(r"\d")
 
 ANSWERS = (
     "Yes.",
@@ -49,9 +56,18 @@ def loose(case: LintCase, around: Surroundings) -> Iterator[Finding]:
         if share >= NEARLY_ALL:
             message = f"this regex matches nearly every answer: {share:.0%} of ordinary ones to other questions."
             yield Finding(path, f"{message} Ask for more.", "loose-regex")
-        elif "must_ground_numbers" in path and _share(pattern, FIGURES) >= NEARLY_ALL:
+        elif _any_number(path, pattern):
             message = "any number satisfies this regex. Write the number, or the words that stand beside it."
             yield Finding(path, message, "loose-regex")
+
+
+def _any_number(path: Path, pattern: str) -> bool:
+    """Whether a regex asks for a number, and takes every one: its digits are all classes, none is written."""
+    if "must_ground_numbers" in path and _share(pattern, FIGURES) >= NEARLY_ALL:
+        return True
+    wanted = "must_ground_numbers" in path or "must_match_regex" in path
+    bare = QUANTITY.sub("", NUMBERED.sub("", pattern))
+    return wanted and DIGIT_CLASS.search(bare) is not None and WRITTEN.search(DIGIT_CLASS.sub("", bare)) is None
 
 
 def dead(case: LintCase, around: Surroundings) -> Iterator[Finding]:

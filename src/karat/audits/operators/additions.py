@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-from karat.audits.operators.answers import FAILED_CALL, REPORT
+from karat.audits.operators.answers import FAILED_CALL, REPORT, SAYS
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.text.questions import asked
 
@@ -112,10 +112,7 @@ OPERATORS = (
         about="the answer stands in a comment that nobody sees",
         nothing="asks for words that a reader sees",
         mutants=commented,
-        kills={
-            "must_match_regex": [r"\A\s*Recommendation:"],
-            "must_not_match_regex": [r"<!--"],
-        },
+        kills={**SAYS, "must_match_regex": [r"\A\s*Recommendation:"]},
         trace=REPORT,
     ),
     Operator(
