@@ -86,8 +86,8 @@ async def test_a_case_that_overran_is_over_before_the_next_begins(tmp_path: Path
     ("config", "options"),
     [
         pytest.param({"limits": Limits(per_minute=300.0)}, {}, id="of-the-target"),
-        pytest.param({}, {"per_minute": 300.0}, id="from-outside"),
-        pytest.param({"limits": Limits(per_minute=300.0)}, {"per_minute": 6000.0}, id="the-lower-of-both"),
+        pytest.param({}, {"rate": "300/min"}, id="from-outside"),
+        pytest.param({"limits": Limits(per_minute=300.0)}, {"rate": "6000/min"}, id="the-lower-of-both"),
     ],
 )
 @pytest.mark.parametrize("workers", [0, 2])
@@ -103,7 +103,7 @@ async def test_starts_are_spread_over_the_minute(
 
 async def test_what_begins_again_after_a_crash_keeps_to_the_rate(tmp_path: Path, calls: Path) -> None:
     prompts = ["measure exit", *["measure 1"] * 4]
-    found = await carried_out(tmp_path, prompts, function="measured", workers=2, concurrency=2, per_minute=600.0)
+    found = await carried_out(tmp_path, prompts, function="measured", workers=2, concurrency=2, rate="600/min")
     assert [kind(record) for record in found.values()] == ["agent"] + ["PASS"] * 4
     moments = begins(calls)
     assert len(moments) > 5, "some began twice"
