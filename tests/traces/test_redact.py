@@ -106,6 +106,8 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "page": SECRET,
         "page_before": SECRET,
         "database": {"rows": [NESTED]},
+        "state": NESTED,
+        "dialect": SECRET,
         "unobserved": {"page": SECRET, SECRET: "x"},
         "attachments": {"a": SECRET, SECRET: "b"},
         "metadata": NESTED,
@@ -120,6 +122,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "result": NESTED,
         "error": SECRET,
         "missing_fields": (SECRET,),
+        "parent": SECRET,
     },
     Case: {
         "prompt": SECRET,
@@ -139,7 +142,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
 }
 NO_PLACES = {
     Trace: {"cuts", "started_at", "duration_ms", "tokens"},
-    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished"},
+    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind"},
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered"},
 }

@@ -85,8 +85,11 @@ class Dialect:
 
 @lru_cache(maxsize=64)
 def dialect(written: str) -> Dialect | None:
-    """The dialect that a trace carries as JSON; none where it carries nothing."""
-    return Dialect(msgspec.json.decode(written, type=LogEvents)) if written else None
+    """The dialect that a trace carries as JSON; none where it carries nothing, or lost it with a secret."""
+    try:
+        return Dialect(msgspec.json.decode(written, type=LogEvents)) if written else None
+    except msgspec.DecodeError:
+        return None
 
 
 def _places(pattern: Any) -> Iterator[str]:

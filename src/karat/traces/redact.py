@@ -267,7 +267,7 @@ class _Places:
         return offset + self._shifts[before]
 
 
-_MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "database")
+_MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "database", "state")
 """The channels that are cut where they lost a secret."""
 
 
