@@ -186,6 +186,7 @@ def test_a_partial_of_which_nobody_knows_why_needs_both_allowances(partial: bool
     assert found == (0 if partial and unknown else 1)
 
 
+@pytest.mark.limit(40)
 def test_a_failed_suite_and_an_interrupted_one(karat: Karat) -> None:
     write("moody.py", MOODY)
     suites = [write(f"{name}.json", eval_set(case(name))) for name in ("first", "second", "third")]

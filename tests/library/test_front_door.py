@@ -138,6 +138,7 @@ def test_a_notebook_shows_the_first_of_many() -> None:
     assert "and 10 more" in shown
 
 
+@pytest.mark.limit(40)
 async def test_stop_ends_a_run_that_resume_finishes() -> None:
     stop = asyncio.Event()
     asked: list[str] = []
