@@ -57,7 +57,7 @@ def logs(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 def ages(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Evidence that may be years old."""
     for placed in case.of(EvidenceFreshness):
-        bound = case.expected["evidence_freshness_max_age_minutes"]
+        bound = placed.args["minutes"]
         if bound >= YEAR_MINUTES:
             message = f"evidence of {bound // YEAR_MINUTES:g} years ago would be fresh. The bound is in minutes."
             yield Finding(placed.path, message, "vacuous-freshness")
