@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from re import _parser as syntax  # type: ignore[attr-defined]  # the standard library's own reading of a regex
@@ -25,7 +26,9 @@ class UnreadableError(Exception):
 def example(pattern: str) -> str | None:
     """A text that the pattern matches, or None if some hundred attempts found none. Raises UnreadableError."""
     try:
-        tree = syntax.parse(rewritten(pattern), re.IGNORECASE | re.MULTILINE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # what `[[` may mean to `re` some day is not asked here
+            tree = syntax.parse(rewritten(pattern), re.IGNORECASE | re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         raise UnreadableError(pattern) from error
     chance = random.Random(pattern)
