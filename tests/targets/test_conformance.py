@@ -155,7 +155,7 @@ async def test_replay(tmp_path: Path) -> None:
         with pytest.raises(TargetError, match="boom") as caught:
             await ask(target, "any", case_id="crash")
     assert traces["answers"].final_message == "hello"
-    assert traces["answers"].unobserved.keys() == {"telemetry", "page"}
+    assert traces["answers"].unobserved.keys() == {"tool_results", "telemetry", "page"}
     assert traces["huge"].cuts["final_message"].size == 3_000_000
     assert traces["surrogates"].final_message == "a\ufffd"
     assert traces["nul"].final_message == "a\x00"
