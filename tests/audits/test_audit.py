@@ -348,7 +348,7 @@ def test_cases_stream(run: Journal) -> None:
     assert found.summary().audited == 50
 
 
-SOFT = {"must_say_any": ["blue"], "reason_contains": ["sky"], "scoring": {"soft_score": {"threshold": 0.6}}}
+SOFT = {"must_say_any": ["blue"], "reason_contains": ["sky"], "scoring": {"soft_score": {"threshold": 0.5}}}
 
 
 @pytest.mark.parametrize(

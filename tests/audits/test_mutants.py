@@ -15,7 +15,7 @@ from karat.audits.equivalents import EQUIVALENTS
 from karat.audits.operators.base import Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.trace import ToolCall, Trace
-from karat.telemetry.events import tool_calls
+from karat.telemetry.calls import tool_calls
 
 NAMED = {operator.name: operator for operator in OPERATORS}
 

@@ -27,7 +27,11 @@ PLANTED: dict[str, tuple[set[str], CaseStatus, str]] = {
         "required_sources",
     ),
     "old-evidence": (BRIEFS, CaseStatus.FAIL, "evidence_freshness_max_age_minutes"),
-    "forbidden-phrase": ({"SYN3", "SYN11"}, CaseStatus.FAIL, "must_not_say"),
+    "forbidden-phrase": (
+        {"SYN1", "SYN2", "SYN3", "SYN6", "SYN9", "SYN11"},
+        CaseStatus.FAIL,
+        "must_not_say|must_match_regex",
+    ),
     "crash-in-mid-stream": (BRIEFS | {"MB8", "MB9"}, CaseStatus.ERROR, ""),
     "cards-without-data": (
         {"G1", "G2", "S1", "P1", "V1", "N3", "C1", "W1", "W2", "T1", "O2"},
@@ -65,6 +69,6 @@ async def test_a_planted_bug_turns_exactly_these_cases_red(bug: str, tmp_path: P
     assert len(records) == len(concerned.cases)
     for name in red if check else ():
         failed = {found.name for found in records[name].verdict.checks if found.status is Status.FAILED}
-        assert check in failed, f"{name} is red for {failed}"
+        assert failed & {*check.split("|")}, f"{name} is red for {failed}"
     if status is CaseStatus.ERROR:
         assert all("The answer broke off" in record.verdict.reason for n, record in records.items() if n in red)

@@ -35,6 +35,7 @@ RED = {
         "find_dynos_for_awd",
     },
     "test type": {
+        "alloc_exact_dates_only",
         "alloc_in_availability_window",
         "alloc_after_maintenance",
         "alloc_all_days_taken",

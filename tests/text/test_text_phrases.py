@@ -95,7 +95,7 @@ def test_find_agrees_with_the_folded_texts(text: str, phrase: str) -> None:
         assert needle in fold(text[slice(*found)])
 
 
-@given(st.text(max_size=30), st.text(max_size=5), st.text(max_size=30))
+@given(words, words, words)
 def test_what_is_put_between_spaces_is_found(before: str, phrase: str, after: str) -> None:
     text = f"{before} {phrase} {after}"
     if fold(phrase):
