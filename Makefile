@@ -2,7 +2,7 @@
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system app demo golden golden-llm test lint unit bench clean
+.PHONY: help setup system app demo golden golden-llm test lint unit counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
@@ -36,6 +36,9 @@ lint: setup
 unit: setup
 	$(BIN)/pytest -n auto --dist worksteal
 
+counterparts: setup system ## Hold the adapters against other people's software, each in an environment of its own
+	UV=$(abspath $(UV)) $(BIN)/pytest -m counterpart tests/counterparts
+
 demo: setup ## Run the main job on the embedded default agent
 	@scripts/demo.sh
 
@@ -53,4 +56,4 @@ bench: setup ## Measure judging and overhead beside a bare loop and the peers th
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what the other targets made
-	rm -rf .venv .tools karat-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools .counterparts karat-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis

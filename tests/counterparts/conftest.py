@@ -1,0 +1,13 @@
+"""Whatever stands in this folder needs software of others: `make counterparts` runs it, `make test` leaves it out."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.counterpart)
