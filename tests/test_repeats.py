@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from karat.model.verdict import CaseStatus
 from karat.repeats import Tally, case_status, is_flaky, is_lost, wilson
 
-PASS, FAIL, PARTIAL, ERROR = CaseStatus
+PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 
 
 @pytest.mark.parametrize(

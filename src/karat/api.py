@@ -25,7 +25,7 @@ from karat.reports.artifacts import results_dir_for
 from karat.reports.run_result import Allowed, Place, RunResult
 from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
-from karat.text.wording import did_you_mean
+from karat.text.wording import counted, did_you_mean
 from karat.twins import asynchronous, synchronous
 
 if TYPE_CHECKING:
@@ -71,12 +71,10 @@ def judge(case: Case, trace: Trace) -> Verdict:
         raise UsageError(f"{type(given).__name__!r} is no trace.", fix=fix, slug="bad-trace")
     if trace.case_id not in ("", case.id):
         raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
-    if case.turns:
-        fix = "Judge its turns one by one."
-        raise UsageError(
-            f"the case {case.id!r} is a conversation, the trace is of one turn.", fix=fix, slug="bad-trace"
-        )
-    return scoring.judge(CATALOG.compile(case), case.scoring, trace)
+    if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):
+        message = f"the case {case.id!r} has {counted(len(case.turns), 'turn')}, the trace {len(trace.turns)}."
+        raise UsageError(message, fix="Give the trace of each turn in `turns`.", slug="bad-trace")
+    return scoring.judge_case(case, trace)
 
 
 ajudge = asynchronous(judge)

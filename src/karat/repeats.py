@@ -17,6 +17,10 @@ DIGITS = 9
 UNIT = 10**DIGITS
 
 
+_WORST_FIRST = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.XFAIL, CaseStatus.SKIP)
+_UNSCORED = (CaseStatus.ERROR, CaseStatus.XFAIL)
+
+
 class Interval(Struct, frozen=True):
     """A 95% confidence interval."""
 
@@ -44,7 +48,7 @@ def case_status(counts: Mapping[CaseStatus, int], min_pass_rate: float | None) -
         return CaseStatus.ERROR
     if total and counts.get(CaseStatus.PASS, 0) >= _needed(total, min_pass_rate):
         return CaseStatus.PASS
-    return CaseStatus.FAIL if counts.get(CaseStatus.FAIL) else CaseStatus.PARTIAL
+    return next((status for status in _WORST_FIRST if counts.get(status)), CaseStatus.PARTIAL)
 
 
 def is_lost(counts: Mapping[CaseStatus, int], min_pass_rate: float | None, repeat: int) -> bool:
@@ -94,7 +98,7 @@ class Tally:
         else:
             _, counts = self._cases.setdefault(index, (min_pass_rate, Counter()))
             counts[status] += 1
-        if soft is not None and status is not CaseStatus.ERROR:
+        if soft is not None and status not in _UNSCORED:
             self._soft_sum += round(soft * UNIT)
             self._soft_count += 1
 
@@ -124,6 +128,8 @@ class Tally:
             partial_failed=len(self._failed_in if partly is None else self._failed_in & partly),
             partial_unknown=len(self._unknown_in if partly is None else self._unknown_in & partly),
             error=counts[CaseStatus.ERROR],
+            skipped=counts[CaseStatus.SKIP],
+            xfailed=counts[CaseStatus.XFAIL],
             total=counts.total(),
             avg_soft_score=round(self._soft_sum / self._soft_count / UNIT, DIGITS) if self._soft_count else None,
             incomplete=incomplete,

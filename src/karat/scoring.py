@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
 from karat.checks.base import Check
-from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Scoring
+from karat.checks.catalog import CATALOG
+from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, CheckSpec, Scoring
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, SoftScore, Status, Verdict
 from karat.text.wording import said
@@ -17,6 +18,51 @@ DIGITS = 9
 
 _PASSED = Status.PASSED
 _ALL_PASSED = {Status.PASSED}
+
+
+def judge_case(case: Case, trace: Trace) -> Verdict:
+    """Judge what happened in a case: each turn of a conversation, then all of it."""
+    return case_verdict(case, case_results(case, trace), trace.error)
+
+
+def case_results(case: Case, trace: Trace) -> tuple[CheckResult, ...]:
+    """The result of every check of a case in order; of one that broke, those of the turns that were over by then."""
+    if case.skip:
+        return ()
+    if not case.turns:
+        return () if trace.error else tuple([carried_out(check, trace) for check in CATALOG.compile(case)])
+    found: list[CheckResult] = []
+    for number, turn in enumerate(case.turns, 1):
+        seen = trace.turns[number - 1] if number <= len(trace.turns) else None
+        if trace.error and (seen is None or seen.error):
+            return tuple(found)
+        found += _in_turn(number, turn.checks, seen)
+    if not trace.error:
+        found += [carried_out(check, trace) for check in CATALOG.compile(case)]
+    return tuple(found)
+
+
+def _in_turn(number: int, specs: Sequence[CheckSpec], seen: Trace | None) -> Iterator[CheckResult]:
+    for check in CATALOG.checks(specs):
+        lacks = CheckResult(check.name, check.group, Status.ERROR, _wanted(check), f"the trace has no turn {number}")
+        yield structs.replace(lacks if seen is None else carried_out(check, seen), turn=number)
+
+
+def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError | None = None) -> Verdict:
+    """What these results add up to, by what the suite says of the case beforehand.
+
+    What is known to fail must fail: one that passes is a FAIL, so that nobody forgets to take the mark away.
+    """
+    if case.skip:
+        return Verdict(CaseStatus.SKIP, reason=case.skip)
+    found = verdict(results, case.scoring, error)
+    if not case.xfail:
+        return found
+    if found.status is CaseStatus.PASS:
+        return structs.replace(found, status=CaseStatus.FAIL, reason=f"it passes, and was known to fail: {case.xfail}")
+    if found.status is CaseStatus.FAIL or found.shortfall.failed:
+        return structs.replace(found, status=CaseStatus.XFAIL, reason=case.xfail)
+    return found
 
 
 def judge(checks: Sequence[Check], scoring: Scoring, trace: Trace) -> Verdict:

@@ -114,6 +114,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "error": TraceError(SECRET, SECRET, SECRET),
         "case_id": SECRET,
         "timings": {SECRET: 1.0},
+        "turns": (Trace(case_id="a", final_message=SECRET),),
     },
     ToolCall: {
         "name": SECRET,

@@ -111,7 +111,8 @@ class Baseline:
 
 def judged(case: Case, trace: Trace) -> Verdict:
     """The verdict of today's checks on any trace."""
-    return scoring.judge(compiled(case), case.scoring, trace)
+    compiled(case)
+    return scoring.judge_case(case, trace)
 
 
 def compiled(case: Case) -> tuple[Check, ...]:

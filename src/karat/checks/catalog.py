@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, lru_cache
 from inspect import getattr_static
@@ -111,10 +111,14 @@ class Catalog:
             yield from cls.strays(expected)
 
     def compile(self, case: Case) -> tuple[Check, ...]:
-        """The checks of a case, ready to judge. Equal checks of different cases are one object."""
+        """The checks of a case, or of all turns of it together, ready to judge."""
+        return self.checks(case.checks)
+
+    def checks(self, specs: Sequence[CheckSpec]) -> tuple[Check, ...]:
+        """Checks that are ready to judge. Equal ones of different cases are one object."""
         self._enter()
         build = self._build
-        return tuple([build(spec.name, bytes(spec.args)) for spec in case.checks])
+        return tuple([build(spec.name, bytes(spec.args)) for spec in specs])
 
     def _enter(self) -> None:
         """Forget what was known where the process works in another project now."""

@@ -19,7 +19,7 @@ from karat.checks.says import unfailable
 from karat.errors import ConfigError
 from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
-from karat.model.suite import Case, CheckSpec, Suite
+from karat.model.suite import Case, CheckSpec, Suite, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.folding import fold
@@ -171,9 +171,10 @@ def grammar(sentence: str) -> tuple[Element, ...]:
 
 def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -> Case:
     """The case with every sentence that the target's vocabulary knows turned into elements."""
-    if not vocabulary or not any(spec.name == Ui.name for spec in case.checks):
+    if not vocabulary or not any(spec.name == Ui.name for _, spec in case.asked):
         return case
-    return msgspec.structs.replace(case, checks=tuple(_resolved(spec, vocabulary) for spec in case.checks))
+    turns = [Turn(turn.prompt, _all_resolved(turn.checks, vocabulary)) for turn in case.turns]
+    return structs.replace(case, checks=_all_resolved(case.checks, vocabulary), turns=tuple(turns))
 
 
 def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
@@ -206,6 +207,12 @@ def _entry_flaws(sentence: str, objects: Any) -> Iterator[str]:
         for slot in SLOT.findall(" ".join(_texts(msgspec.to_builtins(element))).casefold()):
             if slot not in known:
                 yield f"the sentence has no {{{slot}}}."
+
+
+def _all_resolved(
+    specs: Sequence[CheckSpec], vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> tuple[CheckSpec, ...]:
+    return tuple([_resolved(spec, vocabulary) for spec in specs])
 
 
 def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -> CheckSpec:

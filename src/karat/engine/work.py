@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat import scoring
-from karat.checks.catalog import CATALOG
 from karat.engine.plan import Item
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
@@ -78,7 +77,7 @@ def concluded(
     """Judge a trace as it is, and keep it without its secrets, with the files that go with it."""
     case, error = item.case, trace.error
     trace = cap_trace(trace)
-    verdict = scoring.judge(CATALOG.compile(case), case.scoring, trace)
+    verdict = scoring.judge_case(case, trace)
     if context is not None and context.attached:
         trace = structs.replace(trace, attachments=context.kept(passed=verdict.status is CaseStatus.PASS))
     record = CaseRecord(

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat import scoring
-from karat.checks.catalog import CATALOG
 from karat.journal.integrity import derived
 from karat.journal.reader import Journal
 from karat.model.attachments import moved, way
@@ -112,11 +111,11 @@ def judged_again(record: CaseRecord, case: Case) -> CaseRecord | None:
 
     What was cut or lost a secret was judged when it was whole: there the verdict must follow from its checks.
     """
-    if record.trace.cuts:
+    if record.trace.is_altered:
         return record if derived(record).status is record.status else None
     if record.case != case:
         return None
-    return structs.replace(record, verdict=scoring.judge(CATALOG.compile(case), case.scoring, record.trace))
+    return structs.replace(record, verdict=scoring.judge_case(case, record.trace))
 
 
 def named(ids: Sequence[str]) -> str:

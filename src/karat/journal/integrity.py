@@ -16,7 +16,7 @@ from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Cut, TraceError
-from karat.model.verdict import CaseStatus, Verdict
+from karat.model.verdict import CaseStatus, CheckResult, Verdict
 from karat.repeats import Tally
 from karat.text.wording import counted
 
@@ -133,9 +133,15 @@ def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
 def derived(record: SeenRecord | CaseRecord) -> Verdict:
     """The verdict that the checks of a record add up to; an ERROR where some are missing."""
     results, error = record.verdict.checks, record.trace.error
-    if error is None and len(results) != len(record.case.checks):
+    if error is None and not _complete(record.case, results):
         return Verdict(CaseStatus.ERROR, results, reason="checks are missing from the record")
-    return scoring.verdict(results, record.case.scoring, error)
+    return scoring.case_verdict(record.case, results, error)
+
+
+def _complete(case: Case, results: Sequence[CheckResult]) -> bool:
+    if not case.turns:
+        return len(results) == len(case.checks)
+    return [result.turn for result in results] == [turn for turn, _ in case.asked]
 
 
 def agrees(verdict: Verdict, recorded: Verdict) -> bool:
@@ -143,5 +149,6 @@ def agrees(verdict: Verdict, recorded: Verdict) -> bool:
     return verdict.status is recorded.status and (not recorded.groups or verdict.groups == recorded.groups)
 
 
-def figures(summary: Summary) -> tuple[int, int, int, int]:
-    return summary.passed, summary.failed, summary.partial, summary.error
+def figures(summary: Summary) -> tuple[int, ...]:
+    """How many cases came out how."""
+    return summary.passed, summary.failed, summary.partial, summary.error, summary.skipped, summary.xfailed

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import structs
 
 from karat import scoring
-from karat.checks.base import Check, lost
-from karat.checks.catalog import CATALOG
+from karat.checks.base import lost
 from karat.errors import JournalError
 from karat.journal.integrity import Identity
 from karat.journal.reader import Journal
@@ -75,28 +74,29 @@ def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceEr
 
 
 def _asked(case: Case) -> tuple[str, ...]:
-    return (*case.setup_prompts, case.prompt)
+    """What decides what the user says: his words, and what he answers to what."""
+    answers = [text for reply in case.replies for text in (*reply.asks_for, reply.say)]
+    return (*case.said, *answers, str(case.max_turns or "") if answers else "")
 
 
 def _judged_in_part(journal: Journal, record: CaseRecord) -> CaseRecord:
     """Judged by a case that lost secrets: a check that did is unknown."""
     results = [
-        CheckResult(check.name, check.group, Status.UNKNOWN, str(getattr(check, "wanted", "")), LOST)
-        if lost(spec, record.trace)
-        else scoring.carried_out(check, record.trace)
-        for spec, check in zip(record.case.checks, _compiled(journal, record.case), strict=True)
+        structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None) if lost(spec, record.trace) else result
+        for (_, spec), result in zip(record.case.asked, _results(journal, record), strict=True)
     ]
-    return structs.replace(record, verdict=scoring.verdict(tuple(results), record.case.scoring))
+    return structs.replace(record, verdict=scoring.case_verdict(record.case, tuple(results)))
 
 
 def _judged(journal: Journal, record: CaseRecord, case: Case) -> CaseRecord:
-    verdict = scoring.judge(_compiled(journal, case), case.scoring, record.trace)
-    return structs.replace(record, case=case, verdict=verdict)
+    results = _results(journal, structs.replace(record, case=case))
+    return structs.replace(record, case=case, verdict=scoring.case_verdict(case, results, record.trace.error))
 
 
-def _compiled(journal: Journal, case: Case) -> tuple[Check, ...]:
+def _results(journal: Journal, record: CaseRecord) -> tuple[CheckResult, ...]:
+    case = record.case
     try:
-        return CATALOG.compile(case)
+        return scoring.case_results(case, record.trace)
     except msgspec.DecodeError as error:
         message = f"a check of case {case.id!r} cannot be read: {error}."
         raise JournalError(message, where=journal.path, fix="The file was changed.") from error
@@ -104,6 +104,4 @@ def _compiled(journal: Journal, case: Case) -> tuple[Check, ...]:
 
 def _broken(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
     trace = Trace(case_id=case.id, input=case.prompt, error=error)
-    return CaseRecord(
-        index=index, repeat=repeat, case=case, trace=trace, verdict=scoring.judge((), case.scoring, trace)
-    )
+    return CaseRecord(index=index, repeat=repeat, case=case, trace=trace, verdict=scoring.judge_case(case, trace))

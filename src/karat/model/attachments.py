@@ -18,7 +18,7 @@ def way(old: str, new: str) -> str:
 
 def moved(trace: Trace, along: str) -> Trace:
     """The trace as a journal holds it that stands elsewhere. `along`: the way from there."""
-    if not along or not trace.attachments:
+    if not along or not (trace.attachments or trace.turns):
         return trace
     reached = {name: posixpath.normpath(posixpath.join(along, file)) for name, file in trace.attachments.items()}
-    return structs.replace(trace, attachments=reached)
+    return structs.replace(trace, attachments=reached, turns=tuple([moved(turn, along) for turn in trace.turns]))

@@ -59,7 +59,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
     that it could not go on. Of the `partial` cases, in `partial_failed` a check failed although the threshold held, and
-    in `partial_unknown` one is unknown. Over repeats, `pass_all` and `pass_any` are the shares of cases that passed
+    in `partial_unknown` one is unknown. Neither a case that was skipped nor one that failed as it was known to is among
+    the others. Over repeats, `pass_all` and `pass_any` are the shares of cases that passed
     every time and at least once (pass^N, pass@N), among those that lack no run, and `runs` counts every run.
     """
 
@@ -69,6 +70,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     partial_failed: int = 0
     partial_unknown: int = 0
     error: int = 0
+    skipped: int = 0
+    xfailed: int = 0
     total: int = 0
     avg_soft_score: float | None = None
     incomplete: str = ""
@@ -92,7 +95,7 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
         )
         if self.failed or self.error or self.incomplete or refused:
             return Exit.FAILED
-        return Exit.OK if self.passed or self.partial else Exit.NOTHING_SELECTED
+        return Exit.OK if self.passed or self.partial or self.xfailed else Exit.NOTHING_SELECTED
 
 
 class Footer(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="footer", tag_field="kind"):

@@ -78,9 +78,20 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     max_turns: int | None = None
 
     @property
-    def conversation(self) -> tuple[Turn, ...]:
-        """What the user says in order, each with the checks of the answer to it alone."""
-        return self.turns or (Turn(self.prompt, self.checks),)
+    def is_conversation(self) -> bool:
+        """Whether several turns may be played, each of which its trace then holds."""
+        return bool(self.turns or self.replies)
+
+    @property
+    def asked(self) -> tuple[tuple[int | None, CheckSpec], ...]:
+        """Every check in the order in which it is judged, with its turn: those of all turns come last."""
+        in_turns = [(number, spec) for number, turn in enumerate(self.turns, 1) for spec in turn.checks]
+        return (*in_turns, *((None, spec) for spec in self.checks))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Every word of the user, as far as it does not hang on what the agent says."""
+        return (*self.setup_prompts, *([turn.prompt for turn in self.turns] or [self.prompt]))
 
 
 class Suite(Struct, frozen=True, kw_only=True):

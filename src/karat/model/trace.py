@@ -100,7 +100,7 @@ class TraceError(Struct, frozen=True, omit_defaults=True):
 
 
 class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Everything seen of the judged turn, and what was not seen.
+    """Everything seen of the judged turn, or of a whole conversation and its last answer, and what was not seen.
 
     `page` of None without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
     """
@@ -127,6 +127,17 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     attachments: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None
+    turns: tuple[Trace, ...] = ()
+    """The turns of a conversation, each as if it were alone; none where there was one prompt to answer."""
+
+    @property
+    def is_altered(self) -> bool:
+        """Whether it, or a turn of it, is not as it was seen: cut off, or without its secrets."""
+        return bool(self.cuts) or any(turn.cuts for turn in self.turns)
+
+    def of_turn(self, turn: int | None) -> Trace:
+        """What a check of this turn judges: the turn alone, or all of it."""
+        return self if turn is None or turn > len(self.turns) else self.turns[turn - 1]
 
     @property
     def unseen_words(self) -> str:

@@ -30,12 +30,14 @@ class Status(StrEnum):
 
 
 class CaseStatus(StrEnum):
-    """How one case came out."""
+    """How one case came out. SKIP: it was not to be run. XFAIL: it failed, as its suite says that it does."""
 
     PASS = "PASS"
     FAIL = "FAIL"
     PARTIAL = "PARTIAL"
     ERROR = "ERROR"
+    SKIP = "SKIP"
+    XFAIL = "XFAIL"
 
 
 class At(Struct, frozen=True, omit_defaults=True):
@@ -56,6 +58,8 @@ class CheckResult(Struct, frozen=True, omit_defaults=True):
     expected: str = ""
     found: str = ""
     at: At | None = None
+    turn: int | None = None
+    """The turn of the conversation that it judges, from 1; None: all of it, or there is but one."""
 
     def __str__(self) -> str:
         return f"{self.name}: expected {self.expected}" + (f", found {self.found}" if self.found else "")

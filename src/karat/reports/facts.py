@@ -50,18 +50,23 @@ def facts(record: CaseRecord) -> Facts:
     else:
         return NOTHING_AMISS
     found = Facts([], [], [], [], [])
-    for spec, result in zip(record.case.checks, results, strict=False):
+    for (turn, spec), result in zip(record.case.asked, results, strict=False):
         if result.status is not PASSED:
-            judged = Judged(spec.path or result.name, result)
+            judged = Judged(label(turn, spec.path or result.name), result)
             (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
             _miss(found, spec)
     return found
 
 
+def label(turn: int | None, path: str) -> str:
+    """Where a suite asked for a check, and of which turn: `turn 2: must_not_say[1]`."""
+    return path if turn is None else f"turn {turn}: {path}"
+
+
 def required_sources(record: CaseRecord) -> list[str]:
     """The sources that the answer was to draw on."""
     return [
-        _lack(cls, spec) for spec in record.case.checks if (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
+        _lack(cls, spec) for _, spec in record.case.asked if (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
     ]
 
 
@@ -106,13 +111,19 @@ def after_errors(record: CaseRecord) -> str:
 
 def finished(summary: Summary) -> int:
     """How many cases came to an end, whatever end."""
-    return summary.passed + summary.failed + summary.partial + summary.error
+    return summary.passed + summary.failed + summary.partial + summary.error + summary.skipped + summary.xfailed
 
 
 def counts(summary: Summary) -> str:
     """`12 passed, 2 errors`: the passed, then every other outcome that occurred."""
     errors = "error" if summary.error == 1 else "errors"
-    others = ((summary.failed, "failed"), (summary.partial, f"partial{_why_partial(summary)}"), (summary.error, errors))
+    others = (
+        (summary.failed, "failed"),
+        (summary.partial, f"partial{_why_partial(summary)}"),
+        (summary.error, errors),
+        (summary.xfailed, "known to fail"),
+        (summary.skipped, "skipped"),
+    )
     return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)])
 
 

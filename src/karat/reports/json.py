@@ -24,6 +24,7 @@ class CheckRow(Struct, omit_defaults=True, gc=False):
     found: str
     at: At | None = None
     error: bool = False
+    turn: int | None = None
 
 
 class Checks(Struct, gc=False):
@@ -66,6 +67,14 @@ class ErrorRow(Struct, omit_defaults=True, gc=False):
     kind: str
     message: str
     detail: str = ""
+
+
+class TurnRow(Struct, gc=False):
+    """One turn of a conversation."""
+
+    prompt: str
+    response: str
+    tools_called: list[str]
 
 
 class RunRow(Struct, omit_defaults=True, gc=False):
@@ -114,6 +123,7 @@ class CaseRow(Struct, omit_defaults=True, gc=False):
     error: ErrorRow | None
     attempts: list[ErrorRow] = []
     attachments: dict[str, str] = {}
+    turns: list[TurnRow] = []
     repeats: RepeatsRow | None = None
 
 
@@ -174,6 +184,7 @@ def case_row(record: CaseRecord) -> CaseRow:
         _error(trace.error),
         _attempts(record),
         trace.attachments,
+        [TurnRow(turn.input, turn.final_message, [call.name for call in turn.tool_calls]) for turn in trace.turns],
     )
 
 
@@ -216,7 +227,7 @@ def _attempts(record: CaseRecord) -> list[ErrorRow]:
 
 def _passed(checks: Sequence[CheckResult]) -> list[CheckRow]:
     return [
-        CheckRow(check.name, check.group, check.expected, check.found, check.at)
+        CheckRow(check.name, check.group, check.expected, check.found, check.at, turn=check.turn)
         for check in checks
         if check.status is PASSED
     ]
@@ -224,8 +235,9 @@ def _passed(checks: Sequence[CheckResult]) -> list[CheckRow]:
 
 def _rows(checks: list[Judged]) -> list[CheckRow]:
     return [
-        CheckRow(check.name, check.group, check.expected, check.found, check.at, check.status is Status.ERROR)
+        CheckRow(check.name, check.group, check.expected, check.found, check.at, broke, check.turn)
         for _, check in checks
+        for broke in [check.status is Status.ERROR]
     ]
 
 
@@ -249,6 +261,8 @@ def _summary(run: RunView) -> dict[str, Any]:
         "total": summary.total,
         "avg_soft_score": None if average is None else round(average, 4),
     }
+    if summary.skipped or summary.xfailed:
+        row |= {"skip": summary.skipped, "xfail": summary.xfailed}
     if summary.incomplete or summary.interrupted:
         row |= {"incomplete": summary.incomplete or "interrupted", "planned": planned(run)}
     if summary.repeat != 1:

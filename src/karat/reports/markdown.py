@@ -151,7 +151,7 @@ def _check(record: CaseRecord, check: Judged) -> Iterator[str]:
     yield f"  - Expected: {markdown_cell(result.expected)}\n"
     if result.found:
         yield f"  - Found: {markdown_cell(result.found)}\n"
-    if result.at is not None and (around := evidence(record.trace, result.at)):
+    if result.at is not None and (around := evidence(record.trace.of_turn(result.turn), result.at)):
         yield f"  - In {_escaped(result.at.channel)}: {markdown_cell(around, EXCERPT)}\n"
 
 

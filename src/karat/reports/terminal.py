@@ -25,6 +25,8 @@ _CASE_COLOURS: Final = {
     CaseStatus.FAIL: _RED,
     CaseStatus.PARTIAL: _YELLOW,
     CaseStatus.ERROR: _RED,
+    CaseStatus.SKIP: _YELLOW,
+    CaseStatus.XFAIL: _YELLOW,
 }
 _CHECK_COLOURS: Final = {Status.FAILED: _RED, Status.UNKNOWN: _YELLOW, Status.ERROR: _RED}
 _STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
@@ -112,7 +114,7 @@ def _check_lines(record: CaseRecord, check: Judged, colour: bool) -> Iterator[st
     yield f"{_DEEPER}expected  {terminal(result.expected, LINE)}"
     if result.found:
         yield f"{_DEEPER}found     {terminal(result.found, LINE)}"
-    if result.at is not None and (around := evidence(record.trace, result.at)):
+    if result.at is not None and (around := evidence(record.trace.of_turn(result.turn), result.at)):
         yield f"{_DEEPER}in        {terminal(result.at.channel, NAME)}: {around}"
 
 
@@ -138,7 +140,8 @@ def show_summary(run: RunView, artifacts: Sequence[Path], out: TextIO, *, colour
         verdict += f", avg soft score {summary.avg_soft_score:.4f}"
     lines = [line for line in (terminal(incomplete(run), LINE), verdict, repeats(summary)) if line]
     if colour:
-        bad = summary.failed or summary.error or incomplete(run) or not summary.passed + summary.partial
+        good = summary.passed + summary.partial + summary.xfailed
+        bad = summary.failed or summary.error or incomplete(run) or not good
         paint = _RED if bad else _YELLOW if summary.partial else _GREEN
         lines = [f"{_BOLD}{paint}{line}{_PLAIN}" for line in lines]
     places = [f"  {terminal(str(path))}" for path in artifacts]

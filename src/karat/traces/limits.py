@@ -29,14 +29,17 @@ def encodable(trace: Trace) -> tuple[Trace, bytes]:
 
 def checked(trace: Trace) -> Trace:
     """The trace with every field of its type and every value one of JSON's. Raises ValueError if that cannot be."""
-    return msgspec.convert(clean.jsonable(_fields(trace)), Trace)
+    alone = structs.replace(trace, turns=())
+    whole = msgspec.convert(clean.jsonable(_fields(alone)), Trace)
+    return structs.replace(whole, turns=tuple(map(checked, trace.turns)))
 
 
 def cap_trace(trace: Trace) -> Trace:
     """The same trace with each channel within TEXT_CAP bytes; what was cut is named in `cuts` with its size and hash.
 
     Of tool calls, results are cut first and named as `tool_results`: names and successes are still whole then. If calls
-    had to be left out, the tools are also unobserved: what is not in the list may still have been called.
+    had to be left out, the tools are also unobserved: what is not in the list may still have been called. Each
+    turn of a conversation has the caps of a trace.
     """
     trace, encoded = encodable(trace)
     return trace if len(encoded) <= TEXT_CAP else capped(trace)
@@ -64,6 +67,7 @@ def capped(trace: Trace) -> Trace:
         error=_error(trace.error),
         unobserved=trace.unobserved | dropped,
         cuts=cuts,
+        turns=tuple(map(cap_trace, trace.turns)),
     )
 
 

@@ -9,6 +9,7 @@ from msgspec import structs
 from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace, TraceError
 from karat.telemetry.calls import tool_calls
+from karat.traces.turns import conversation
 
 UNFINISHED = "the turn did not finish"
 
@@ -19,13 +20,16 @@ class Recorder:
     None means that nothing was seen of a channel, which is not the same as seeing that nothing happened.
     """
 
-    __slots__ = ("final_message", "messages", "page", "page_before", "telemetry", "tool_calls")
+    __slots__ = ("final_message", "messages", "page", "page_before", "prompt", "telemetry", "tool_calls", "turns")
 
     def __init__(self) -> None:
+        self.turns: list[Trace] = []
+        """The turns of a conversation that are over."""
         self.restart()
 
-    def restart(self) -> None:
-        """Forget all: a new turn begins, and only the last one is judged."""
+    def restart(self, prompt: str | None = None) -> None:
+        """Forget what was seen of a turn: a new one begins, in a conversation with this prompt."""
+        self.prompt = prompt
         self.final_message = ""
         self.messages: list[Message] = []
         self.tool_calls: list[ToolCall] | None = None
@@ -44,7 +48,11 @@ class Recorder:
         self.telemetry.append(line)
 
     def partial(self, case: Case, error: TraceError) -> Trace:
-        """The trace of a case that broke."""
+        """The trace of a case that broke; in a conversation, with the turns before."""
+        broken = self._turn(case, error)
+        return broken if self.prompt is None else conversation([*self.turns, broken], error)
+
+    def _turn(self, case: Case, error: TraceError) -> Trace:
         telemetry = tuple(self.telemetry or ())
         unobserved = {"tools": UNFINISHED, "telemetry": UNFINISHED, "page": UNFINISHED}
         seen = {
@@ -54,7 +62,7 @@ class Recorder:
         }
         return Trace(
             case_id=case.id,
-            input=case.prompt,
+            input=case.prompt if self.prompt is None else self.prompt,
             final_message=self.final_message,
             messages=tuple(self.messages),
             tool_calls=joined(tuple(self.tool_calls or ()), telemetry),

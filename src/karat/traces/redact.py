@@ -155,12 +155,9 @@ class Redactor:
         case, trace = self.case(record.case), self.trace(record.trace)
         if case != record.case:
             trace = structs.replace(trace, cuts={**trace.cuts, OF_CASE: Cut(SECRETS_REMOVED)})
-        places = {
-            name: _Places(self._masked(old), new)
-            for name in ("final_message", "page", "page_before")
-            if (old := getattr(record.trace, name)) != (new := getattr(trace, name))
-        }
-        checks = tuple([self._result(check, places) for check in record.verdict.checks])
+        pairs = zip((record.trace, *record.trace.turns), (trace, *trace.turns), strict=True)
+        places = {turn: self._moves(old, new) for turn, (old, new) in enumerate(pairs)}
+        checks = tuple([self._result(check, places.get(check.turn or 0, {})) for check in record.verdict.checks])
         verdict = self.walked(structs.replace(record.verdict, checks=checks))
         attempts = tuple(map(self.trace, record.attempts))
         return structs.replace(record, case=case, trace=trace, verdict=verdict, attempts=attempts)
@@ -172,7 +169,7 @@ class Redactor:
     def trace(self, trace: Trace) -> Trace:
         """The trace without its secrets, and with the channels that lost some marked as cut."""
         ends = _ends(trace)
-        cleaned = self.walked(structs.replace(trace, telemetry=(), cuts={}))
+        cleaned = self.walked(structs.replace(trace, telemetry=(), cuts={}, turns=()))
         cleaned = structs.replace(
             cleaned,
             final_message=self._end(cleaned.final_message, "final_message" in ends),
@@ -181,8 +178,17 @@ class Redactor:
             telemetry=self._lines(trace.telemetry, "telemetry" in ends),
             page=cleaned.page and self._end(cleaned.page, "page" in ends),
             page_before=cleaned.page_before and self._end(cleaned.page_before, "page_before" in ends),
+            turns=tuple(map(self.trace, trace.turns)),
         )
         return structs.replace(cleaned, cuts={**trace.cuts, **_lost(trace, cleaned)})
+
+    def _moves(self, old: Trace, new: Trace) -> dict[str, _Places]:
+        """Where the pieces of the texts that lost a secret stand now."""
+        return {
+            name: _Places(self._masked(text), getattr(new, name))
+            for name in ("final_message", "page", "page_before")
+            if (text := getattr(old, name)) != getattr(new, name)
+        }
 
     def _end(self, value: str, torn: bool) -> str:
         return self.torn(value) if torn else value

@@ -1,0 +1,76 @@
+"""The turns of a conversation → the trace of all of it: what was done in any turn, and the last answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec import structs
+
+from karat.model.trace import Tokens, Trace, TraceError
+
+Value = TypeVar("Value")
+
+OF_EVERY_TURN = ("messages", "tools", "tool_results", "telemetry", "case")
+"""Channels of which a conversation lacks what any of its turns lacks. Of the others, one turn tells all."""
+BEFORE = "page_before"
+
+
+def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Trace:
+    """The trace of the turns together: calls and log lines of all of them, times and tokens added up.
+
+    Input, final message, page, state and database are those of the last turn, the page before is that of the first. A
+    timing such as the wait for the first token is the longest that there was.
+    """
+    first, last = turns[0], turns[-1]
+    return structs.replace(
+        last,
+        messages=tuple([message for turn in turns for message in turn.messages]),
+        tool_calls=tuple([call for turn in turns for call in turn.tool_calls]),
+        telemetry=tuple([line for turn in turns for line in turn.telemetry]),
+        page_before=first.page_before,
+        unobserved=_merged(turn.unobserved for turn in turns),
+        cuts=_merged(turn.cuts for turn in turns),
+        started_at=first.started_at,
+        duration_ms=_sum(turn.duration_ms for turn in turns),
+        timings=_longest(turn.timings for turn in turns),
+        tokens=_tokens([turn.tokens for turn in turns]),
+        attachments={name: file for turn in turns for name, file in turn.attachments.items()},
+        metadata={key: value for turn in turns for key, value in turn.metadata.items()},
+        error=error,
+        turns=tuple(turns),
+    )
+
+
+def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
+    """What is said of each channel, by the turn that tells of it."""
+    each = list(tables)
+    one_turn = {key: value for key, value in each[-1].items() if key != BEFORE}
+    one_turn |= {key: value for key, value in each[0].items() if key == BEFORE}
+    return one_turn | {key: table[key] for key in OF_EVERY_TURN for table in reversed(each) if key in table}
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known), 3) if known else None
+
+
+def _longest(tables: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    longest: dict[str, float] = {}
+    for table in tables:
+        for name, value in table.items():
+            longest[name] = max(value, longest.get(name, value))
+    return longest
+
+
+def _tokens(counts: Sequence[Tokens | None]) -> Tokens | None:
+    """What all turns used; not known where one of them does not tell."""
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return None
+    return Tokens(_total([count.input for count in known]), _total([count.output for count in known]))
+
+
+def _total(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
