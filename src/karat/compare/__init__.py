@@ -1,0 +1,1 @@
+"""Better or worse, and how sure: runs held against each other, gates, baselines, history."""

@@ -1,0 +1,125 @@
+"""Statistics agree with scipy and statsmodels where those have the same method."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from karat.compare import stats
+
+COUNTS = [(0, 1), (1, 1), (0, 20), (1, 20), (19, 20), (20, 20), (7, 50), (480, 500), (999_000, 1_000_000)]
+
+
+def of_single_runs(passed: int, total: int) -> dict[stats.Runs, int]:
+    return {runs: count for runs, count in (((1, 1), passed), ((0, 1), total - passed)) if count}
+
+
+@pytest.mark.parametrize(("passed", "total"), COUNTS)
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_wilson(passed: int, total: int, confidence: float) -> None:
+    plain = stats.wilson(passed, total, stats.z_value(confidence))
+    theirs = scipy_stats.binomtest(passed, total).proportion_ci(confidence, "wilson")
+    assert (plain.low, plain.high) == pytest.approx(tuple(theirs), abs=1e-9)
+
+
+@pytest.mark.parametrize(("passed", "total"), [pair for pair in COUNTS if pair[1] > 1])
+def test_the_rate_of_single_runs_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
+    found = stats.pass_rate(of_single_runs(passed, total), 0.95)
+    assert found.value == pytest.approx(passed / total)
+    as_wide = 2 * scipy_stats.norm.cdf(stats.t_quantile(0.95, total - 1)) - 1
+    theirs = scipy_stats.binomtest(passed, total).proportion_ci(as_wide, "wilsoncc")
+    assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 19, 120, 5_000, 999_999])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_t_quantiles(freedom: int, confidence: float) -> None:
+    theirs = scipy_stats.t.ppf(0.5 + confidence / 2, freedom)
+    assert stats.t_quantile(confidence, freedom) == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize(("broke", "mended"), [(0, 0), (1, 0), (3, 9), (0, 6), (40, 20), (5_000, 5_200)])
+def test_mcnemar(broke: int, mended: int) -> None:
+    theirs = statsmodels_mcnemar([[5, broke], [mended, 7]], exact=True).pvalue if broke + mended else 1.0
+    assert stats.mcnemar(broke, mended) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_permutations_are_those_of_scipy(seed: int) -> None:
+    chance = random.Random(seed)
+    runs = chance.choice([2, 3, 5]), chance.choice([2, 4])
+    cases = [((chance.randint(0, runs[0]), runs[0]), (chance.randint(0, runs[1]), runs[1])) for _ in range(11)]
+    unit = math.lcm(*runs)
+    steps = [n * (unit // n_runs) - b * (unit // b_runs) for (b, b_runs), (n, n_runs) in cases]
+    theirs = scipy_stats.permutation_test((steps,), np.sum, permutation_type="samples", n_resamples=10**6)
+    assert stats.permutation(Counter(cases)) == pytest.approx(float(theirs.pvalue), abs=1e-9)
+
+
+def test_a_drawn_permutation_test_is_near_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = {((3, 3), (2, 3)): 30, ((1, 3), (3, 3)): 12, ((2, 3), (2, 3)): 50, ((3, 3), (1, 3)): 9}
+    exact = stats.permutation(pairs)
+    monkeypatch.setattr(stats, "EXACT", 0)
+    assert stats.permutation(pairs) == pytest.approx(exact, abs=0.02)
+    assert stats.permutation(pairs) == stats.permutation(dict(reversed(pairs.items())))
+
+
+@pytest.mark.parametrize(("one", "other"), [((5, 5), (4, 5)), ((10, 10), (4, 10)), ((1, 1), (0, 9)), ((3, 8), (7, 9))])
+def test_fisher(one: stats.Runs, other: stats.Runs) -> None:
+    table = [[passed, runs - passed] for passed, runs in (one, other)]
+    assert stats.fisher(one, other) == pytest.approx(scipy_stats.fisher_exact(table)[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("values", [[], [0.03], [0.01, 0.04, 0.03, 0.5], [0.2, 0.2, 0.9], [1e-12, 0.05, 0.05, 0.05]])
+def test_holm(values: list[float]) -> None:
+    theirs = list(multipletests(values, method="holm")[1]) if values else []
+    assert stats.holm(values) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_the_bootstrap_is_that_of_scipy_within_its_own_chance() -> None:
+    chance = random.Random(3)
+    cases = [((chance.randint(1, 3), 3), (chance.randint(0, 3), 3)) for _ in range(120)]
+    steps = [n / 3 - b / 3 for (b, _), (n, _) in cases]
+    found = stats.resampled(Counter(cases), 0.95)
+    theirs = scipy_stats.bootstrap((steps,), np.mean, method="percentile", rng=np.random.default_rng(1))
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.01)
+    assert found == stats.resampled(Counter(reversed(cases)), 0.95)
+
+
+def test_one_case_and_none_are_told_by_wide_intervals() -> None:
+    assert stats.pass_rate({(1, 1): 1}, 0.95).low < 0.1
+    assert math.isnan(stats.pass_rate({}, 0.95).value)
+    alone = stats.difference({((1, 1), (1, 1)): 1}, 0.95)
+    assert (alone.value, alone.low < -0.8, alone.high > 0.8) == (0.0, True, True)
+
+
+def test_no_change_seen_is_not_no_change() -> None:
+    """Resampling 20 cases that all passed twice would give an interval of no width."""
+    found = stats.difference({((1, 1), (1, 1)): 20}, 0.95)
+    assert found.low < -0.1
+    assert found.high > 0.1
+
+
+def test_one_failure_does_not_make_us_surer() -> None:
+    clean = stats.pass_rate({(10, 10): 20}, 0.95)
+    spotted = stats.pass_rate({(10, 10): 19, (9, 10): 1}, 0.95)
+    assert spotted.low <= clean.low + 0.02
+
+
+def test_repeats_of_unlike_cases_are_not_further_cases() -> None:
+    """Half of the cases always fail: a hundred repeats of each tell no more of other cases than one."""
+    once = stats.pass_rate({(1, 1): 25, (0, 1): 25}, 0.95)
+    often = stats.pass_rate({(100, 100): 25, (0, 100): 25}, 0.95)
+    assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=0.005)
+
+
+def test_repeats_of_cases_that_flicker_alike_count_as_runs() -> None:
+    once = stats.pass_rate({(1, 1): 40, (0, 1): 10}, 0.95)
+    often = stats.pass_rate({(8, 10): 50}, 0.95)
+    assert often.high - often.low < (once.high - once.low) / 2
