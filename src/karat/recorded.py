@@ -88,7 +88,8 @@ def rescore(
     def whole() -> Ending:
         """Every case of the suite has a record, whatever became of the old run; what was changed stays told."""
         faults = [*recorded.faults, *identity.faults]
-        return ending(faults, recorded.footer) if faults else Ending(incomplete="", interrupted=False, broken=False)
+        fine = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
+        return ending(faults, recorded.footer) if faults else fine
 
     cases = {case.id: case for case in suite.cases}
     by_suite = rescored_by(recorded, cases, left_out.setdefault, redactor, identity)

@@ -113,7 +113,9 @@ class Tally:
         rate, counts = self._cases[index]
         return status is not CaseStatus.PASS and is_lost(counts, rate, self._repeat)
 
-    def summary(self, *, incomplete: str = "", interrupted: bool = False, broken: bool = False) -> Summary:
+    def summary(
+        self, *, incomplete: str = "", interrupted: bool = False, broken: bool = False, misconfigured: bool = False
+    ) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
         whole = [counts for counts in seen if counts.total() >= self._repeat]
@@ -135,6 +137,7 @@ class Tally:
             incomplete=incomplete,
             interrupted=interrupted,
             broken=broken,
+            misconfigured=misconfigured,
             repeat=self._repeat,
             pass_all=sum(c[CaseStatus.PASS] == c.total() for c in whole) / len(whole) if whole else None,
             pass_any=sum(c[CaseStatus.PASS] > 0 for c in whole) / len(whole) if whole else None,

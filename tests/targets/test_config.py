@@ -56,6 +56,7 @@ def test_everything(tmp_path: Path) -> None:
         spec="agent:answer",
         name="dyno",
         root=tmp_path,
+        file=file,
         timeout=30,
         turn_timeout=2.5,
         python_path=("src",),

@@ -11,6 +11,7 @@ from karat.engine.work import Done
 from karat.model.run import CaseRecord
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
+from karat.targets.base import DENIED
 
 LONGEST = 300.0
 """Nobody is waited for longer than this: who asks for more is not asked again."""
@@ -28,7 +29,9 @@ class Retries(Struct, frozen=True):
     def delay(self, attempt: int, done: Done, chance: random.Random) -> float | None:
         """Seconds until the next attempt, or None if there is none. What the agent asks to wait is the least."""
         asked = done.retry_after or 0.0
-        if done.status is not CaseStatus.ERROR or not done.error or attempt >= self.most or asked > LONGEST:
+        if done.status is not CaseStatus.ERROR or done.error in ("", DENIED):
+            return None
+        if attempt >= self.most or asked > LONGEST:
             return None
         wait: float = min(self.backoff * 2.0 ** min(attempt, 32), LONGEST) * chance.uniform(0.5, 1.5)
         return max(wait, asked)

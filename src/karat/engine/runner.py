@@ -20,6 +20,7 @@ from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
 from karat.model.trace import Trace
 from karat.repeats import Tally
+from karat.targets.base import DENIED
 from karat.traces.redact import Redactor
 
 INTERRUPTED = "interrupted"
@@ -75,6 +76,7 @@ class Runner:
         self._why = ""
         self._interrupted = False
         self._broken = False
+        self._misconfigured = False
         self._finished = 0
         self._failed: set[int] = set()
 
@@ -94,6 +96,7 @@ class Runner:
                 incomplete=self._why if missing else "",
                 interrupted=self._interrupted and missing,
                 broken=self._broken and missing,
+                misconfigured=self._misconfigured and missing,
             )
             summary = self._redactor.walked(summary)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
@@ -142,6 +145,9 @@ class Runner:
                 self._broken = not self._interrupted
                 self._stop.set()
                 return
+            if done.error == DENIED:
+                self._end_denied(done)
+                return
             journal.write(bytes(done.line))
             self._finished += 1
             tally.add(item.index, done.status, done.soft, item.case.min_pass_rate, done.shortfall)
@@ -162,6 +168,13 @@ class Runner:
             self._tell(CaseRetried(item, done.error, delay))
             await asyncio.sleep(delay)
             await self._executor.cleared(item)
+
+    def _end_denied(self, done: Done) -> None:
+        """End the run for what is wrong with the configuration. The case is not kept: nothing was done in it."""
+        error = failed_attempt(done).error
+        self._misconfigured = self._misconfigured or not self._why
+        self._why = self._why or f"no case can be run: {error.message if error else DENIED}"
+        self._stop.set()
 
     def _begun(self, item: Item) -> None:
         self._tell(CaseStarted(item))

@@ -121,13 +121,19 @@ class Ending(TypedDict):
     incomplete: str
     interrupted: bool
     broken: bool
+    misconfigured: bool
 
 
 def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     """How a run ended, by its footer and by what is wrong with its journal."""
     said = footer.summary if footer else Summary(incomplete="the run did not end", interrupted=True)
     why = f"the journal was changed: {', '.join(faults)}" if faults else said.incomplete
-    return {"incomplete": why, "interrupted": said.interrupted, "broken": said.broken}
+    return {
+        "incomplete": why,
+        "interrupted": said.interrupted,
+        "broken": said.broken,
+        "misconfigured": said.misconfigured,
+    }
 
 
 def derived(record: SeenRecord | CaseRecord) -> Verdict:

@@ -23,15 +23,11 @@ class Example(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """A reason why a check as written makes no sense, at a place below the field it came from.
-
-    `key`: it is about the name that stands there rather than about its value.
-    """
+    """A reason why a check as written makes no sense, at a place below the field it came from."""
 
     slug: str
     message: str
     path: tuple[str | int, ...] = ()
-    key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,11 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
-    that it could not go on. Of the `partial` cases, in `partial_failed` a check failed although the threshold held, and
-    in `partial_unknown` one is unknown. Neither a case that was skipped nor one that failed as it was known to is among
-    the others. Over repeats, `pass_all` and `pass_any` are the shares of cases that passed
-    every time and at least once (pass^N, pass@N), among those that lack no run, and `runs` counts every run.
+    that it could not go on, `misconfigured` that the target let nobody in as it is configured. Of the `partial` cases,
+    in `partial_failed` a check failed although the threshold held, and in `partial_unknown` one is unknown. Neither a
+    case that was skipped nor one that failed as it was known to is among the others. Over repeats, `pass_all` and
+    `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among those that lack
+    no run, and `runs` counts every run.
     """
 
     passed: int = 0
@@ -77,6 +78,7 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     incomplete: str = ""
     interrupted: bool = False
     broken: bool = False
+    misconfigured: bool = False
     repeat: int = 1
     pass_all: float | None = None
     pass_any: float | None = None
@@ -89,6 +91,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
             return Exit.INTERRUPTED
         if self.broken:
             return Exit.INTERNAL
+        if self.misconfigured:
+            return Exit.USAGE
         untold = self.partial and not (self.partial_failed or self.partial_unknown)
         refused = (not allow_partial and (self.partial_failed or untold)) or (
             not allow_unknown and (self.partial_unknown or untold)

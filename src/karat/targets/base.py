@@ -19,6 +19,8 @@ from karat.traces.recorder import Recorder
 
 Answer = TypeVar("Answer")
 
+DENIED = "denied"
+"""The kind of error that ends a run: what is wrong is the configuration, and no other case would fare better."""
 FOREVER = 1e9
 """Seconds; JSON knows no infinity."""
 
@@ -29,7 +31,8 @@ class TargetError(KaratError):
     Kinds: `agent` it raised or exited, `bad-answer` what it gave is no answer, `backend` the log tells that the backend
     broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook` and
     `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the log
-    could not be followed, `gone` the app or the browser ended.
+    could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `denied` it lets
+    nobody in or is not what the configuration says, which ends the run.
     """
 
     exit_code = Exit.FAILED

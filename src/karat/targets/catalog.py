@@ -28,6 +28,8 @@ KINDS = (
     Kind("langgraph", "karat.targets.langgraph.target", "LangGraphTarget", "langgraph:module:graph"),
     Kind("browser", "karat.targets.browser.target", "BrowserTarget", "browser:http://127.0.0.1:8000"),
     Kind("command", "karat.targets.command", "CommandTarget", "command:./agent --flag"),
+    Kind("http", "karat.targets.http.mapped", "HttpTarget", "http://127.0.0.1:8080/chat"),
+    Kind("https", "karat.targets.http.mapped", "HttpTarget", "https://agent.example/chat"),
     Kind("replay", "karat.targets.replay", "ReplayTarget", "replay:traces.jsonl"),
 )
 

@@ -22,6 +22,8 @@ Options = TypeVar("Options", bound=Struct)
 
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are told apart in a journal but never shown."""
+WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
+"""Kinds that have nearly nothing but options of their own: these stand in the table of the target itself."""
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
@@ -33,6 +35,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     spec: str
     name: str = ""
     root: Path = field(default_factory=Path)
+    file: Path | None = None
+    """The file that says all this, for messages."""
     timeout: float | None = None
     turn_timeout: float | None = None
     python_path: tuple[str, ...] = ()
@@ -101,6 +105,10 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     options: dict[str, Any] = field(default_factory=dict)
 
 
+_SHARED = _TargetTable.__struct_encode_fields__
+_OPTION = re.compile(r"at `\$\.(\w+)")
+
+
 class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     target: Text | None = None
     results_dir: Text | None = None
@@ -132,8 +140,8 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     known = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
         did_you_mean(spec_or_name, config.targets)
-        or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'command:./agent' "
-        "or 'replay:traces.jsonl'."
+        or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'http://…', "
+        "'command:./agent' or 'replay:traces.jsonl'."
     )
     raise ConfigError(f"there is no target {spec_or_name!r} (configured: {known}).", fix=fix, slug="unknown-target")
 
@@ -143,10 +151,26 @@ def read_options(config: TargetConfig, form: type[Options]) -> Options:
     try:
         return msgspec.convert(config.options, form)
     except msgspec.ValidationError as error:
-        unknown = UNKNOWN.search(str(error))
+        unknown, place = UNKNOWN.search(str(error)), _OPTION.search(str(error))
         what = f"unknown option {unknown[1]!r} of" if unknown else f"{error}, in the options of"
-        fix = did_you_mean(unknown[1], form.__struct_encode_fields__) if unknown else ""
-        raise ConfigError(f"{what} a target of kind {config.kind!r}.", fix=fix, slug="unknown-option") from error
+        known = (*form.__struct_encode_fields__, *(_SHARED if config.kind in WIRE_KINDS else ()))
+        raise ConfigError(
+            f"{what} a target of kind {config.kind!r}.",
+            where=place_of(config, place[1] if place else unknown[1] if unknown else ""),
+            fix=did_you_mean(unknown[1], known) if unknown else "",
+            slug="unknown-option",
+        ) from error
+
+
+def place_of(config: TargetConfig, option: str) -> str:
+    """Where an option of a target stands, as far as it can be found by looking; empty if no file says it."""
+    if config.file is None:
+        return ""
+    section = "tool.karat" if config.file.name == "pyproject.toml" else ""
+    table = dotted(section, "targets", config.name)
+    tables = (table, f"{table}.options") if config.kind in WIRE_KINDS else (f"{table}.options", table)
+    places = (line_of(config.file, place, option) for place in tables)
+    return next((place for place in places if place != str(config.file)), str(config.file))
 
 
 def no_options(config: TargetConfig) -> None:
@@ -186,7 +210,8 @@ def _config(file: Path, table: dict[str, Any], section: str) -> Config:
 
 def _target(name: str, table: dict[str, Any], file: Path, section: str) -> TargetConfig:
     place = dotted(section, "targets", name)
-    given = read(table, _TargetTable, file, place)
+    own = _own_options(table)
+    given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
     kind, colon, spec = given.use.partition(":")
     if not (colon and kind and spec):
         where = line_of(file, place, "use")
@@ -201,6 +226,7 @@ def _target(name: str, table: dict[str, Any], file: Path, section: str) -> Targe
         spec=spec,
         name=name,
         root=file.parent,
+        file=file,
         timeout=given.timeout,
         turn_timeout=given.turn_timeout,
         python_path=given.python_path,
@@ -212,8 +238,15 @@ def _target(name: str, table: dict[str, Any], file: Path, section: str) -> Targe
         success=given.success,
         telemetry=given.telemetry,
         limits=limits,
-        options=given.options,
+        options={**given.options, **own},
     )
+
+
+def _own_options(table: dict[str, Any]) -> dict[str, Any]:
+    """The options that stand in the table of a target itself."""
+    if str(table.get("use", "")).partition(":")[0] not in WIRE_KINDS:
+        return {}
+    return {key: value for key, value in table.items() if key not in _SHARED}
 
 
 def _digests(values: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Agents behind HTTP: one machinery, and a small file for each protocol that is spoken over it."""

@@ -1,0 +1,116 @@
+"""The tool calls of a turn as a protocol tells of them, bit by bit."""
+
+from __future__ import annotations
+
+from time import time
+
+from msgspec import Struct
+
+from karat.model.trace import ToolCall
+from karat.targets.http.strict_json import loads
+from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.traces.clean import jsonable
+
+MOST = 10_000
+"""So many calls of one turn are kept."""
+
+
+class CallSoFar(Struct):
+    """One call: what has been told of it until now."""
+
+    name: str
+    id: str | None = None
+    arguments: object = None
+    told: list[str] | None = None
+    """Its arguments as JSON, in the pieces that came."""
+    result: object = None
+    error: str | None = None
+    ran: bool = True
+    """False: it was asked for, and nobody has run it."""
+    ended: bool = False
+    success: bool | None = None
+    parent: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+
+
+class CallBook:
+    """Calls in the order in which they began, found again by their ids."""
+
+    def __init__(self) -> None:
+        self._calls: list[CallSoFar] = []
+        self._by_id: dict[str, CallSoFar] = {}
+
+    def begin(self, name: str, id: str | None = None, arguments: object = None, *, ran: bool = True) -> CallSoFar:
+        """A call, or what else is told of one that began already."""
+        known = self._by_id.get(id) if id is not None else None
+        if known is not None:
+            known.arguments = arguments if arguments is not None else known.arguments
+            known.name = known.name or name
+            return known
+        call = CallSoFar(name, id, arguments, ran=ran, started_at=time())
+        if len(self._calls) < MOST:
+            self._calls.append(call)
+        if id is not None:
+            self._by_id[id] = call
+        return call
+
+    def more(self, id: str, piece: str) -> None:
+        """A further piece of the arguments."""
+        call = self._by_id.get(id)
+        if call is not None:
+            call.told = [] if call.told is None else call.told
+            call.told.append(piece)
+
+    def known(self, id: str | None) -> CallSoFar | None:
+        return self._by_id.get(id) if id is not None else None
+
+    def waiting(self, name: str) -> CallSoFar | None:
+        """The earliest call of that name that has not ended."""
+        return next((call for call in self._calls if call.name == name and not call.ended), None)
+
+    def end(
+        self, call: CallSoFar, result: object = None, error: str | None = None, *, fine: bool | None = None
+    ) -> None:
+        """How it came out; `fine`: what its end means where the result is no word about success."""
+        call.result, call.error = result, error
+        call.ran = call.ended = True
+        call.ended_at = time()
+        call.success = False if error is not None else said(jsonable(result)).told(fine)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(map(_made, self._calls))
+
+
+def _made(call: CallSoFar) -> ToolCall:
+    result = jsonable(call.result)
+    return ToolCall(
+        call.name,
+        jsonable(_arguments(call)),
+        id=call.id,
+        started=call.ran,
+        result=result,
+        error=call.error,
+        success=call.success,
+        missing_fields=missing_fields(structured(result)),
+        started_at=call.started_at,
+        ended_at=call.ended_at,
+        unfinished=not call.ran,
+        parent=call.parent,
+    )
+
+
+def _arguments(call: CallSoFar) -> object:
+    """Arguments that came as text are what the text says, where it says anything."""
+    told = "".join(call.told) if call.told is not None else call.arguments
+    if not isinstance(told, str):
+        return told
+    if not told.strip():
+        return {} if call.told is not None else None
+    if told.lstrip()[:1] not in ("{", "["):
+        return told
+    try:
+        return loads(told)
+    except ValueError:
+        return told

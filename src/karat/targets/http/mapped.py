@@ -1,0 +1,245 @@
+"""`http://…`: any service that takes a prompt and gives an answer, as karat.toml maps it.
+
+What is not mapped is not observed: without `tool_calls`, tools are unknown.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from karat.errors import ConfigError
+from karat.model.trace import Tokens
+from karat.suites.findings import Json
+from karat.targets.base import TargetError
+from karat.targets.config import place_of
+from karat.targets.http.call_book import CallSoFar
+from karat.targets.http.guess import answer_path
+from karat.targets.http.jsonpath import JsonPath, words
+from karat.targets.http.options import HttpOptions, ServiceOptions, ToolCallPaths
+from karat.targets.http.service import Body, WireRequest
+from karat.targets.http.streams import WireEvent
+from karat.targets.http.talk import Heard, WireReader, WireTalk
+from karat.targets.http.target import WireTarget, values
+from karat.text.wording import kind, shorten, visible
+
+NO_TOOLS = "`tool_calls` of the target is not mapped"
+NO_RESULTS = "neither `result` nor `error` of `tool_calls` is mapped"
+USUAL = ToolCallPaths(
+    name="$['name','tool','toolName','tool_name']",
+    arguments="$['arguments','args','input','parameters']",
+    result="$['result','output']",
+    error="$.error",
+    id="$['id','call_id','tool_call_id','toolCallId']",
+)
+"""How tools spell themselves in streams, where nobody says otherwise."""
+
+
+class HttpTarget(WireTarget[HttpOptions]):
+    """A service whose answers are mapped."""
+
+    form: ClassVar[type[ServiceOptions]] = HttpOptions
+
+    def prepare(self) -> None:
+        options = self._options
+        if options.body is None and options.method != "GET":
+            raise ConfigError(
+                "nobody said what is sent for a prompt.",
+                where=place_of(self._config, "use"),
+                fix='Set body = { message = "{prompt}" }, or as the service wants it.',
+                slug="bad-options",
+            )
+        self._body = self.template("body", options.body)
+        self._paths = Paths(self)
+
+    def greet(self, talk: WireTalk) -> None:
+        if self._options.conversation is not None:
+            talk.id = None  # the service names it in its first answer
+
+    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+        options = self._options
+        return WireRequest(
+            self.address(talk, prompt),
+            cast(Body, self._body.filled(values(talk, prompt))),
+            options.method,
+            self.headers(talk, prompt),
+            stream=options.stream.format if options.stream else None,
+            broken=options.failure.status,
+        )
+
+    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+        return MappedReader(self._options, self._paths, talk, heard)
+
+    def path(self, option: str, text: str) -> JsonPath | None:
+        if not text:
+            return None
+        try:
+            return JsonPath(text)
+        except ValueError as error:
+            raise self.flawed(option, str(error), "For instance: $.data.reply") from error
+
+    @property
+    def given(self) -> HttpOptions:
+        return self._options
+
+
+class Paths:
+    """Every path of the configuration, ready."""
+
+    def __init__(self, target: HttpTarget) -> None:
+        given, path = target.given, target.path
+        self.answer = path("answer", given.answer)
+        self.failure = path("failure", given.failure.at)
+        self.conversation = path("conversation", given.conversation.id if given.conversation else "")
+        self.tokens = {name: path("usage", getattr(given.usage, name)) for name in ("input", "output", "cost")}
+        stream, calls = given.stream, given.tool_calls
+        chunks = stream is not None and stream.format == "chunks"
+        if stream is not None and chunks and (stream.text or stream.tool or stream.done):
+            raise target.flawed("stream", "chunks are plain text, without `text`, `tool` or `done`")
+        if stream is not None and not chunks and not stream.text and not given.answer:
+            raise target.flawed("stream", "it says not where the text of an event stands", 'Set text = "$.delta.text".')
+        self.text = path("stream", stream.text if stream else "")
+        self.tool = path("stream", stream.tool if stream else "")
+        done = stream.done if stream else ""
+        self.done = path("stream", done) if done.startswith("$") else None
+        if calls is not None and not calls.at and self.tool is None:
+            raise target.flawed("tool_calls", "it says not where the calls stand", 'Set at = "$.steps[*]".')
+        if calls is not None and not calls.name:
+            raise target.flawed("tool_calls", "it says not where a call has its name", 'Set name = "$.tool".')
+        self.at = path("tool_calls", calls.at if calls else "")
+        self.call = {name: path("tool_calls", getattr(calls or USUAL, name)) for name in CALL}
+
+
+CALL = ("name", "arguments", "result", "error", "id")
+
+
+class MappedReader:
+    """One answer, read by the paths of the configuration."""
+
+    def __init__(self, options: HttpOptions, paths: Paths, talk: WireTalk, heard: Heard) -> None:
+        self._options = options
+        self._paths = paths
+        self._talk = talk
+        self._heard = heard
+        self._done = False
+        self._answered = False
+        self._nameless = ""
+        heard.no_tools = "" if paths.at or paths.tool else NO_TOOLS
+        if not heard.no_tools and not (paths.call["result"] or paths.call["error"]):
+            heard.no_results = NO_RESULTS
+
+    def whole(self, value: Json) -> None:
+        self._take_all(value)
+        at = self._paths.at
+        calls = self._options.tool_calls
+        if at is not None and calls is not None and calls.absent == "unknown" and not at.has_place(value):
+            self._heard.no_tools = (
+                f"the answer has no place for `tool_calls` at {at.text}; if the service leaves it out when it calls no "
+                'tool, say absent = "none"'
+            )
+        if self._answered:
+            return
+        if self._paths.answer is None and isinstance(value, str):
+            self._heard.answer = value
+            self._answered = True
+            return
+        raise TargetError("bad-answer", self._no_answer(value))
+
+    def take(self, event: WireEvent) -> bool:
+        stream = self._options.stream
+        assert stream is not None
+        if stream.format == "chunks":
+            self._heard.say(event.data)
+            return False
+        if stream.done and stream.done in (event.data.strip(), event.name):
+            self._done = True
+            return True
+        if not event.data.strip():
+            return False
+        try:
+            value = event.json()
+        except ValueError as error:
+            if event.torn:
+                return False
+            shown = visible(shorten(event.data, 200))
+            raise TargetError("bad-answer", f"an event is no JSON that has one meaning: {error}: {shown}") from error
+        self._take_all(value)
+        if self._paths.text is not None:
+            for part in self._paths.text.all(value):
+                self._heard.say(part if isinstance(part, str) else "" if part is None else words([part]))
+        for tool in self._paths.tool.all(value) if self._paths.tool else ():
+            self._call(tool)
+        self._done = self._paths.done is not None and any(map(bool, self._paths.done.all(value)))
+        return self._done
+
+    def ended(self) -> None:
+        stream = self._options.stream
+        if self._nameless:
+            self._heard.no_tools = self._nameless
+        if stream is None:
+            return
+        if stream.done and not self._done:
+            raise TargetError("bad-answer", f"the stream ended without {stream.done!r}: it is torn")
+        if not self._heard.final_message and not self._heard.book.calls:
+            raise TargetError("bad-answer", f"no event has text at {stream.text or self._options.answer or 'all'}")
+
+    def _take_all(self, value: Json) -> None:
+        """What an answer and an event of a stream may both have."""
+        paths, heard = self._paths, self._heard
+        broken = paths.failure.first(value) if paths.failure else None
+        if broken:
+            told = broken.get("message", broken) if isinstance(broken, dict) else broken
+            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([told]), 300))}")
+        if paths.conversation is not None and self._talk.id is None:
+            named = paths.conversation.first(value)
+            self._talk.id = None if named is None else words([named])
+        for item in paths.at.all(value) if paths.at else ():
+            self._call(item)
+        found = paths.answer.all(value) if paths.answer else []
+        if any(part is not None for part in found):
+            heard.answer = words([part for part in found if part is not None])
+            self._answered = True
+        elif found and heard.book.calls:
+            heard.answer, self._answered = heard.answer or "", True
+        counts = {name: path.first(value) for name, path in paths.tokens.items() if path is not None}
+        if any(isinstance(counts.get(name), int) for name in ("input", "output")):
+            heard.tokens = Tokens(_count(counts.get("input")), _count(counts.get("output")))
+        if isinstance(counts.get("cost"), int | float):
+            heard.metadata["cost_usd"] = counts["cost"]
+
+    def _call(self, item: Json) -> None:
+        if isinstance(item, str):
+            self._heard.book.begin(item)
+            return
+        if item is None:
+            return
+        told = {name: path.first(item) if path else None for name, path in self._paths.call.items()}
+        if not isinstance(told["name"], str) or not told["name"]:
+            self._nameless = f"a tool call has no name in it: {visible(shorten(words([item]), 200))}"
+            return
+        call = self._begun(told["name"], told)
+        if told["result"] is not None or told["error"] not in (None, "", False):
+            error = None if told["error"] in (None, "", False) else words([told["error"]])
+            fine = True if self._paths.call["error"] is not None else None
+            self._heard.book.end(call, told["result"], error, fine=fine)
+
+    def _begun(self, name: str, told: dict[str, Json]) -> CallSoFar:
+        """The call that an item tells of: one that began before, where its id or its result says so."""
+        book, id = self._heard.book, None if told["id"] is None else words([told["id"]])
+        if id is None and self._options.stream is not None and told["result"] is not None:
+            waiting = book.waiting(name)
+            if waiting is not None:
+                waiting.arguments = waiting.arguments if told["arguments"] is None else told["arguments"]
+                return waiting
+        return book.begin(name, id, told["arguments"])
+
+    def _no_answer(self, value: Json) -> str:
+        has = f"{kind(value)} with {', '.join(map(repr, list(value)[:20]))}" if isinstance(value, dict) else kind(value)
+        if self._paths.answer is not None:
+            return f"`answer` {self._paths.answer.text} finds nothing in what the service gave: {visible(has)}"
+        guess = answer_path(value)
+        hint = f', for instance answer = "{guess}"' if guess else ""
+        return f"nobody said where the answer stands in {visible(has)}: set `answer`{hint}"
+
+
+def _count(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

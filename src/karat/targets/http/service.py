@@ -1,0 +1,333 @@
+"""The way to a service: one client for all cases of a worker, requests that are sent once, answers that are bounded.
+
+A request is sent again only where nothing was done with it: the connection was refused, or the server said so with 429
+or 503 and when to come again. TLS is verified, no proxy is taken from the environment, and cookies stay with their
+conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from karat.errors import ConfigError
+from karat.suites.findings import Json
+from karat.targets.base import DENIED, TargetError
+from karat.targets.http.options import Format, ServiceOptions
+from karat.targets.http.received import Received
+from karat.targets.http.streams import WireEvent, parser
+from karat.targets.http.strict_json import loads
+from karat.text.wording import said, shorten, visible
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient, Cookies, Response
+
+MISSING = "pip install 'karat[http]'"
+MISFITS = (404, 405, 406, 415, 501)
+"""Statuses of a server that is not what the configuration takes it for."""
+CONNECT = 10.0
+KEPT_ALIVE = 2.0
+"""Seconds that an idle connection is kept: less than servers keep theirs, lest a request meets one that is closing."""
+BACKOFF = 0.2
+LONGEST_WAIT = 60.0
+REDIRECTS = 3
+STREAM_SHARE = 8
+"""A whole stream may be so many times as long as one answer: its events are not kept."""
+ERROR_BODY = 16_384
+SAME_REQUEST = (307, 308)
+
+Body = dict[str, object] | list[object] | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """One request. `stream` of None: the answer is one JSON value or text."""
+
+    url: str
+    body: Body = None
+    method: str = "POST"
+    headers: dict[str, str] = field(default_factory=dict)
+    stream: Format | None = None
+    broken: tuple[int, ...] | None = None
+    """The statuses that say that the turn broke; None: all from 400 on."""
+    misfits: tuple[int, ...] = MISFITS
+
+
+class Service:
+    """A client, opened once."""
+
+    def __init__(self, options: ServiceOptions, headers: dict[str, str], secure: bool) -> None:
+        self._options = options
+        self._headers = headers
+        self._secure = secure
+        self._client: AsyncClient | None = None
+
+    def open(self) -> None:
+        try:
+            import httpx2
+        except ModuleNotFoundError as error:
+            raise ConfigError("httpx2 is not installed.", fix=MISSING) from error
+        options = self._options
+        try:
+            self._client = httpx2.AsyncClient(
+                headers=_encoded(self._headers),
+                verify=_trust(options.ca, self._secure),
+                trust_env=False,
+                proxy=options.proxy or None,
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+                timeout=httpx2.Timeout(options.idle_timeout, connect=CONNECT, pool=None),
+                limits=httpx2.Limits(keepalive_expiry=KEPT_ALIVE),
+            )
+        except (OSError, ValueError, httpx2.InvalidURL) as error:
+            raise ConfigError(f"no client can be made: {said(error)}.", fix="Check `ca` and `proxy`.") from error
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    def cookies(self) -> Cookies:
+        """The cookies of a new conversation."""
+        from httpx2 import Cookies
+
+        return Cookies()
+
+    async def value(self, request: WireRequest, cookies: Cookies, received: Received) -> Json:
+        """The whole answer: JSON, or text where the server says that it is no more than that."""
+        async with self._answer(request, cookies, received) as response:
+            data = await _whole(response, self._options.max_bytes, received)
+            kind = response.headers.get("content-type", "")
+        return _read(data, kind, received)
+
+    async def events(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncGenerator[WireEvent]:
+        """The events of the answer as they come."""
+        assert request.stream is not None
+        most = self._options.max_bytes
+        async with self._answer(request, cookies, received) as response:
+            await _refuse_no_stream(response, request.stream, received)
+            events = parser(request.stream, most)
+            async for chunk in _chunks(response, most * STREAM_SHARE, received):
+                for event in _parsed(events.feed(chunk), received):
+                    yield event
+            for event in _parsed(events.end(), received):
+                yield event
+
+    @asynccontextmanager
+    async def _answer(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncIterator[Response]:
+        with _told(request.url, received, self._options.idle_timeout):
+            response = await self._taken(request, cookies)
+            try:
+                await _refuse_failure(response, request, received)
+                yield response
+            finally:
+                await response.aclose()
+
+    async def _taken(self, request: WireRequest, cookies: Cookies) -> Response:
+        """The first answer of a server that took the request, wherever on the same host it is to be sent."""
+        from httpx2 import ConnectError
+
+        url, redirects, attempt = request.url, 0, 0
+        while True:
+            try:
+                response = await self._sent(request, url, cookies)
+            except ConnectError as error:
+                if attempt >= self._options.retries or not _refused(error):
+                    raise
+                wait = BACKOFF * 2.0**attempt
+            else:
+                to = response.headers.get("location") if response.status_code in SAME_REQUEST else None
+                if to is not None and redirects < REDIRECTS and _origin(urljoin(url, to)) == _origin(url):
+                    await response.aclose()
+                    url, redirects = urljoin(url, to), redirects + 1
+                    continue
+                asked = retry_after(response)
+                if attempt >= self._options.retries or asked is None or asked > LONGEST_WAIT:
+                    return response
+                await response.aclose()
+                wait = asked
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def _sent(self, request: WireRequest, url: str, cookies: Cookies) -> Response:
+        if self._client is None:
+            raise RuntimeError("the target is not open")
+        content, kind = _content(request.body)
+        made = self._client.build_request(
+            request.method, url, content=content, headers=_encoded(kind | request.headers)
+        )
+        if cookies.jar:
+            cookies.set_cookie_header(made)
+        response = await self._client.send(made, stream=True)
+        if "set-cookie" in response.headers:
+            cookies.extract_cookies(response)
+        return response
+
+
+def retry_after(response: Response) -> float | None:
+    """The seconds after which a server that did nothing wants to be asked again; None if it did not say so."""
+    given = response.headers.get("retry-after", "").strip() if response.status_code in (429, 503) else ""
+    if given.isascii() and given.isdigit():
+        return float(given[:9])
+    try:
+        when = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _trust(ca: str, secure: bool) -> ssl.SSLContext | Literal[True]:
+    if ca:
+        return ssl.create_default_context(cafile=ca)
+    # A plain address leads to no TLS: a context that trusts nobody is made in no time.
+    return True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _content(body: Body) -> tuple[bytes | None, dict[str, str]]:
+    if body is None:
+        return None, {}
+    if isinstance(body, str):
+        return body.encode(), {"content-type": "text/plain; charset=utf-8"}
+    return msgspec.json.encode(body), {"content-type": "application/json"}
+
+
+@contextmanager
+def _told(url: str, received: Received, idle: float) -> Iterator[None]:
+    """What goes wrong on the way, as an error of the case."""
+    import httpx2
+
+    try:
+        yield
+    except httpx2.ConnectError as error:
+        raise TargetError("gone", _unreachable(url, error)) from error
+    except httpx2.ConnectTimeout as error:
+        raise TargetError("gone", f"{_host(url)} did not take the connection within {CONNECT:g} s") from error
+    except httpx2.TimeoutException as error:
+        raise received.error("timeout", f"{_host(url)} said nothing for {idle:g} s") from error
+    except httpx2.DecodingError as error:
+        raise received.error("bad-answer", f"the answer cannot be unpacked: {said(error)}") from error
+    except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+        raise TargetError("config", f"the request cannot be sent: {said(error)}") from error
+    except httpx2.TransportError as error:
+        how = said(error) or type(error).__name__
+        raise received.error("gone", f"the connection broke before the answer was whole: {how}") from error
+
+
+def _unreachable(url: str, error: Exception) -> str:
+    causes = list(_causes(error))
+    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if tls is not None:
+        return f"the TLS certificate of {_host(url)} is not trusted: {said(tls)}. Name its authority with `ca`"
+    if _refused(error):
+        return f"{_host(url)} refuses the connection: is the service running?"
+    os_error = next((cause for cause in causes if isinstance(cause, OSError)), error)
+    return f"{_host(url)} cannot be reached: {said(os_error)}"
+
+
+def _refused(error: BaseException) -> bool:
+    return any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for member in error.exceptions:
+                yield from _causes(member)
+        error = error.__cause__ or error.__context__
+
+
+def _host(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+async def _refuse_failure(response: Response, request: WireRequest, received: Received) -> None:
+    """Raise for a status that says that there is no answer."""
+    status = response.status_code
+    if 200 <= status < 300 or (status >= 400 and request.broken is not None and not _breaks(status, request.broken)):
+        return
+    await _beginning(response, received)
+    what = f"{request.method} {shorten(visible(request.url), 200)} answered {status} {visible(response.reason_phrase)}"
+    if status in (401, 403):
+        raise received.error(DENIED, f"{what}: it lets nobody in with these `headers`")
+    if 300 <= status < 400:
+        to = visible(shorten(response.headers.get("location", "nowhere"), 200))
+        raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
+    error = received.error("config" if status in request.misfits else "agent", what)
+    error.retry_after = retry_after(response)
+    raise error
+
+
+def _breaks(status: int, broken: tuple[int, ...]) -> bool:
+    return status in broken or status in (401, 403, 429)
+
+
+async def _beginning(response: Response, received: Received) -> None:
+    """Read as much of an answer as a message shows."""
+    async for chunk in response.aiter_bytes():
+        received.add(chunk)
+        if received.size >= ERROR_BODY:
+            return
+
+
+async def _whole(response: Response, most: int, received: Received) -> bytes:
+    return b"".join([chunk async for chunk in _chunks(response, most, received)])
+
+
+async def _chunks(response: Response, most: int, received: Received) -> AsyncIterator[bytes]:
+    length = response.headers.get("content-length", "")
+    if length.isdigit() and int(length[:18]) > most:
+        raise received.error("bad-answer", f"the answer has {int(length[:18]):,} bytes, and {most:,} are read at most")
+    async for chunk in response.aiter_bytes():
+        received.add(chunk)
+        if received.size > most:
+            raise received.error("bad-answer", f"the answer has more than {most:,} bytes")
+        yield chunk
+
+
+def _read(data: bytes, kind: str, received: Received) -> Json:
+    kind = kind.partition(";")[0].strip().lower()
+    if not data.strip():
+        raise received.error("bad-answer", "the answer is empty")
+    if kind == "text/html" or data.lstrip()[:1] == b"<":
+        raise received.error("bad-answer", "the answer is HTML, not JSON")
+    try:
+        return data.decode("utf-8") if kind == "text/plain" else loads(data)
+    except ValueError as error:
+        what = "no UTF-8" if isinstance(error, UnicodeError) else "no JSON that has one meaning"
+        raise received.error("bad-answer", f"the answer is {what}: {said(error)}") from error
+
+
+def _parsed(events: Iterator[WireEvent], received: Received) -> Iterator[WireEvent]:
+    try:
+        yield from events
+    except ValueError as error:
+        raise received.error("bad-answer", f"the stream cannot be read: {said(error)}") from error
+
+
+async def _refuse_no_stream(response: Response, form: Format, received: Received) -> None:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "text/html" or (form == "sse" and kind == "application/json"):
+        await _beginning(response, received)
+        raise received.error("bad-answer", f"the answer is {kind}, no stream of {form}")

@@ -1,0 +1,159 @@
+"""Bytes as they come → the events of a stream; nothing is dropped, and a torn end is seen."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from karat.suites.findings import Json
+from karat.targets.http.options import Format
+from karat.targets.http.strict_json import loads
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class WireEvent:
+    """One event: its name where the format has one, and its data as text."""
+
+    data: str
+    name: str = ""
+    torn: bool = False
+    """The stream ended within it."""
+
+    def json(self) -> Json:
+        return loads(self.data)
+
+
+class EventParser(Protocol):
+    def feed(self, data: bytes) -> Iterator[WireEvent]:
+        """The events that are whole now. Raises ValueError for what is no event."""
+        ...
+
+    def end(self) -> Iterator[WireEvent]:
+        """What is left when the stream ends."""
+        ...
+
+
+class _Lines:
+    """Lines out of chunks, each as soon as it is whole; one that is too long is a ValueError."""
+
+    def __init__(self, most: int) -> None:
+        self.rest = bytearray()
+        self._most = most
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self.rest += data
+        if len(self.rest) > self._most + len(data):
+            raise ValueError(f"a line is longer than {self._most:,} bytes")
+        if b"\n" not in data and b"\r" not in self.rest[-len(data) - 1 :]:
+            return []
+        held = b"\r" if self.rest.endswith(b"\r") else b""  # its line feed may be yet to come
+        whole = bytes(self.rest).removesuffix(held)
+        *lines, rest = whole.split(b"\n") if b"\r" not in whole else _LINE_END.split(whole)
+        self.rest = bytearray(rest + held)
+        return lines
+
+
+class SseParser:
+    """Server-sent events."""
+
+    def __init__(self, most: int) -> None:
+        self._lines = _Lines(most)
+        self._most = most
+        self._begin()
+        self._first = True
+
+    def feed(self, data: bytes) -> Iterator[WireEvent]:
+        for line in self._lines.feed(data):
+            if self._first:
+                line, self._first = line.removeprefix(codecs.BOM_UTF8), False
+            if line:
+                if not line.startswith(b":"):
+                    self._field(line)
+            elif self._data or self._name:
+                yield self._event()
+
+    def end(self) -> Iterator[WireEvent]:
+        torn = bool(self._lines.rest.strip())
+        if torn:
+            self._field(bytes(self._lines.rest))
+        if self._data:
+            yield self._event(torn)
+
+    def _begin(self) -> None:
+        self._name, self._data, self._size = "", list[str](), 0
+
+    def _field(self, line: bytes) -> None:
+        key, _, value = _text(line).partition(":")
+        value = value.removeprefix(" ")
+        if key == "data":
+            self._data.append(value)
+            self._size += len(line)
+            if self._size > self._most:
+                raise ValueError(f"an event is longer than {self._most:,} bytes")
+        elif key == "event":
+            self._name = value
+
+    def _event(self, torn: bool = False) -> WireEvent:
+        event = WireEvent("\n".join(self._data), self._name, torn)
+        self._begin()
+        return event
+
+
+class LineParser:
+    """One JSON value per line."""
+
+    def __init__(self, most: int) -> None:
+        self._lines = _Lines(most)
+
+    def feed(self, data: bytes) -> Iterator[WireEvent]:
+        yield from (WireEvent(_text(line)) for line in self._lines.feed(data) if line.strip())
+
+    def end(self) -> Iterator[WireEvent]:
+        """A last line without its end is whole if it is JSON: many writers put line ends between, not after."""
+        rest = bytes(self._lines.rest)
+        if rest.strip():
+            yield WireEvent(_text(rest), torn=not _is_json(rest))
+
+
+class ChunkParser:
+    """Plain text as it comes."""
+
+    def __init__(self, most: int) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def feed(self, data: bytes) -> Iterator[WireEvent]:
+        text = self._decoder.decode(data)
+        if text:
+            yield WireEvent(text)
+
+    def end(self) -> Iterator[WireEvent]:
+        self._decoder.decode(b"", final=True)
+        yield from ()
+
+
+PARSERS: dict[Format, type[SseParser] | type[LineParser] | type[ChunkParser]] = {
+    "sse": SseParser,
+    "ndjson": LineParser,
+    "chunks": ChunkParser,
+}
+
+
+def parser(form: Format, most: int) -> EventParser:
+    return PARSERS[form](most)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8")
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        loads(line)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,143 @@
+"""A conversation with a service, and what is heard in each of its turns."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from secrets import token_hex
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import quote
+from uuid import uuid4
+
+from karat.model.suite import Case
+from karat.model.trace import Message, Tokens
+from karat.suites.findings import Json
+from karat.targets.base import RunContext, TargetError
+from karat.targets.http.call_book import CallBook
+from karat.targets.http.received import Received
+from karat.targets.http.service import Service, WireRequest
+from karat.targets.http.streams import WireEvent
+from karat.traces.clean import text
+from karat.traces.recorder import Recorder
+
+if TYPE_CHECKING:
+    from httpx2 import Cookies
+
+LONGEST_ANSWER = 4 << 20
+
+
+class Heard:
+    """What a turn has told until now."""
+
+    def __init__(self) -> None:
+        self.book = CallBook()
+        self.answer: str | None = None
+        """The answer as a whole, where it came so; it stands instead of its parts."""
+        self.no_tools = ""
+        """Why tool calls were not observed; empty: they were."""
+        self.no_results = ""
+        self.tokens: Tokens | None = None
+        self.state: dict[str, object] = {}
+        self.metadata: dict[str, object] = {}
+        self.first_token_ms: float | None = None
+        self._parts = StringIO()
+        self._began = perf_counter()
+
+    @property
+    def final_message(self) -> str:
+        return text(self._parts.getvalue() if self.answer is None else self.answer)
+
+    def say(self, part: str) -> None:
+        """A further part of the answer."""
+        if not part:
+            return
+        if self.first_token_ms is None:
+            self.first_token_ms = round((perf_counter() - self._began) * 1000, 3)
+        if self._parts.tell() + len(part) > LONGEST_ANSWER:
+            raise TargetError("bad-answer", f"the answer has more than {LONGEST_ANSWER:,} characters")
+        self._parts.write(part)
+
+    def start_over(self) -> None:
+        """Another message begins: the last one of a turn is its answer."""
+        self._parts = StringIO()
+
+    def spend(self, given: Tokens) -> None:
+        """Count the tokens of a further model call."""
+        had = self.tokens or Tokens()
+        self.tokens = Tokens(_sum(had.input, given.input), _sum(had.output, given.output))
+
+    def into(self, recorder: Recorder) -> None:
+        """Keep what was heard of a turn that broke."""
+        recorder.final_message = self.final_message
+        recorder.tool_calls = None if self.no_tools else list(self.book.calls)
+
+
+class WireReader(Protocol):
+    """Reads one answer."""
+
+    def take(self, event: WireEvent) -> bool:
+        """Read one event; whether it was the last."""
+        ...
+
+    def whole(self, value: Json) -> None:
+        """Read an answer that came as a whole."""
+        ...
+
+    def ended(self) -> None:
+        """The answer has ended. Raises TargetError if the protocol says that it has not, or that it broke."""
+        ...
+
+
+@dataclass(slots=True)
+class WireTalk:
+    """One conversation: its id, what was said, its cookies."""
+
+    service: Service
+    case: Case
+    context: RunContext
+    cookies: Cookies
+    id: str | None = field(default_factory=lambda: str(uuid4()))
+    history: list[dict[str, str]] = field(default_factory=list)
+    """What was said before the current prompt."""
+    traceparent: str = ""
+    received: Received = field(default_factory=Received)
+
+    @property
+    def trace_headers(self) -> dict[str, str]:
+        """By these the spans of a turn are found."""
+        return {"traceparent": self.traceparent, "baggage": f"karat.case={quote(self.case.id, safe='')}"}
+
+    def begin(self) -> None:
+        """A turn of its own in the traces of others."""
+        self.traceparent = f"00-{token_hex(16)}-{token_hex(8)}-01"
+
+    async def hear(self, request: WireRequest, reader: WireReader) -> None:
+        """Send a request, and read its answer to the end."""
+        self.received = received = Received()
+        sent = replace(request, headers=self.trace_headers | request.headers)
+        try:
+            if request.stream is None:
+                reader.whole(await self.service.value(sent, self.cookies, received))
+            else:
+                async with aclosing(self.service.events(sent, self.cookies, received)) as events:
+                    async for event in events:
+                        if reader.take(event):
+                            break
+                        if event.torn:
+                            raise TargetError("bad-answer", "the stream ended within an event")
+            reader.ended()
+        except TargetError as error:
+            error.detail = error.detail or str(received)
+            raise
+        except BaseException:
+            self.context.recorder.messages.append(Message("server", str(received)))
+            raise
+
+    def keep(self, prompt: str, answer: str) -> None:
+        self.history += ({"role": "user", "content": prompt}, {"role": "assistant", "content": answer})
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other

@@ -1,0 +1,191 @@
+"""A service as a target: opened once per worker, a conversation of its own for each case."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from time import perf_counter, time
+from typing import ClassVar, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from karat.errors import ConfigError
+from karat.model.suite import Case
+from karat.model.trace import Message, Trace
+from karat.targets.base import DENIED, RunContext, TargetError, converse
+from karat.targets.config import TargetConfig, place_of, read_options
+from karat.targets.http.options import ServiceOptions
+from karat.targets.http.service import Service, WireRequest
+from karat.targets.http.talk import Heard, WireReader, WireTalk
+from karat.targets.http.templates import Template, variables
+from karat.targets.short_form import NO_TELEMETRY
+
+WireOptions = TypeVar("WireOptions", bound=ServiceOptions)
+
+PLAIN = ("http", "https")
+SHORTEST = 4
+"""A shorter value cannot be told from plain text."""
+SECRET_HEADERS = ("auth", "cookie", "key", "token", "secret", "password", "credential")
+
+
+class WireTarget(ABC, Generic[WireOptions]):
+    """What all services have in common. A protocol says what is sent for a prompt, and what the answer means."""
+
+    form: ClassVar[type[ServiceOptions]]
+
+    def __init__(self, config: TargetConfig) -> None:
+        self.limits = config.limits
+        self.options = config.identity
+        self._config = config
+        self._options: WireOptions = read_options(config, self.form)  # type: ignore[assignment]
+        self.secrets = tuple(sorted(set(_secrets(config, self._options))))
+        self._url: Template
+        self._headers: dict[str, Template] = {}
+        self._service: Service
+        self._understood = False
+        """Whether anything that the service said was ever understood."""
+
+    async def open(self) -> None:
+        self._url = self.template("use", _address(self._config))
+        headers = {name: self.template("headers", value) for name, value in self._options.headers.items()}
+        self._headers = {name: value for name, value in headers.items() if not value.fixed}
+        fixed = {name: str(value.filled({})) for name, value in headers.items() if value.fixed}
+        self.prepare()
+        self._service = Service(self._options, fixed, _scheme(self._config) == "https")
+        self._service.open()
+
+    async def close(self) -> None:
+        await self._service.close()
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        talk = WireTalk(self._service, case, context, self._service.cookies())
+        self.greet(talk)
+
+        async def turn(prompt: str) -> Trace:
+            heard = Heard()
+            try:
+                return await self._turn(talk, prompt, heard)
+            except TargetError as error:
+                heard.into(context.recorder)
+                raise self._settled(error) from error
+            except BaseException:
+                heard.into(context.recorder)
+                raise
+
+        return await converse(case, context, turn, self._config.turn_timeout)
+
+    async def _turn(self, talk: WireTalk, prompt: str, heard: Heard) -> Trace:
+        talk.begin()
+        began, started_at = perf_counter(), time()
+        await self.converse(talk, prompt, heard)
+        self._understood = True
+        answer = heard.final_message
+        talk.keep(prompt, answer)
+        unobserved = {"telemetry": NO_TELEMETRY, "tools": heard.no_tools, "tool_results": heard.no_results}
+        return Trace(
+            case_id=talk.case.id,
+            input=talk.case.prompt,
+            final_message=answer,
+            messages=(Message("user", prompt), Message("assistant", answer)),
+            tool_calls=heard.book.calls,
+            unobserved={channel: why for channel, why in unobserved.items() if why},
+            started_at=started_at,
+            duration_ms=round((perf_counter() - began) * 1000, 3),
+            timings={} if heard.first_token_ms is None else {"first_token_ms": heard.first_token_ms},
+            tokens=heard.tokens,
+            state=heard.state,
+            metadata={"conversation": talk.id, "traceparent": talk.traceparent, **heard.metadata},
+        )
+
+    async def converse(self, talk: WireTalk, prompt: str, heard: Heard) -> None:
+        """One turn: ask once and read the answer. A protocol that asks more often says how."""
+        await talk.hear(self.asked(talk, prompt), self.reader(talk, heard))
+
+    def headers(self, talk: WireTalk, prompt: str) -> dict[str, str]:
+        """The headers that differ from one conversation to another."""
+        if not self._headers:
+            return {}
+        known = values(talk, prompt)
+        return {name: str(value.filled(known) or "") for name, value in self._headers.items()}
+
+    def prepare(self) -> None:
+        """Read what else the options ask for; ConfigError where it cannot be followed."""
+
+    def greet(self, talk: WireTalk) -> None:
+        """A new conversation begins."""
+
+    @abstractmethod
+    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+        """What is sent for a prompt."""
+
+    @abstractmethod
+    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+        """What reads the answer of one request."""
+
+    def template(self, option: str, given: object) -> Template:
+        try:
+            return Template(given, os.environ)
+        except ValueError as error:
+            raise self.flawed(option, str(error)) from error
+
+    def flawed(self, option: str, what: str, fix: str = "") -> ConfigError:
+        return ConfigError(f"`{option}`: {what}.", where=place_of(self._config, option), fix=fix, slug="bad-options")
+
+    def address(self, talk: WireTalk, prompt: str = "") -> str:
+        return self._url.address(values(talk, prompt))
+
+    def _settled(self, error: TargetError) -> TargetError:
+        """An error of the configuration, not of a case, ends the run: nobody is let in, or it is no such service."""
+        if error.kind == DENIED or (error.kind == "config" and not self._understood):
+            where = place_of(self._config, "use")
+            told = TargetError(DENIED, f"{where}: {error.message}" if where else error.message, detail=error.detail)
+            told.partial = error.partial
+            return told
+        return error
+
+
+def values(talk: WireTalk, prompt: str) -> Mapping[str, object]:
+    """What can be filled in."""
+    return {
+        "prompt": prompt,
+        "messages": [*talk.history, {"role": "user", "content": prompt}],
+        "conversation.id": talk.id,
+        "case.id": talk.case.id,
+    }
+
+
+def _address(config: TargetConfig) -> str:
+    """The URL of a target: `http://…` as it stands, or what follows the name of a protocol."""
+    given = f"{config.kind}:{config.spec}" if config.kind in PLAIN and config.spec.startswith("//") else config.spec
+    parts = urlsplit(given)
+    try:
+        whole = parts.scheme in PLAIN and bool(parts.hostname) and (parts.port or True)
+    except ValueError:
+        whole = False
+    if not whole:
+        example = "http://127.0.0.1:8080/chat" if config.kind in PLAIN else f"{config.kind}:http://127.0.0.1:8080"
+        raise ConfigError(
+            f"{config.use!r} is no address of a service.",
+            where=place_of(config, "use"),
+            fix=f"Write it as '{example}'.",
+            slug="bad-options",
+        )
+    return given
+
+
+def _scheme(config: TargetConfig) -> str:
+    return urlsplit(_address(config)).scheme
+
+
+def _secrets(config: TargetConfig, options: ServiceOptions) -> Iterator[str]:
+    """What comes from the environment, what headers say that let people in, and the password of an address."""
+    for name in {*variables(config.spec), *variables(config.options)}:
+        value = os.environ.get(name, "")
+        if len(value) >= SHORTEST:
+            yield value
+    for name, value in options.headers.items():
+        if any(word in name.lower() for word in SECRET_HEADERS) and "{" not in value:
+            yield from (part for part in {value, value.rpartition(" ")[2]} if len(part) >= 2 * SHORTEST)
+    password = urlsplit(_address(config)).password
+    if password and len(password) >= SHORTEST:
+        yield password

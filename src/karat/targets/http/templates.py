@@ -1,0 +1,102 @@
+"""Texts and tables of the configuration with places in them: `{prompt}`, `{conversation.id}`, `${NAME}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+from karat.text.wording import did_you_mean
+
+PLACES = ("prompt", "messages", "conversation.id", "case.id")
+_PLACE = re.compile(r"\$\{(?P<variable>\w+)\}|\{\{(?P<literal>[\w.]+)\}\}|\{(?P<name>[A-Za-z_][\w.]*)\}")
+
+
+class Template:
+    """What is sent, once its places are filled. A text that is nothing but one place takes the value as it is.
+
+    A place whose value is not known yet is left out: the key of a table with it, or its part of a longer text.
+    """
+
+    def __init__(self, given: object, environ: Mapping[str, str]) -> None:
+        """Raises ValueError for a place that there is not, and for a variable that is not set."""
+        self._given = _read(given, environ)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a text without places."""
+        return isinstance(self._given, str)
+
+    def filled(self, values: Mapping[str, object]) -> object:
+        return _filled(self._given, values)
+
+    def address(self, values: Mapping[str, object]) -> str:
+        """As a part of a URL: what is filled in is no syntax of it."""
+        return str(_filled(self._given, {name: quote(str(value or ""), safe="") for name, value in values.items()}))
+
+
+class _Text(tuple[str | tuple[str], ...]):
+    """A text in pieces: plain ones, and the names of places as tuples of one."""
+
+    __slots__ = ()
+
+
+def variables(given: object) -> Iterator[str]:
+    """The names of the environment variables that a text or table asks for."""
+    for text in texts(given):
+        yield from (match["variable"] for match in _PLACE.finditer(text) if match["variable"])
+
+
+def texts(given: object) -> Iterator[str]:
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping):
+        for value in given.values():
+            yield from texts(value)
+    elif isinstance(given, list | tuple):
+        for value in given:
+            yield from texts(value)
+
+
+def _read(given: object, environ: Mapping[str, str]) -> object:
+    if isinstance(given, str):
+        return _pieces(given, environ)
+    if isinstance(given, Mapping):
+        return {key: _read(value, environ) for key, value in given.items()}
+    return [_read(value, environ) for value in given] if isinstance(given, list | tuple) else given
+
+
+def _pieces(text: str, environ: Mapping[str, str]) -> str | _Text:
+    pieces: list[str | tuple[str]] = []
+    end = 0
+    for match in _PLACE.finditer(text):
+        pieces += [text[end : match.start()], _piece(match, environ)]
+        end = match.end()
+    pieces.append(text[end:])
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+    return _Text(piece for piece in pieces if piece)
+
+
+def _piece(match: re.Match[str], environ: Mapping[str, str]) -> str | tuple[str]:
+    if match["literal"]:
+        return f"{{{match['literal']}}}"
+    if match["variable"]:
+        if not environ.get(match["variable"]):
+            raise ValueError(f"the environment variable {match['variable']} is not set")
+        return environ[match["variable"]]
+    if match["name"] not in PLACES:
+        known = did_you_mean(match["name"], PLACES) or f"There are {', '.join(f'{{{name}}}' for name in PLACES)}."
+        raise ValueError(f"there is no placeholder {match[0]}. {known} For the text itself, write {{{match[0]}}}")
+    return (match["name"],)
+
+
+def _filled(given: object, values: Mapping[str, object]) -> object:
+    if isinstance(given, _Text):
+        if len(given) == 1:
+            return values[given[0][0]]
+        return "".join(piece if isinstance(piece, str) else str(values[piece[0]] or "") for piece in given)
+    if isinstance(given, dict):
+        made = {key: _filled(value, values) for key, value in given.items()}
+        return {key: value for key, value in made.items() if value is not None or given[key] is None}
+    return [_filled(value, values) for value in given] if isinstance(given, list) else given

@@ -1,0 +1,50 @@
+"""Bytes in any pieces are the same events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.targets.http.options import Format
+from karat.targets.http.streams import WireEvent, parser
+
+LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+VALUES = st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=5)
+
+
+def events(form: Format, data: bytes, cuts: Sequence[int]) -> list[WireEvent]:
+    places = sorted({cut % (len(data) + 1) for cut in cuts})
+    reader = parser(form, 1 << 20)
+    pieces = [data[start:end] for start, end in zip([0, *places], [*places, len(data)], strict=True)]
+    return [*(event for piece in pieces if piece for event in reader.feed(piece)), *reader.end()]
+
+
+@given(st.lists(VALUES, max_size=5), LINE_ENDS, st.lists(st.integers(0, 10_000), max_size=20), st.booleans())
+def test_server_sent_events(values: list[object], end: str, cuts: list[int], bom: bool) -> None:
+    texts = [json.dumps(value) for value in values]
+    sent = "".join(f": hi{end}event: e{end}data: {text}{end}data:{text}{end}id: 1{end}{end}" for text in texts)
+    found = events("sse", (b"\xef\xbb\xbf" if bom else b"") + sent.encode(), cuts)
+    assert found == [WireEvent(f"{text}\n{text}", "e") for text in texts]
+
+
+@given(st.lists(VALUES, max_size=5), LINE_ENDS, st.lists(st.integers(0, 10_000), max_size=20), st.booleans())
+def test_lines(values: list[object], end: str, cuts: list[int], ended: bool) -> None:
+    sent = end.join(json.dumps(value) for value in values) + end * ended
+    assert [event.json() for event in events("ndjson", sent.encode(), cuts)] == values
+
+
+@given(st.text(), st.lists(st.integers(0, 10_000), max_size=20))
+def test_chunks(text: str, cuts: list[int]) -> None:
+    assert "".join(event.data for event in events("chunks", text.encode(), cuts)) == text
+
+
+@given(st.binary(), st.lists(st.integers(0, 1000), max_size=5))
+def test_garbage_is_read_or_refused(data: bytes, cuts: list[int]) -> None:
+    for form in ("sse", "ndjson", "chunks"):
+        try:
+            assert all(isinstance(event.data, str) for event in events(form, data, cuts))  # type: ignore[arg-type]
+        except ValueError:
+            continue
