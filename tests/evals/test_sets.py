@@ -21,7 +21,10 @@ SPACES = {"The Launch Week space is open.": "beacon", "The Back Office space is 
 RENAMED = {"Release Radar": "Vercel Deployments"}
 
 IN_GOLDEN_SETS = "it is about decisions that a database keeps, which the golden sets ask for; the canvas app makes none"
+IN_KARAT_1 = "the suites of the example agents in Karat 1 ask for it"
 UNUSED = {
+    "tool_order": IN_KARAT_1,
+    "tool_requires": IN_KARAT_1,
     "allocation_valid": IN_GOLDEN_SETS,
     "success_indicators": "it refines allocation_valid",
     "failure_indicators": "it refines allocation_valid",

@@ -9,7 +9,8 @@ import pytest
 
 from karat.checks.golden import ToolsUsed
 from karat.checks.telemetry import Telemetry
-from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
+from karat.checks.tool_calls import ToolCalls
+from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.telemetry.calls import tool_calls

@@ -20,7 +20,9 @@ from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.telemetry import Telemetry
-from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
+from karat.checks.tool_calls import ToolCalls
+from karat.checks.tool_order import ToolOrder, ToolRequires
+from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
@@ -36,6 +38,8 @@ CHECKS: tuple[type[Check], ...] = (
     ToolCallsAny,
     ToolCallsNone,
     ToolCalls,
+    ToolOrder,
+    ToolRequires,
     Telemetry,
     Ui,
     MustSayAny,

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from karat.checks.base import Check, Phrase, Reading, excerpt
 from karat.checks.says import unfailable
-from karat.checks.values import same_value
+from karat.matchers.values import same_value
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status

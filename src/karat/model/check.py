@@ -23,11 +23,15 @@ class Example(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """A reason why a check as written makes no sense, at a place below the field it came from."""
+    """A reason why a check as written makes no sense, at a place below the field it came from.
+
+    `key`: it is about the name that stands there rather than about its value.
+    """
 
     slug: str
     message: str
     path: tuple[str | int, ...] = ()
+    key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from karat.checks.indicators import FAILURE, SUCCESS, Kind, indicators
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
+from karat.checks.tool_calls import ToolCalls
+from karat.checks.tool_order import ToolOrder
+from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding, Path, render
@@ -25,6 +27,8 @@ SLUG = "contradiction"
 NEEDS_A_CALL = frozenset(("tool_success", "tool_started", "graceful_error"))
 CLOSED = frozenset(("exact", "ordered", "set", "subset"))
 """Ways to match `tools_used` that allow no tool beside it."""
+NEVER_AT_ALL = {"tool", "never"}
+"""An entry of `tool_calls` that forbids every call of its tool."""
 PLAIN_WORDS = regex.compile(r"[\w ,:'-]+")
 ANCHOR = regex.compile(r"[\^$]|\\[AZzbB]|\(\?[=!<]")
 
@@ -59,7 +63,8 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 
 def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """A tool must be called and must not."""
-    banned = {placed.args["tool"]: _spelled(placed) for placed in case.of(ToolCallsNone)}
+    bans = (*case.of(ToolCallsNone), *(placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL))
+    banned = {placed.args["tool"]: _spelled(placed) for placed in bans}
     for path, tool, choice in _called(case):
         if tool in banned:
             message = "this alternative can never be used." if choice else "no agent can satisfy both."
@@ -124,7 +129,10 @@ def _called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
         if placed.args.get("match", "exact") != "subset":
             yield from (((*placed.path, i), tool, False) for i, tool in enumerate(placed.args["tools"]))
     for placed in case.of(ToolCalls):
-        yield (*placed.path, "tool"), placed.args["tool"], False
+        if isinstance(placed.check, ToolCalls) and placed.check.asks_for_a_call:
+            yield (*placed.path, "tool"), placed.args["tool"], False
+    for placed in case.of(ToolOrder):
+        yield from (((*placed.path, i), tool, False) for i, tool in enumerate(placed.args["tools"]))
     for placed in case.of(Telemetry):
         pattern = shorthand(placed.args["entry"])
         if pattern is not None and pattern.source is not None:

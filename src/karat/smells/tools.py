@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from karat.checks.golden import ToolsUsed
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.checks.tools import ToolCalls, ToolCallsAny, ToolCallsNone
+from karat.checks.tool_calls import ToolCalls
+from karat.checks.tool_order import ToolOrder, ToolRequires
+from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding, Path
 from karat.telemetry.events import PREFIX
@@ -27,12 +29,15 @@ def unknown(case: LintCase, around: Surroundings) -> Iterator[Finding]:
 
 def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
     args, path = placed.args, placed.path
-    if isinstance(placed.check, ToolCallsAny | ToolsUsed):
+    if isinstance(placed.check, ToolCallsAny | ToolsUsed | ToolOrder):
         yield from (((*path, index), tool) for index, tool in enumerate(args["tools"]))
     elif isinstance(placed.check, ToolCallsNone):
         yield path, args["tool"]
     elif isinstance(placed.check, ToolCalls):
         yield (*path, "tool"), args["tool"]
+    elif isinstance(placed.check, ToolRequires):
+        yield path, args["tool"]
+        yield from (((*path, index), tool) for index, tool in enumerate(args["first"]))
     elif isinstance(placed.check, Telemetry):
         pattern = shorthand(args["entry"])
         if pattern is not None and pattern.source is not None:

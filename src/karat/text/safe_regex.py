@@ -28,6 +28,7 @@ __all__ = [
     "compile_pattern",
     "find_forbidden",
     "find_required",
+    "found_in_value",
     "matched",
     "matches_empty",
     "search",
@@ -38,6 +39,7 @@ Pattern = regex.Pattern[str]
 _Result = TypeVar("_Result")
 
 _FLAGS: Final = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
+_VALUE_FLAGS: Final = regex.VERSION0
 _CPU_BUDGET: Final = 0.5
 _WALL_BUDGET: Final = 1.5
 # The first slice is short: only after it is known how much wall time a second of CPU takes on this machine now.
@@ -57,11 +59,11 @@ class RegexTimeout(Exception):
 
 
 @lru_cache(maxsize=4096)
-def compile_pattern(pattern: str) -> Pattern:
+def compile_pattern(pattern: str, flags: int = _FLAGS) -> Pattern:
     """The compiled pattern; BadPattern says what is wrong with it and where."""
     source = rewritten(pattern)
     try:
-        return regex.compile(source, _FLAGS, cache_pattern=False)
+        return regex.compile(source, flags, cache_pattern=False)
     except (regex.error, ValueError, OverflowError) as error:
         raise BadPattern(str(error)) from error
     except RecursionError as error:
@@ -80,6 +82,12 @@ def search(pattern: str, text: str) -> Span | None:
     if match is None:
         return None
     return match.span() if seen is text else original_span_of_lines(text, *match.span())
+
+
+def found_in_value(pattern: str, text: str) -> bool:
+    """Whether the pattern is found in a value of data: letter case counts, and `^` and `$` are the ends of it."""
+    compiled, seen = compile_pattern(pattern, _VALUE_FLAGS), lines(text)
+    return _within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen) is not None
 
 
 def find_required(pattern: str, text: str) -> Span | None:

@@ -151,7 +151,7 @@ def _flaws(asking: Asking, asked: Sequence[AskedCheck]) -> Iterator[Finding]:
     for one in asked:
         for flaw in one.flaws:
             path = (*asking.where(str(one.path[0])), *one.path[1:], *flaw.path)
-            yield Finding(path, flaw.message, flaw.slug)
+            yield Finding(path, flaw.message, flaw.slug, flaw.key)
 
 
 def _asks_nothing(asking: Asking, asked: Sequence[AskedCheck]) -> bool:

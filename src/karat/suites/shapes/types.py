@@ -21,8 +21,10 @@ from typing import (
 from msgspec import Meta
 
 from karat.errors import ConfigError
+from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape
 from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.matched import MatcherShape
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, PlainShape, TextShape
 from karat.suites.shapes.shape import Shape
 
@@ -30,7 +32,15 @@ from karat.suites.shapes.shape import Shape
 Type = Any
 
 _FLAG, _NULL = PlainShape("true or false", (bool,), "boolean"), PlainShape("null", (type(None),), "null")
-_PLAIN: dict[Type, Shape] = {Any: AnyShape(), object: AnyShape(), bool: _FLAG, type(None): _NULL, None: _NULL}
+_PLAIN: dict[Type, Shape] = {
+    Any: AnyShape(),
+    object: AnyShape(),
+    bool: _FLAG,
+    type(None): _NULL,
+    None: _NULL,
+    MatchedValue: MatcherShape(),
+    MatchedMembers: MatcherShape(members=True),
+}
 _LISTS = (list, tuple, set, frozenset)
 
 

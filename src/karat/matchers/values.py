@@ -1,6 +1,22 @@
-"""When two JSON values are the same: 1 is 1.0, and neither is "1" or true."""
+"""JSON values: when two are the same, and how one is shown. 1 is 1.0, and neither is "1" or true."""
 
 from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+SHOWN = 80
+
+
+class Missing(Enum):
+    """No value at all, which null is not."""
+
+    MISSING = "nothing"
+
+
+MISSING: Final = Missing.MISSING
 
 
 def same_value(one: object, other: object) -> bool:
@@ -12,3 +28,11 @@ def same_value(one: object, other: object) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(same_value, one, other))
     return one == other
+
+
+def shown(value: object) -> str:
+    """A value in one short line."""
+    if value is MISSING:
+        return MISSING.value
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

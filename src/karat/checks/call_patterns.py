@@ -1,0 +1,141 @@
+"""What a call must be like, whether one is, and what is different if it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from karat.matchers.matcher import Difference, Matcher
+from karat.matchers.reading import matcher
+from karat.model.trace import REMOVED, ToolCall
+from karat.telemetry.tool_results import structured
+from karat.text.tool_names import is_same_tool
+
+HOW = {True: "a success", False: "a failure", None: "no result"}
+
+
+class Times(Struct, frozen=True, forbid_unknown_fields=True):
+    """How often."""
+
+    min: int = 1
+    max: int | None = None
+
+
+class WantedCall(Struct, frozen=True, omit_defaults=True):
+    """One entry of `tool_calls` as the arguments of a check hold it."""
+
+    tool: str
+    arguments: Any = msgspec.UNSET
+    success: bool | None = None
+    result: Any = msgspec.UNSET
+    error: Any = msgspec.UNSET
+    times: int | Times | None = None
+    never: bool = False
+
+    @property
+    def least(self) -> int:
+        if isinstance(self.times, Times):
+            return self.times.min
+        return 1 if self.times is None else self.times
+
+    @property
+    def most(self) -> int | None:
+        return self.times.max if isinstance(self.times, Times) else self.times
+
+
+@dataclass(frozen=True, slots=True)
+class CallPattern:
+    """A wanted call with its matchers made."""
+
+    tool: str
+    success: bool | None
+    parts: tuple[tuple[str, Matcher], ...]
+    least: int
+    most: int | None
+
+    @classmethod
+    def of(cls, wanted: WantedCall) -> CallPattern:
+        asked = (("arguments", wanted.arguments), ("result", wanted.result), ("error", wanted.error))
+        parts = tuple((part, matcher(given)) for part, given in asked if given is not msgspec.UNSET)
+        return cls(wanted.tool, wanted.success, parts, wanted.least, wanted.most)
+
+    @property
+    def words(self) -> str:
+        how = {True: " that succeeded", False: " that failed", None: ""}[self.success]
+        return f"a call of {self.tool!r}{how}"
+
+    def named(self, call: ToolCall) -> bool:
+        return call.called and call.name == self.tool
+
+    def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
+        """Whether it is such a call; None where nobody saw what would tell. `doubt`: why results may not be whole."""
+        return self.named(call) and self.is_like(call, doubt)
+
+    def forbids(self, call: ToolCall, doubt: str | None = None) -> bool | None:
+        """Whether it is such a call under any spelling of the name, even if it was only asked for."""
+        return is_same_tool(self.tool, call.name) and self.is_like(call, doubt)
+
+    def is_like(self, call: ToolCall, doubt: str | None) -> bool | None:
+        told: bool | None = True
+        if self.success is not None:
+            came_out = succeeded(call)
+            if came_out is not self.success:
+                if came_out is not None or not call.open:
+                    return False
+                told = None
+        for part, wanted in self.parts:
+            holds = _part_holds(wanted, call, part, doubt)
+            if holds is False:
+                return False
+            told = told and holds
+        return told
+
+    def differences(self, call: ToolCall) -> Iterator[Difference]:
+        """Part by part, argument by argument."""
+        if not call.called:
+            yield Difference("", "a call that ran", "one that was asked for and never run")
+        if self.success is not None and succeeded(call) is not self.success:
+            yield Difference("", HOW[self.success], HOW[succeeded(call)])
+        for part, wanted in self.parts:
+            value = part_of(call, part)
+            for found in wanted.differences(value) if value is not None else [Difference("", wanted.words, "nothing")]:
+                yield found if part == "arguments" else found._replace(where=_joined(part, found.where))
+
+
+def _joined(part: str, where: str) -> str:
+    return f"{part}{where}" if where.startswith("[") or not where else f"{part}.{where}"
+
+
+def succeeded(call: ToolCall) -> bool | None:
+    return False if call.success is None and call.error is not None else call.success
+
+
+def part_of(call: ToolCall, part: str) -> object:
+    """Arguments, result or error of a call as data; None where there is none or nobody saw it."""
+    if part == "arguments":
+        return structured(call.arguments)
+    if part == "result":
+        return structured(call.result)
+    told = structured(call.result)
+    return call.error if call.error is not None or not isinstance(told, dict) else told.get("error")
+
+
+def _part_holds(wanted: Matcher, call: ToolCall, part: str, doubt: str | None) -> bool | None:
+    value = part_of(call, part)
+    if value is None:
+        return _of_nothing(call, part)
+    if wanted.holds(value) or (part == "result" and call.result is not value and wanted.holds(call.result)):
+        return True
+    return None if doubt and REMOVED.encode() in msgspec.json.encode(value) else False
+
+
+def _of_nothing(call: ToolCall, part: str) -> bool | None:
+    """Whether a part that nobody saw is known not to be there."""
+    if part == "arguments":
+        return None
+    ended_otherwise = call.error is not None if part == "result" else succeeded(call) is True
+    return False if ended_otherwise or call.unfinished else None

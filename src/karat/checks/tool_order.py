@@ -1,0 +1,158 @@
+"""Which calls come before which. Calls that ran side by side have no order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from karat.checks.base import CALLS, Check, Phrase, Phrases, Reading
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools import called, nameless, not_understood
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text.tool_names import is_same_tool
+
+SIDE_BY_SIDE = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(
+        ToolCall("find", success=True, started_at=1.0, ended_at=3.0),
+        ToolCall("book", success=True, started_at=2.0, ended_at=4.0),
+    ),
+)
+
+
+def ended_before(first: ToolCall, second: ToolCall) -> bool:
+    """Whether the second, which comes later in the trace, did not begin while the first was running."""
+    return first.ended_at is None or second.started_at is None or second.started_at >= first.ended_at
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOrder(Check):
+    """These tools were called in this order, each after the one before it had ended; others may stand between."""
+
+    name: ClassVar = "tool_order"
+    group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "tool_order",
+            Annotated[list[Phrase], Meta(min_length=2)],
+            "These calls were made in this order; others may stand between.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"tools": ["find", "book"]}, calls("find log book"), Status.PASSED),
+        Example({"tools": ["find", "book"]}, calls("book find"), Status.FAILED),
+        Example({"tools": ["find", "book", "find"]}, calls("find book"), Status.FAILED),
+        Example({"tools": ["find", "book"]}, calls("find:refused book"), Status.FAILED),
+        Example({"tools": ["find", "book"]}, SIDE_BY_SIDE, Status.FAILED),
+        Example({"tools": ["find", "book"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tools: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "tool_order" in expected:
+            yield Reading({"tools": expected["tool_order"]}, ("tool_order",))
+
+    @property
+    def wanted(self) -> str:
+        return f"{', then '.join(self.tools)}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return nameless(*self.tools)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        reached = self._reached(trace.tool_calls)
+        if len(reached) == len(self.tools):
+            return self.passed(called(trace), At("tool_calls", index=reached[-1]))
+        why = trace.doubt("tools") or not_understood(trace, self.tools)
+        if why:
+            return self.unknown(why)
+        missing = f"no {self.tools[len(reached)]}{f' after {self.tools[len(reached) - 1]}' if reached else ''}"
+        return self.failed(f"{missing}: {called(trace)}", At("tool_calls", index=reached[-1]) if reached else None)
+
+    def _reached(self, made: tuple[ToolCall, ...]) -> list[int]:
+        """The first call that can be each of the tools, as far as the order goes."""
+        reached: list[int] = []
+        earlier: list[int] | None = None
+        for tool in self.tools:
+            now = [i for i, call in enumerate(made) if call.called and call.name == tool and _follows(i, earlier, made)]
+            if not now:
+                break
+            reached.append(now[0])
+            earlier = now
+        return reached
+
+
+def _follows(index: int, earlier: list[int] | None, made: tuple[ToolCall, ...]) -> bool:
+    return earlier is None or any(before < index and ended_before(made[before], made[index]) for before in earlier)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequires(Check):
+    """Each call of the tool, even one that was only asked for, comes after a success of each of the others."""
+
+    name: ClassVar = "tool_requires"
+    group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "tool_requires",
+            Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
+            "Preconditions: each call of a tool comes after a successful call of each tool that is listed for it.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"tool": "pay", "first": ["verify"]}, calls("verify:ok log pay"), Status.PASSED),
+        Example({"tool": "pay", "first": ["verify"]}, calls("log"), Status.PASSED),
+        Example({"tool": "pay", "first": ["verify"]}, calls("pay verify:ok"), Status.FAILED),
+        Example({"tool": "pay", "first": ["verify"]}, calls("verify:failed pay"), Status.FAILED),
+        Example({"tool": "pay", "first": ["verify", "find"]}, calls("verify:ok pay"), Status.FAILED),
+        Example({"tool": "pay", "first": ["verify"]}, calls("functions.Pay:refused"), Status.FAILED),
+        Example({"tool": "book", "first": ["find"]}, SIDE_BY_SIDE, Status.FAILED),
+        Example({"tool": "pay", "first": ["verify"]}, calls("verify:pending pay"), Status.UNKNOWN),
+        Example({"tool": "pay", "first": ["verify"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tool: str
+    first: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        for tool, first in expected.get("tool_requires", {}).items():
+            yield Reading({"tool": tool, "first": first}, ("tool_requires", tool))
+
+    @property
+    def wanted(self) -> str:
+        return f"a successful {' and '.join(self.first)} before each {self.tool}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        yield from nameless(self.tool, *self.first)
+        if self.tool in self.first:
+            message = f"no first call of {self.tool!r} can come after one. Leave it out."
+            yield Flaw("never-passes", message)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        made = trace.tool_calls
+        unsure: str | None = None
+        for index, call in enumerate(made):
+            if not is_same_tool(self.tool, call.name):
+                continue
+            for needed in self.first:
+                earlier = [c for c in made[:index] if c.called and c.name == needed and ended_before(c, call)]
+                if any(c.success is True for c in earlier):
+                    continue
+                if not any(c.open for c in earlier):
+                    why = trace.doubt("tools") or not_understood(trace, (needed,))
+                    found = f"call {index + 1}, {call}, without {needed} before it: {called(trace)}"
+                    return self.unknown(why) if why else self.failed(found, At("tool_calls", index=index))
+                unsure = f"nothing says whether {needed} succeeded"
+        why = unsure or trace.doubt("tools") or not_understood(trace, (self.tool,))
+        return self.unknown(why) if why else self.passed(called(trace))

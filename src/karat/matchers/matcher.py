@@ -1,0 +1,128 @@
+"""A matcher: whether a value is as wanted, and where it differs. Plain values, objects and lists are matchers too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from karat.matchers.values import MISSING, same_value, shown
+
+
+class Difference(NamedTuple):
+    """What was wanted and found at a place below a value, such as `items[1].price`; the value itself has none."""
+
+    where: str
+    wanted: str
+    found: str
+
+    def __str__(self) -> str:
+        told = f"expected {self.wanted}, found {self.found}"
+        return f"{self.where}: {told}" if self.where else told
+
+
+class Matcher:
+    """Base of all matchers. No value at all satisfies only those that are `about_absence`."""
+
+    __slots__ = ()
+
+    @property
+    def about_absence(self) -> bool:
+        return False
+
+    @property
+    def words(self) -> str:
+        """What is wanted, such as `at most 50`."""
+        raise NotImplementedError
+
+    def holds(self, value: object) -> bool:
+        raise NotImplementedError
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        """Every place at which a value is not as wanted."""
+        if not self.holds(value):
+            yield Difference(where, self.words, shown(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(Matcher):
+    """A plain value."""
+
+    value: object
+
+    @property
+    def words(self) -> str:
+        return shown(self.value)
+
+    def holds(self, value: object) -> bool:
+        return same_value(self.value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Members(Matcher):
+    """An object that has these members among others."""
+
+    members: Mapping[str, Matcher]
+
+    @property
+    def words(self) -> str:
+        return f"an object with {', '.join(self.members)}" if self.members else "an object"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, dict) and all(
+            matcher.holds(value.get(name, MISSING)) for name, matcher in self.members.items()
+        )
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        if not isinstance(value, dict):
+            yield Difference(where, self.words, shown(value))
+            return
+        for name, matcher in self.members.items():
+            yield from matcher.differences(value.get(name, MISSING), f"{where}.{name}" if where else name)
+
+
+@dataclass(frozen=True, slots=True)
+class Entries(Matcher):
+    """A list of just these entries."""
+
+    entries: Sequence[Matcher]
+
+    @property
+    def words(self) -> str:
+        return f"a list of {len(self.entries)}: {', '.join(entry.words for entry in self.entries)}"
+
+    def holds(self, value: object) -> bool:
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(self.entries)
+            and all(entry.holds(one) for entry, one in zip(self.entries, value, strict=True))
+        )
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        if not isinstance(value, list | tuple) or len(value) != len(self.entries):
+            yield Difference(where, self.words, shown(value))
+            return
+        for index, (entry, one) in enumerate(zip(self.entries, value, strict=True)):
+            yield from entry.differences(one, f"{where}[{index}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Every(Matcher):
+    """All of several matchers."""
+
+    matchers: Sequence[Matcher]
+
+    @property
+    def about_absence(self) -> bool:
+        return any(matcher.about_absence for matcher in self.matchers)
+
+    @property
+    def words(self) -> str:
+        return " and ".join(matcher.words for matcher in self.matchers)
+
+    def holds(self, value: object) -> bool:
+        return all(matcher.holds(value) for matcher in self.matchers)
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        for matcher in self.matchers:
+            yield from matcher.differences(value, where)

@@ -1,0 +1,241 @@
+"""What stands behind a `$` key."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from karat.matchers.matcher import Difference, Matcher
+from karat.matchers.values import MISSING, same_value, shown
+from karat.text import safe_regex
+from karat.text.wording import listed
+
+Compare = Callable[[float | str, float | str], bool]
+
+TYPES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
+    "string": ("a string", lambda value: isinstance(value, str)),
+    "number": ("a number", lambda value: is_number(value)),
+    "integer": ("a whole number", lambda value: is_number(value) and value == int(value)),  # type: ignore[call-overload]
+    "boolean": ("true or false", lambda value: isinstance(value, bool)),
+    "array": ("a list", lambda value: isinstance(value, list | tuple)),
+    "object": ("an object", lambda value: isinstance(value, dict)),
+    "null": ("null", lambda value: value is None),
+}
+"""What JSON Schema calls the types of values, in words."""
+RELATIVE, ABSOLUTE = 1e-6, 1e-12
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Unequal(Matcher):
+    """`$ne`: any other value."""
+
+    value: object
+
+    @property
+    def words(self) -> str:
+        return f"anything but {shown(self.value)}"
+
+    def holds(self, value: object) -> bool:
+        return value is not MISSING and not same_value(self.value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Matcher):
+    """`$gt`, `$gte`, `$lt`, `$lte`: a number beside a number, or a string beside a string, such as two ISO dates."""
+
+    limit: float | str
+    compare: Compare
+    how: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.how} {shown(self.limit)}"
+
+    def holds(self, value: object) -> bool:
+        if isinstance(self.limit, str):
+            return isinstance(value, str) and self.compare(value, self.limit)
+        return isinstance(value, int | float) and not isinstance(value, bool) and self.compare(value, self.limit)
+
+
+BOUNDS: Mapping[str, tuple[Compare, str]] = {
+    "$gt": (operator.gt, "over"),
+    "$gte": (operator.ge, "at least"),
+    "$lt": (operator.lt, "under"),
+    "$lte": (operator.le, "at most"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(Matcher):
+    """`$in`: one of these values."""
+
+    values: Sequence[object]
+
+    @property
+    def words(self) -> str:
+        return f"one of {shown(self.values)}"
+
+    def holds(self, value: object) -> bool:
+        return any(same_value(one, value) for one in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches(Matcher):
+    """`$regex`: a string in which the regex is found, letter case as written."""
+
+    pattern: str
+
+    @property
+    def words(self) -> str:
+        return f"a match of /{self.pattern}/"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, str) and safe_regex.found_in_value(self.pattern, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Contains(Matcher):
+    """`$contains`: a string with this text in it, or a list with such an entry."""
+
+    part: Matcher
+    text: str | None
+
+    @property
+    def words(self) -> str:
+        return f"something that contains {self.part.words}"
+
+    def holds(self, value: object) -> bool:
+        if isinstance(value, str):
+            return self.text is not None and self.text in value
+        return isinstance(value, list | tuple) and any(self.part.holds(entry) for entry in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(Matcher):
+    """`$absent`: true for no value at all, false for any, null among them."""
+
+    absent: bool
+
+    @property
+    def about_absence(self) -> bool:
+        return True
+
+    @property
+    def words(self) -> str:
+        return MISSING.value if self.absent else "any value"
+
+    def holds(self, value: object) -> bool:
+        return (value is MISSING) is self.absent
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Matcher):
+    """`$any`: at least one of these holds."""
+
+    matchers: Sequence[Matcher]
+
+    @property
+    def about_absence(self) -> bool:
+        return any(matcher.about_absence for matcher in self.matchers)
+
+    @property
+    def words(self) -> str:
+        return listed([matcher.words for matcher in self.matchers])
+
+    def holds(self, value: object) -> bool:
+        return any(matcher.holds(value) for matcher in self.matchers)
+
+
+@dataclass(frozen=True, slots=True)
+class OfType(Matcher):
+    """`$type`: a value of one of these types."""
+
+    types: Sequence[str]
+
+    @property
+    def words(self) -> str:
+        return listed([TYPES[name][0] for name in self.types])
+
+    def holds(self, value: object) -> bool:
+        return any(TYPES[name][1](value) for name in self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class OfLength(Matcher):
+    """`$length`: how many characters, entries or members there are."""
+
+    length: Matcher
+
+    @property
+    def words(self) -> str:
+        return f"a length of {self.length.words}"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, str | list | tuple | dict) and self.length.holds(len(value))
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        if not self.holds(value):
+            size = f"{len(value)}: " if isinstance(value, str | list | tuple | dict) else ""
+            yield Difference(where, self.words, f"{size}{shown(value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Approx(Matcher):
+    """`$approx`: a number that is nearly this one."""
+
+    value: float
+    rel: float = 0.0
+    abs: float = 0.0
+
+    @property
+    def words(self) -> str:
+        return f"about {shown(self.value)}"
+
+    def holds(self, value: object) -> bool:
+        near = isinstance(value, int | float) and not isinstance(value, bool)
+        return near and math.isclose(value, self.value, rel_tol=self.rel, abs_tol=self.abs)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Matcher):
+    """`$not`: a value that is otherwise; no value at all is none, unless absence is what is spoken of."""
+
+    matcher: Matcher
+
+    @property
+    def about_absence(self) -> bool:
+        return self.matcher.about_absence
+
+    @property
+    def words(self) -> str:
+        return f"not {self.matcher.words}"
+
+    def holds(self, value: object) -> bool:
+        return (value is not MISSING or self.about_absence) and not self.matcher.holds(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Each(Matcher):
+    """`$each`: a list that is not empty, and whose every entry is such."""
+
+    entry: Matcher
+
+    @property
+    def words(self) -> str:
+        return f"entries that are each {self.entry.words}"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, list | tuple) and bool(value) and all(map(self.entry.holds, value))
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        if not isinstance(value, list | tuple) or not value:
+            yield Difference(where, self.words, shown(value))
+            return
+        for index, one in enumerate(value):
+            yield from self.entry.differences(one, f"{where}[{index}]")

@@ -1,0 +1,274 @@
+"""From what a suite writes to a matcher, and what is wrong with what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from karat.matchers.matcher import Entries, Equal, Every, Matcher, Members
+from karat.matchers.operators import (
+    ABSOLUTE,
+    BOUNDS,
+    RELATIVE,
+    TYPES,
+    Absent,
+    AnyOf,
+    Approx,
+    Bound,
+    Contains,
+    Each,
+    Matches,
+    Not,
+    OfLength,
+    OfType,
+    OneOf,
+    Unequal,
+    is_number,
+)
+from karat.model.check import Flaw
+from karat.text import safe_regex
+from karat.text.wording import did_you_mean, kind, listed, quoted
+
+Path = tuple[str | int, ...]
+
+SIGN = "$"
+KNOWN_TYPES = f"Known are {listed(TYPES, 'and')}."
+NEARLY = ("value", "abs", "rel")
+
+
+class DollarKey(NamedTuple):
+    """What a `$` key means, what is wrong with its operand, and the matcher that it makes."""
+
+    about: str
+    flaws: Callable[[object, Path], Iterator[Flaw]]
+    make: Callable[..., Matcher]
+    schema: Mapping[str, object]
+
+
+def matcher(expected: object) -> Matcher:
+    """The matcher that a sound value of a suite is."""
+    if isinstance(expected, dict):
+        if not any(map(_is_operator, expected)):
+            return Members({name: matcher(value) for name, value in expected.items()})
+        made = [DOLLAR_KEYS[key].make(operand) for key, operand in expected.items()]
+        return made[0] if len(made) == 1 else Every(made)
+    return Entries([*map(matcher, expected)]) if isinstance(expected, list | tuple) else Equal(expected)
+
+
+def flaws(expected: object, path: Path = ()) -> Iterator[Flaw]:
+    """What is wrong with a value of a suite, all the way down."""
+    if isinstance(expected, list):
+        for index, entry in enumerate(expected):
+            yield from flaws(entry, (*path, index))
+    elif isinstance(expected, dict):
+        operators = [key for key in expected if _is_operator(key)]
+        if operators and len(operators) < len(expected):
+            plain = next(key for key in expected if key not in operators)
+            message = f"matchers and plain keys do not mix: {quoted(operators[0])} stands beside {quoted(plain)}."
+            yield Flaw("bad-matcher", message, (*path, plain), key=True)
+        for key, below in expected.items():
+            yield from (_operator_flaws if key in operators else flaws)(below, (*path, key))
+
+
+def _is_operator(key: str) -> bool:
+    return key.startswith(SIGN)
+
+
+def _operator_flaws(operand: object, path: Path) -> Iterator[Flaw]:
+    key = str(path[-1])
+    known = DOLLAR_KEYS.get(key)
+    if known is None:
+        hint = did_you_mean(key, DOLLAR_KEYS) or f"Known are {listed(DOLLAR_KEYS, 'and')}."
+        message = f"unknown matcher {quoted(key)}. {hint} Where a value has such a key itself, write it below '$eq'."
+        yield Flaw("unknown-matcher", message, path, key=True)
+        return
+    yield from known.flaws(operand, path)
+
+
+def _any(operand: object, path: Path) -> Iterator[Flaw]:
+    return iter(())
+
+
+def _wrong(wanted: str, operand: object, path: Path) -> Flaw:
+    return Flaw("wrong-type", f"{path[-1]} takes {wanted}, found {kind(operand)}.", path)
+
+
+def _limit(operand: object, path: Path) -> Iterator[Flaw]:
+    if not is_number(operand) and not isinstance(operand, str):
+        yield _wrong("a number or a string", operand, path)
+
+
+def _flag(operand: object, path: Path) -> Iterator[Flaw]:
+    if not isinstance(operand, bool):
+        yield _wrong("true or false", operand, path)
+
+
+def _values(operand: object, path: Path) -> Iterator[Flaw]:
+    if not isinstance(operand, list):
+        yield _wrong("a list", operand, path)
+    elif not operand:
+        yield Flaw("empty-expectation", f"{path[-1]} takes a list that is not empty.", path)
+
+
+def _matchers(operand: object, path: Path) -> Iterator[Flaw]:
+    yield from _values(operand, path)
+    yield from flaws(operand, path) if isinstance(operand, list) else ()
+
+
+def _regex(operand: object, path: Path) -> Iterator[Flaw]:
+    if not isinstance(operand, str):
+        yield _wrong("a regex", operand, path)
+        return
+    try:
+        if safe_regex.found_in_value(operand, ""):
+            yield Flaw("empty-expectation", "this regex matches the empty string, so it is found in every text.", path)
+    except safe_regex.BadPattern as error:
+        yield Flaw("bad-regex", f"{error}", path)
+
+
+def _part(operand: object, path: Path) -> Iterator[Flaw]:
+    if operand == "":
+        yield Flaw("empty-expectation", "every text contains the empty one. Say what it must contain.", path)
+    yield from flaws(operand, path)
+
+
+def _types(operand: object, path: Path) -> Iterator[Flaw]:
+    names = operand if isinstance(operand, list) else [operand]
+    for name in names:
+        if not isinstance(name, str) or name not in TYPES:
+            hint = did_you_mean(name, TYPES) if isinstance(name, str) else ""
+            given = quoted(name) if isinstance(name, str) else kind(name)
+            message = f"{given} is no type. {hint or KNOWN_TYPES}"
+            yield Flaw("unknown-value", message, path)
+    if not names:
+        yield from _values(operand, path)
+
+
+def _length(operand: object, path: Path) -> Iterator[Flaw]:
+    if isinstance(operand, dict):
+        yield from flaws(operand, path)
+    elif not isinstance(operand, int) or isinstance(operand, bool) or operand < 0:
+        yield _wrong("a whole number that is not negative, or a matcher", operand, path)
+
+
+def _nearly(operand: object, path: Path) -> Iterator[Flaw]:
+    if is_number(operand):
+        return
+    if not isinstance(operand, dict) or not is_number(operand.get("value")):
+        yield _wrong("a number, or an object of value and abs or rel", operand, path)
+        return
+    for key, limit in operand.items():
+        if key not in NEARLY:
+            yield Flaw("unknown-field", f"unknown field. {did_you_mean(key, NEARLY)}".strip(), (*path, key), key=True)
+        elif key != "value" and not (is_number(limit) and limit > 0):
+            yield Flaw("out-of-range", f"{key} is a number over 0, found {kind(limit)}.", (*path, key))
+    if len(operand) == 1:
+        yield Flaw("wrong-type", "say how near: give 'abs' or 'rel' beside 'value'.", path)
+
+
+def _approx(operand: float | dict[str, float]) -> Matcher:
+    return Approx(**operand) if isinstance(operand, dict) else Approx(operand, RELATIVE, ABSOLUTE)
+
+
+def _contains(operand: object) -> Matcher:
+    return Contains(matcher(operand), operand if isinstance(operand, str) else None)
+
+
+def _bound(key: str) -> Callable[[float | str], Matcher]:
+    compare, how = BOUNDS[key]
+    return lambda limit: Bound(limit, compare, how)
+
+
+def _all_of(operand: list[object]) -> Matcher:
+    return Every([*map(matcher, operand)])
+
+
+_LIMIT = {"type": ["number", "string"]}
+_MATCHER: Mapping[str, object] = {"$ref": "#/$defs/Matcher"}
+_MATCHERS = {"type": "array", "minItems": 1, "items": _MATCHER}
+_TYPE_NAME = {"enum": [*TYPES]}
+
+DOLLAR_KEYS: Mapping[str, DollarKey] = {
+    "$eq": DollarKey("The value is just this one, objects with no other members.", _any, Equal, {}),
+    "$ne": DollarKey("There is a value, and it is another one.", _any, Unequal, {}),
+    "$gt": DollarKey("It is over this number, or behind this string.", _limit, _bound("$gt"), _LIMIT),
+    "$gte": DollarKey("It is at least this.", _limit, _bound("$gte"), _LIMIT),
+    "$lt": DollarKey("It is under this number, or before this string.", _limit, _bound("$lt"), _LIMIT),
+    "$lte": DollarKey("It is at most this.", _limit, _bound("$lte"), _LIMIT),
+    "$in": DollarKey("It is one of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
+    "$regex": DollarKey(
+        "It is a string in which this regex is found, letter case as written.",
+        _regex,
+        Matches,
+        {"type": "string", "minLength": 1},
+    ),
+    "$contains": DollarKey(
+        "It is a string with this text in it, or a list with such an entry.", _part, _contains, _MATCHER
+    ),
+    "$absent": DollarKey(
+        "true: there is no such member; false: there is one, null or not.",
+        _flag,
+        Absent,
+        {"type": "boolean"},
+    ),
+    "$any": DollarKey(
+        "At least one of these holds.",
+        _matchers,
+        lambda operand: AnyOf([*map(matcher, operand)]),
+        _MATCHERS,
+    ),
+    "$all": DollarKey("All of these hold.", _matchers, _all_of, _MATCHERS),
+    "$type": DollarKey(
+        "It is of this type, or of one of these.",
+        _types,
+        lambda operand: OfType([operand] if isinstance(operand, str) else operand),
+        {"anyOf": [_TYPE_NAME, {"type": "array", "minItems": 1, "items": _TYPE_NAME}]},
+    ),
+    "$length": DollarKey(
+        "So many characters, entries or members, or as a matcher says.",
+        _length,
+        lambda operand: OfLength(matcher(operand)),
+        {"anyOf": [{"type": "integer", "minimum": 0}, _MATCHER]},
+    ),
+    "$approx": DollarKey(
+        "It is nearly this number: to a millionth, or as near as `abs` or `rel` beside `value` say.",
+        _nearly,
+        _approx,
+        {
+            "anyOf": [
+                {"type": "number"},
+                {
+                    "type": "object",
+                    "required": ["value"],
+                    "properties": {
+                        "value": {"type": "number", "description": "The number that it is near to."},
+                        "abs": {"type": "number", "exclusiveMinimum": 0, "description": "How far off it may be."},
+                        "rel": {"type": "number", "exclusiveMinimum": 0, "description": "The same as a share of it."},
+                    },
+                    "minProperties": 2,
+                    "additionalProperties": False,
+                },
+            ]
+        },
+    ),
+    "$not": DollarKey(
+        "There is a value, and this does not hold of it.",
+        flaws,
+        lambda operand: Not(matcher(operand)),
+        _MATCHER,
+    ),
+    "$each": DollarKey(
+        "It is a list that is not empty, and this holds of every entry.",
+        flaws,
+        lambda operand: Each(matcher(operand)),
+        _MATCHER,
+    ),
+}
+
+
+class MatchedValue:
+    """The type of a field of a check in which a value or a matcher stands."""
+
+
+class MatchedMembers(MatchedValue):
+    """The same where it is an object: members with a matcher each, or a matcher of the whole."""

@@ -1,0 +1,58 @@
+"""Where a suite may write any value, or a matcher: `{$lte: 50}`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from karat.matchers.reading import DOLLAR_KEYS, flaws
+from karat.suites.findings import Finding
+from karat.suites.shapes.shape import Found, Schema, sized, wrong_type
+
+NAME = "Matcher"
+_REFERENCE: Schema = {"$ref": f"#/$defs/{NAME}"}
+_ABOUT = "A value: plain ones are equal, objects have these members among others, lists are the same; or a matcher."
+
+
+@dataclass(frozen=True, slots=True)
+class MatcherShape:
+    """A value or a matcher; with `members` it must be an object."""
+
+    members: bool = False
+
+    @property
+    def words(self) -> str:
+        return "an object" if self.members else "anything"
+
+    @property
+    def types(self) -> tuple[type, ...]:
+        return (dict,) if self.members else (dict, list, str, int, float, bool, type(None))
+
+    def examine(self, value: object) -> Found:
+        if self.members and not isinstance(value, dict):
+            return wrong_type(self.words, value)
+        found = list(sized(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
+        return [*found, *(Finding(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in flaws(value))]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        known.setdefault(NAME, _matcher_schema())
+        return {**_REFERENCE, "type": "object", "minProperties": 1} if self.members else dict(_REFERENCE)
+
+
+def _matcher_schema() -> Schema:
+    keys: Schema = {name: {**key.schema, "description": key.about} for name, key in DOLLAR_KEYS.items()}  # type: ignore[dict-item]
+    matcher: Schema = {
+        "type": "object",
+        "description": "Matchers, all of which must hold.",
+        "properties": keys,
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+    members: Schema = {
+        "type": "object",
+        "description": "An object that has these members among others.",
+        "additionalProperties": dict(_REFERENCE),
+        "propertyNames": {"pattern": "^[^$]|^$"},
+    }
+    plain: Schema = {"type": ["string", "number", "boolean", "null"]}
+    several: Schema = {"type": "array", "items": dict(_REFERENCE)}
+    return {"title": NAME, "description": _ABOUT, "anyOf": [matcher, members, several, plain]}
