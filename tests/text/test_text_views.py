@@ -67,6 +67,7 @@ MARKUP = st.lists(
         pytest.param("a < b and c > d, <order id>", "a < b and c > d, <order id>", id="no-tags"),
         pytest.param("&lt;b&gt; &nope; &#x41;", "<b> &nope; A", id="entities"),
         pytest.param("<details><summary>a</summary>b</details>c", "\n\na\nc", id="folded-up"),
+        pytest.param("<details><summary>a<summary>b</summary>c</details>d", "\n\na\nb\nd", id="summary-twice"),
         pytest.param("> a\n> b", "a\nb", id="quote"),
         pytest.param("\\*a\\*", "*a*", id="escapes"),
         pytest.param("<https://a.b>", "https://a.b", id="address"),

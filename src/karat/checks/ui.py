@@ -141,12 +141,11 @@ class Ui(Check):
             hidden = f", {found.own - found.own_seen} that no reader sees" * (found.own > found.own_seen)
             why = f"{found.seen} for {element}{hidden}{_instead(element, trace.page or '')}"
             return self.failed(why, _nearest(element, trace))
-        if found.own_seen < low or (high is not None and found.own <= high < found.there):
-            return self.unknown(UNSURE)
         if high is not None and found.own > high:
             return self.failed(f"{found.there} for {element}", _at(found.first))
-        untold = _untold(element, trace) if element.new and element.role == COMPONENT and high == 0 else ""
-        return self.unknown(untold) if untold else self.passed(at=At("page"))
+        unsure = found.own_seen < low or (high is not None and found.there > high)
+        why = UNSURE if unsure else _untold(element, trace)
+        return self.unknown(why) if why else self.passed(at=At("page"))
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
         """The best that becomes of the elements of an `any`."""
@@ -289,7 +288,9 @@ def _nearest(element: Element, trace: Trace) -> At:
 
 
 def _untold(element: Element, trace: Trace) -> str:
-    """Why nobody can tell by their roles whether components came: there are none, or something else has a heading."""
+    """Why nobody can tell by their roles that no component came: there are none, or something else has a heading."""
+    if not (element.new and element.role == COMPONENT and element.bounds[1] == 0):
+        return ""
     before, after = trace.page_before or "", trace.page or ""
     if not components(before) and not components(after):
         return NO_COMPONENTS

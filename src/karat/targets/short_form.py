@@ -15,13 +15,14 @@ open, and no check takes it for a success or for the lack of one. With `started`
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from karat.model.suite import Case
-from karat.model.trace import CallKind, Message, Tokens, ToolCall, Trace
+from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
 from karat.targets.base import FOREVER, TargetError
 from karat.telemetry.events import moment
 from karat.telemetry.tool_results import missing_fields, said, structured
@@ -140,27 +141,17 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
     if short.case_id not in (None, case.id):
         raise TargetError("bad-answer", f"the answer is for case {short.case_id!r}, not {case.id!r}")
     calls, telemetry = _calls(short, recorder), _telemetry(short, recorder)
-    unobserved = {}
-    if calls is None and telemetry is None:
-        unobserved["tools"] = NO_TOOLS
-    if telemetry is None:
-        unobserved["telemetry"] = NO_TELEMETRY
-        if short.tools_called is not None and (recorder is None or not recorder.tool_calls):
-            unobserved["tool_results"] = NO_RESULTS
-    if short.page is UNSET and has_page:
-        unobserved["page"] = NO_PAGE
-    messages = [Message(m.role, m.content or "", m.name) for m in short.messages or ()]
     trace = Trace(
         case_id=case.id,
         input=case.prompt,
         final_message=short.final_message or "",
-        messages=tuple(messages or (recorder.messages if recorder else ())),
+        messages=_messages(short, recorder),
         tool_calls=joined(calls or (), telemetry or ()),
         telemetry=telemetry or (),
         page=None if short.page is UNSET else short.page,
         page_before=short.page_before,
         database=table(short.database or {}),
-        unobserved=unobserved,
+        unobserved=dict(_unobserved(short, recorder, calls, telemetry, has_page)),
         started_at=moment(short.started_at),
         duration_ms=short.duration_ms,
         timings=short.timings or {},
@@ -171,6 +162,28 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
     if short.error is not None:
         raise _told(short.error, trace)
     return trace
+
+
+def _unobserved(
+    short: Short,
+    recorder: Recorder | None,
+    calls: list[ToolCall] | None,
+    telemetry: tuple[str, ...] | None,
+    has_page: bool,
+) -> Iterator[tuple[Channel, str]]:
+    if calls is None and telemetry is None:
+        yield "tools", NO_TOOLS
+    if telemetry is None:
+        yield "telemetry", NO_TELEMETRY
+        if short.tools_called is not None and (recorder is None or not recorder.tool_calls):
+            yield "tool_results", NO_RESULTS
+    if short.page is UNSET and has_page:
+        yield "page", NO_PAGE
+
+
+def _messages(short: Short, recorder: Recorder | None) -> tuple[Message, ...]:
+    given = tuple(Message(m.role, m.content or "", m.name) for m in short.messages or ())
+    return given or tuple(recorder.messages if recorder else ())
 
 
 def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:

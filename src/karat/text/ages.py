@@ -248,17 +248,25 @@ def _is_sure_letter(seen: str, part: re.Match[str], start: int) -> bool | None:
     follower = word[1].lower() if word else ""
     dimensions = unit in "dD" and part["number"] in ("2", "3")
     if unit == "M" or (unit == "D" and dimensions):
-        open_ = late or (_precedes(_AGED, seen, start) and follower not in _COUNTED | _SHAPES)
-        return False if open_ else None
+        aged = late or (_precedes(_AGED, seen, start) and follower not in _COUNTED | _SHAPES)
+        return False if aged else None
     if late:
         return True
-    if dimensions and follower and follower not in _LINKS:
+    return _is_sure_dimension(seen, start, follower) if dimensions else _is_sure_before(unit, follower)
+
+
+def _is_sure_dimension(seen: str, start: int, follower: str) -> bool | None:
+    """Whether "2d" and "3d" are days."""
+    if follower and follower not in _LINKS:
         return None if follower in _SHAPES else False
-    if dimensions and seen[max(start - 4, 0) : start].lower() in (" in ", "in "):
-        return False
-    if unit == "m" and follower in _COUNTED:
-        return None
-    return not (unit == "m" and follower in _MEASURED) and (not follower.endswith("s") or follower in _LINKS)
+    return seen[max(start - 4, 0) : start].lower() not in (" in ", "in ")
+
+
+def _is_sure_before(unit: str, follower: str) -> bool | None:
+    """Whether a letter is a unit of time before this word: "5m users" counts, "5m wide" measures."""
+    if unit == "m" and follower in _COUNTED | _MEASURED:
+        return None if follower in _COUNTED else False
+    return not follower.endswith("s") or follower in _LINKS
 
 
 def _is_decade(seen: str, part: re.Match[str]) -> bool:

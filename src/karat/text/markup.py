@@ -257,7 +257,7 @@ class _Scanner:
     def _summary(self, closes: bool, found: re.Match[str]) -> None:
         """The summary of what is folded up is all of it that is read."""
         if self.hiding and not closes:
-            self.found.hidden.append((self.hiding[1], found.start()))
+            self.found.hidden.append((min(self.hiding[1], found.start()), found.start()))
         self.hiding = ("details", found.end() if closes else len(self.text))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -80,6 +81,21 @@ class Glance(NamedTuple):
 
     work: Activity
     size: int
+
+
+@dataclass(slots=True)
+class Stillness:
+    """Since when the answer has not changed, and since when nothing shows work."""
+
+    changed: float
+    over_since: float
+    size: int | None = None
+
+    def note(self, now: float, size: int | None, *, over: bool) -> None:
+        if size is None or size != self.size:
+            self.size, self.changed = size, now
+        if not over:
+            self.over_since = now
 
 
 class ChatPage:
@@ -195,24 +211,27 @@ class ChatPage:
     async def _complete(self) -> None:
         """Wait until the answer is complete."""
         loop = asyncio.get_running_loop()
-        began = changed = over_since = loop.time()
-        last = None
+        began = loop.time()
+        stillness = Stillness(began, began)
         while True:
             seen = await self._glance()
             now = loop.time()
-            if seen is None or seen.size != last:
-                last, changed = seen and seen.size, now
-            if seen is None or not seen.work.over or (self._options.complete.event and self._ended() is False):
-                over_since = now
-            elif seen.work.unseen and not seen.work.fresh:
-                if now - changed >= LAST_WORDS and await self.answer():
-                    raise TargetError("agent", self._watch.unseen(seen.work))
-            elif self._rested(seen.work, now - changed, now - over_since):
-                said = await self.answer()
-                proved = self._watch or self._options.complete.event
-                if (said or (proved and now - over_since >= LAST_WORDS)) and await self._stands(seen):
-                    return
+            works = seen is None or not seen.work.over or (self._options.complete.event and self._ended() is False)
+            stillness.note(now, seen and seen.size, over=not works)
+            if seen is not None and not works and await self._is_complete(seen, now, stillness):
+                return
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 20))
+
+    async def _is_complete(self, seen: Glance, now: float, stillness: Stillness) -> bool:
+        unchanged, over = now - stillness.changed, now - stillness.over_since
+        if seen.work.unseen and not seen.work.fresh:
+            if unchanged >= LAST_WORDS and await self.answer():
+                raise TargetError("agent", self._watch.unseen(seen.work))
+            return False
+        if not self._rested(seen.work, unchanged, over):
+            return False
+        proved = bool(self._watch or self._options.complete.event) and over >= LAST_WORDS
+        return (bool(await self.answer()) or proved) and await self._stands(seen)
 
     def _ended(self) -> bool | None:
         """Whether the telemetry shows the end of the turn; None: it never does."""

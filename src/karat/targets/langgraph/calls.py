@@ -49,27 +49,59 @@ class Asked:
         yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
 
     def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
-        broke = answer.status == "error" if answer is not None else bool(self.unreadable or (run and run.broke))
-        result = answer.content if answer is not None else run.result if run is not None else None
-        artifact = answer.artifact if answer is not None else run.artifact if run is not None else None
-        why = (run and run.error) or self.unreadable or (plain_text(result) if broke else None)
-        ran = run.began if run is not None else not broke and answer is not None
-        ended = ran and (answer is not None or (run is not None and run.ended_at is not None))
+        ending = Ending.told(answer, run) if answer is not None else Ending.seen(run, self.unreadable)
+        why = (run and run.error) or self.unreadable or plain_text(ending.result)
+        timed = run if run is not None and run.began else None
         return ToolCall(
             self.name,
             jsonable(_arguments(self.arguments, run)),
             id=self.call_id,
-            started=run is not None and run.began,
-            result=jsonable(structured(result)),
-            error=why if broke else None,
-            success=False if broke else _success(result, artifact) if ended else None,
-            missing_fields=missing_fields(structured(result)),
-            started_at=run.started_at if run and run.began else None,
-            ended_at=run.ended_at if run and run.began else None,
-            unfinished=not ended,
+            started=timed is not None,
+            result=jsonable(structured(ending.result)),
+            error=why if ending.broke else None,
+            success=ending.success,
+            missing_fields=missing_fields(structured(ending.result)),
+            started_at=timed.started_at if timed else None,
+            ended_at=timed.ended_at if timed else None,
+            unfinished=not ending.over,
             kind=_kind(self, run),
             parent=self.parent or (run.parent if run else None),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a call came out. What never ran has no end, whatever was answered."""
+
+    result: Any
+    artifact: Any
+    broke: bool
+    over: bool
+
+    @classmethod
+    def told(cls, answer: ToolMessage, run: Run | None) -> Ending:
+        broke = answer.status == "error"
+        return cls(answer.content, answer.artifact, broke, run.began if run is not None else not broke)
+
+    @classmethod
+    def seen(cls, run: Run | None, unreadable: str | None) -> Ending:
+        if run is None:
+            return cls(None, None, bool(unreadable), False)
+        return cls(run.result, run.artifact, run.broke or bool(unreadable), run.began and run.ended_at is not None)
+
+    @property
+    def success(self) -> bool | None:
+        """What the result says, else what it carries beside it; where neither says a word, it went well."""
+        if self.broke or not self.over:
+            return False if self.broke else None
+        told = said(self.result)
+        return (told if told is not Said.NOTHING else said(jsonable(self.artifact))).told(otherwise=True)
+
+
+def run_as_call(run: Run) -> ToolCall:
+    """A run that no message asks for, or of which none is known yet."""
+    (call,) = Asked(run.order, run.name, run.call_id, run.arguments, runs=[run]).as_calls()
+    return call
 
 
 def tool_calls(
@@ -99,31 +131,6 @@ def tool_calls(
 
 def _calls_in(messages: Iterable[BaseMessage]) -> Iterator[Any]:
     return (call for message in messages for call in getattr(message, "tool_calls", ()))
-
-
-def run_as_call(run: Run) -> ToolCall:
-    """A run that no message asks for, or of which none is known yet."""
-    return ToolCall(
-        run.name,
-        jsonable(run.arguments),
-        id=run.call_id,
-        started=run.began,
-        result=jsonable(structured(run.result)),
-        error=run.error or (plain_text(run.result) if run.broke else None),
-        success=False if run.broke else _success(run.result, run.artifact) if run.ended_at is not None else None,
-        missing_fields=missing_fields(structured(run.result)),
-        started_at=run.started_at if run.began else None,
-        ended_at=run.ended_at if run.began else None,
-        unfinished=run.ended_at is None or not run.began,
-        kind="handoff" if run.hands_over else "tool",
-        parent=run.parent,
-    )
-
-
-def _success(result: Any, artifact: Any) -> bool | None:
-    """What the result says, else what it carries beside it; where neither says a word, it ended without an error."""
-    told = said(result)
-    return (told if told is not Said.NOTHING else said(jsonable(artifact))).told(otherwise=True)
 
 
 def _kind(asked: Asked, run: Run | None) -> CallKind:
