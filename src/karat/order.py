@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_type_hints
+from typing import Literal, TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Struct, structs
@@ -90,10 +90,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """
 
     target: Target
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
     name: str
     recipe: TargetConfig | None = None
-    ui_vocabulary: Mapping[str, Any] = {}
+    ui_vocabulary: Mapping[str, object] = {}
     timeout: float | None = None
     grace: float = GRACE
 

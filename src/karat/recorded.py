@@ -101,7 +101,7 @@ def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime])
     return reserve(results_dir_for(Path(suite), results_dir), Path(suite).stem, now())
 
 
-def _derived(recorded: Journal, changes: Mapping[str, Any], now: Callable[[], datetime]) -> Header:
+def _derived(recorded: Journal, changes: Mapping[str, object], now: Callable[[], datetime]) -> Header:
     began = now().isoformat(timespec="milliseconds")
     return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
 

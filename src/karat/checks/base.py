@@ -31,7 +31,7 @@ PAGE: frozenset[Channel] = frozenset({"page", "page_before"})
 class Reading(Struct, frozen=True):
     """One check that `expected` asks for: its arguments, and the place below `expected` that asks for it."""
 
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     path: tuple[str | int, ...]
 
 
@@ -57,12 +57,12 @@ class Check:
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         """The checks of this class that an `expected` object asks for."""
         raise NotImplementedError
 
     @classmethod
-    def strays(cls, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+    def strays(cls, expected: Mapping[str, object]) -> Iterator[Flaw]:
         """Fields of this check that have no effect here; by default companions without the field they refine."""
         for field, refined in cls.companions.items():
             if field in expected and refined not in expected:
@@ -70,7 +70,7 @@ class Check:
                 yield Flaw("no-effect", message, (field,))
 
     @classmethod
-    def lack(cls, args: Mapping[str, Any]) -> str:
+    def lack(cls, args: Mapping[str, object]) -> str:
         """What an answer lacks for the metric, where a check with these arguments did not pass."""
         return cls.name
 

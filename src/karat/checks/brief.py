@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -56,7 +56,7 @@ class RequiredLevers(Check):
     regex: str = LEVER
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if "required_levers" in expected:
             args = {"count": expected["required_levers"], "regex": expected.get("lever_regex", LEVER)}
             yield Reading(args, ("required_levers",))
@@ -121,7 +121,7 @@ class ClaimEvidenceAlignment(Check):
     alignment: str = ALIGNMENT
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if "claim_evidence_alignment" in expected:
             args = {
                 "claim": expected.get("claim_marker_regex", CLAIM),
@@ -189,7 +189,7 @@ class EvidenceFreshness(Check):
     regex: str = ""
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if "evidence_freshness_max_age_minutes" in expected:
             minutes = expected["evidence_freshness_max_age_minutes"]
             args = {"minutes": minutes, "regex": expected.get("evidence_freshness_regex", "")}
@@ -250,7 +250,7 @@ class MustAllowOverrideAction(Check):
     action: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         return each("must_allow_override_actions", "action", expected)
 
     @property

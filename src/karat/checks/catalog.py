@@ -101,14 +101,14 @@ class Catalog:
         """The check of this name; no other code than ours is loaded for one of ours."""
         return BUILT_IN.get(name) or self.classes.get(name)
 
-    def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
+    def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
         self._enter()
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read(expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
 
-    def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+    def strays(self, expected: Mapping[str, object]) -> Iterator[Flaw]:
         """Fields that refine a field which is not there."""
         self._enter()
         for cls in self._refined(frozenset(expected)):
@@ -185,12 +185,12 @@ BUILT_IN = {cls.name: cls for cls in CHECKS}
 CATALOG = Catalog()
 
 
-def _of_packages() -> Iterator[tuple[str, str, Any]]:
+def _of_packages() -> Iterator[tuple[str, str, object]]:
     for point in packages.brought(ENTRY_POINTS).values():
         yield packages.where(point), FIX, packages.loaded(point)
 
 
-def _of_project(project: Project) -> Iterator[tuple[str, str, Any]]:
+def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
     for name, spec in project.checks.items():
         where, fix = project.where("checks", name), "Give it another name."
         found = project.load("checks", name, spec)
@@ -205,7 +205,7 @@ def _of_project(project: Project) -> Iterator[tuple[str, str, Any]]:
         yield where, fix, found
 
 
-def flaw_of(found: Any) -> str:
+def flaw_of(found: object) -> str:
     """Why something is no check, else the empty string."""
     if not (isinstance(found, type) and Check in found.__mro__):
         return "it is no subclass of karat.Check."

@@ -20,7 +20,7 @@ COUNT = "SELECT count(*) AS n FROM bookings"
 NO_HOOK = "nobody asked the database: name a `database` hook in the target's configuration"
 
 
-def answered(rows: Any) -> Trace:
+def answered(rows: object) -> Trace:
     return Trace(case_id="example", final_message="Done.", database={COUNT: rows})
 
 
@@ -34,7 +34,7 @@ class Database(Check):
     fields: ClassVar = (
         Field(
             "database",
-            Annotated[dict[Phrase, list[Any]], Meta(min_length=1)],
+            Annotated[dict[Phrase, list[object]], Meta(min_length=1)],
             "SQL queries and the rows that each must give after the turn, in any order.",
         ),
     )
@@ -53,7 +53,7 @@ class Database(Check):
         Example({"sql": COUNT, "rows": [1]}, Trace(case_id="example", final_message="Done."), Status.UNKNOWN),
     )
     sql: str
-    rows: list[Any]
+    rows: list[object]
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
@@ -77,7 +77,7 @@ class Database(Check):
         return self.passed(_shown(found), at) if holds else self.failed(_shown(found), at)
 
 
-def _same_rows(wanted: list[Any], found: list[Any]) -> bool:
+def _same_rows(wanted: list[object], found: list[object]) -> bool:
     left = list(found)
     for row in wanted:
         match = next((i for i, other in enumerate(left) if _same_row(row, other)), None)
@@ -87,7 +87,7 @@ def _same_rows(wanted: list[Any], found: list[Any]) -> bool:
     return not left
 
 
-def _same_row(wanted: Any, found: Any) -> bool:
+def _same_row(wanted: object, found: object) -> bool:
     """A row is an object by column, a list of values, or where it has one column, that value."""
     if isinstance(wanted, dict):
         return same_value(wanted, found)
@@ -96,5 +96,5 @@ def _same_row(wanted: Any, found: Any) -> bool:
     return same_value(values, [wanted] if bare else wanted)
 
 
-def _shown(rows: Any) -> str:
+def _shown(rows: object) -> str:
     return excerpt(msgspec.json.encode(rows).decode())

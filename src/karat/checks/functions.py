@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_type_hints
+from typing import ClassVar, get_type_hints
 
 import msgspec
 from msgspec import structs
@@ -29,11 +29,11 @@ ANSWERS = "True, False or a CheckResult, or a tuple of True, False or None and w
 class FunctionCheck(Check):
     """What a function of the team says of a trace and of the value that a suite gives it."""
 
-    function: ClassVar[Callable[[Trace, Any], Any]]
-    value: Any
+    function: ClassVar[Callable[[Trace, object], object]]
+    value: object
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if cls.name in expected:
             yield Reading({"value": expected[cls.name]}, (cls.name,))
 
@@ -52,7 +52,7 @@ class FunctionCheck(Check):
         return CheckResult(self.name, self.group, STATUSES[status], self.wanted, excerpt(found))
 
 
-def from_function(name: str, function: Callable[..., Any]) -> type[Check]:
+def from_function(name: str, function: Callable[..., object]) -> type[Check]:
     """The check that a function is. Raises ConfigError if it cannot be one."""
     about = (inspect.getdoc(function) or f"What {name} says of the answer.").split("\n")[0]
     own = {
@@ -67,7 +67,7 @@ def from_function(name: str, function: Callable[..., Any]) -> type[Check]:
     return types.new_class(name, (FunctionCheck,), exec_body=lambda body: body.update(own))
 
 
-def _value_type(function: Callable[..., Any]) -> Any:
+def _value_type(function: Callable[..., object]) -> object:
     if inspect.iscoroutinefunction(function):
         raise ConfigError("it is async.", fix="A check waits for nothing: write it as a plain function.")
     try:
@@ -81,12 +81,12 @@ def _value_type(function: Callable[..., Any]) -> Any:
     except Exception as error:  # annotations are the user's code
         raise ConfigError(f"its types cannot be read: {type(error).__name__}: {error}.") from error
     taken = list(signature.parameters.values())[1:2]
-    given = hints.get(taken[0].name, Any) if taken and taken[0].kind is not taken[0].VAR_POSITIONAL else Any
+    given = hints.get(taken[0].name, object) if taken and taken[0].kind is not taken[0].VAR_POSITIONAL else object
     shape_of(given, KnownKeys())
     return given
 
 
-def _example(given: Any) -> Example:
+def _example(given: object) -> Example:
     """`(value, answer or trace, True, False or None)`, with a Status in place of those if that is clearer."""
     value, trace, status = given if isinstance(given, tuple) and len(given) == 3 else (None, None, "")
     seen = Trace(case_id="example", final_message=trace) if isinstance(trace, str) else trace

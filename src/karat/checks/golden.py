@@ -75,7 +75,7 @@ class ToolsUsed(Check):
     match: Match = "exact"
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if "tools_used" in expected:
             args = {"tools": expected["tools_used"], "match": expected.get("tools_match", "exact")}
             yield Reading(args, ("tools_used",))

@@ -71,7 +71,7 @@ class MustGroundNumber(Check):
             yield Reading(args, ("must_ground_numbers", index))
 
     @classmethod
-    def lack(cls, args: Mapping[str, Any]) -> str:
+    def lack(cls, args: Mapping[str, object]) -> str:
         return str(args.get("label") or args.get("value") or args.get("regex"))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import regex
 
@@ -80,7 +80,7 @@ class Outcome(Check):
     tools: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         outcome = expected.get("outcome", "response_only")
         tools = expected.get("tool_calls_any", []) if outcome not in ("response_only", "graceful_block") else []
         yield Reading({"outcome": outcome, "tools": tools} if tools else {"outcome": outcome}, ("outcome",))

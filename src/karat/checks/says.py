@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from karat.checks.base import ALL_WORDS, ANSWER, Check, Phrases, Reading, blank, each, quoted
 from karat.checks.sample_traces import says
@@ -33,7 +33,7 @@ class MustSayAny(Check):
     phrases: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if "must_say_any" in expected:
             yield Reading({"phrases": expected["must_say_any"]}, ("must_say_any",))
 
@@ -68,7 +68,7 @@ class MustNotSay(Check):
     phrase: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         return each(cls.name, "phrase", expected)
 
     @property
@@ -100,7 +100,7 @@ class MustMatchRegex(Check):
     pattern: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         return each("must_match_regex", "pattern", expected)
 
     @property
@@ -133,7 +133,7 @@ class MustNotMatchRegex(Check):
     pattern: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         return each("must_not_match_regex", "pattern", expected)
 
     @property

@@ -53,7 +53,7 @@ class RequiredSource(Check):
                 yield Flaw("no-effect", message, ("source_patterns", source))
 
     @classmethod
-    def lack(cls, args: Mapping[str, Any]) -> str:
+    def lack(cls, args: Mapping[str, object]) -> str:
         return str(args.get("source", ""))
 
     @property

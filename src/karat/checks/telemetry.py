@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import regex
 
@@ -91,7 +91,7 @@ class Telemetry(Check):
     entry: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         return each("telemetry", "entry", expected)
 
     @property

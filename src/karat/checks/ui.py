@@ -168,7 +168,7 @@ def grammar(sentence: str) -> tuple[Element, ...]:
     return ()
 
 
-def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -> Case:
+def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, object]]]) -> Case:
     """The case with every sentence that the target's vocabulary knows turned into elements."""
     if not vocabulary or not any(spec.name == Ui.name for _, spec in case.asked):
         return case
@@ -185,13 +185,13 @@ def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Sui
     return structs.replace(suite, cases=tuple([resolve(case, vocabulary) for case in suite.cases]))
 
 
-def vocabulary_flaws(vocabulary: Mapping[str, Any]) -> Iterator[str]:
+def vocabulary_flaws(vocabulary: Mapping[str, object]) -> Iterator[str]:
     """Why a target's vocabulary cannot be used: each sentence stands for a list of elements that a page can lack."""
     for sentence, objects in vocabulary.items():
         yield from (f"{sentence!r}: {why}" for why in _entry_flaws(sentence, objects))
 
 
-def _entry_flaws(sentence: str, objects: Any) -> Iterator[str]:
+def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
     try:
         check = Ui(sentence, msgspec.convert(objects, tuple[Element, ...]))
     except msgspec.ValidationError as error:
@@ -209,12 +209,12 @@ def _entry_flaws(sentence: str, objects: Any) -> Iterator[str]:
 
 
 def _all_resolved(
-    specs: Sequence[CheckSpec], vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]
+    specs: Sequence[CheckSpec], vocabulary: Mapping[str, Sequence[Mapping[str, object]]]
 ) -> tuple[CheckSpec, ...]:
     return tuple([_resolved(spec, vocabulary) for spec in specs])
 
 
-def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, Any]]]) -> CheckSpec:
+def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, object]]]) -> CheckSpec:
     if spec.name != Ui.name:
         return spec
     check = msgspec.json.decode(spec.args, type=Ui)
@@ -243,7 +243,7 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
 
 
-def _fill(value: Any, slots: Mapping[str, str]) -> Any:
+def _fill(value: object, slots: Mapping[str, str]) -> object:
     if isinstance(value, Mapping):
         return {key: _fill(inner, slots) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -251,7 +251,7 @@ def _fill(value: Any, slots: Mapping[str, str]) -> Any:
     return SLOT.sub(lambda m: slots.get(m[1].casefold(), m[0]), value) if isinstance(value, str) else value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from karat.checks.base import ANSWER, Check, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
@@ -76,7 +76,7 @@ class MustLabelAssumptions(Check):
     markers: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
         if "must_label_assumptions" in expected:
             yield Reading({"markers": expected.get("assumption_markers_any", [])}, ("must_label_assumptions",))
 

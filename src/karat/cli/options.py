@@ -11,7 +11,7 @@ import click
 
 from karat.errors import UsageError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 class Seconds(click.FloatRange):
@@ -37,11 +37,11 @@ def comma_list(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
     return [part.strip() for part in ",".join(value).split(",") if part.strip()] if value else None
 
 
-def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
+def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, object]:
     """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
     from karat.traces.clean import jsonable, loads
 
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for pair in value:
         key, equals, text = pair.partition("=")
         if not equals or not key:
@@ -50,7 +50,7 @@ def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
             found[key] = loads(text)
         except ValueError:
             found[key] = text
-    checked: dict[str, Any] = jsonable(found)
+    checked: dict[str, object] = jsonable(found)
     return checked
 
 

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -28,7 +28,7 @@ NOTICE = 500
 FLUSH_EVERY = 0.2
 
 
-def listener_for(out: TextIO, suite: Suite, *, colour: bool) -> tuple[Listener, AbstractContextManager[Any]]:
+def listener_for(out: TextIO, suite: Suite, *, colour: bool) -> tuple[Listener, AbstractContextManager[object]]:
     """What hears of the run, and a context in which it does."""
     if out.isatty():
         bar = Bar(suite)

@@ -32,7 +32,7 @@ def command(
     max_failures: int | None,
     results_dir: Path | None,
     reports: tuple[str, ...],
-    **how: Any,
+    **how: object,
 ) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -25,7 +24,7 @@ class Item(Struct, frozen=True):
 class Plan:
     """Every case, `repeat` times, in suite order. Items are made as they are asked for, so that a plan is small."""
 
-    def __init__(self, cases: Sequence[Case], target_options: dict[str, Any], *, repeat: int = 1) -> None:
+    def __init__(self, cases: Sequence[Case], target_options: dict[str, object], *, repeat: int = 1) -> None:
         self._cases = cases
         self._keys = Keys(target_options)
         self._repeat = repeat

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -85,7 +84,7 @@ class CarryOver:
             self._judged_anew[place] = None
         return judged
 
-    def said(self, target: dict[str, Any]) -> Iterator[str]:
+    def said(self, target: dict[str, object]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
         if self._journal.torn:
             yield "the last line of the journal is torn and was dropped"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
@@ -17,7 +17,7 @@ Metric = Literal["sources", "numbers", "brief"]
 class Example(NamedTuple):
     """Proof that a check can come out this way: its arguments, a trace, and the status it must give."""
 
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     trace: Trace
     status: Status
 
@@ -39,7 +39,7 @@ class Field:
     """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or beside it."""
 
     name: str
-    type: Any
+    type: object
     doc: str
     since: str = "0.1"
     formats: frozenset[str] = field(default=frozenset({"eval-set", "golden-expected"}))
@@ -64,10 +64,10 @@ class Vocabulary(Protocol):
         """The groups that a check can score in."""
         ...
 
-    def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
+    def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object of valid types asks for."""
         ...
 
-    def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+    def strays(self, expected: Mapping[str, object]) -> Iterator[Flaw]:
         """Fields that have no effect because the field they refine is not there; paths below `expected`."""
         ...

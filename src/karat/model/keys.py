@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 class Keys:
     """Keys of cases that are run against one target."""
 
-    def __init__(self, target: Mapping[str, Any]) -> None:
+    def __init__(self, target: Mapping[str, object]) -> None:
         options = msgspec.json.encode(target, order="sorted")
         self._target = hashlib.sha256(hashlib.sha256(options).digest())
 
@@ -26,6 +25,6 @@ class Keys:
         return digest.hexdigest()[:32]
 
 
-def same_target(identity: Mapping[str, Any]) -> dict[str, Any]:
+def same_target(identity: Mapping[str, object]) -> dict[str, object]:
     """What makes a target the same one: all that identifies it but its name, which may change."""
     return {key: value for key, value in identity.items() if key != "name"}

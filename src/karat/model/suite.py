@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Raw, Struct, field
 
 from karat.model.verdict import Group
@@ -69,7 +67,7 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     checks: tuple[CheckSpec, ...]
     scoring: Scoring = Scoring()
     min_pass_rate: float | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, object] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     skip: str = ""
     xfail: str = ""
@@ -104,5 +102,5 @@ class Suite(Struct, frozen=True, kw_only=True):
     name: str = ""
     description: str = ""
     cases: tuple[Case, ...]
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from karat.errors import ConfigError
 from karat.text.wording import did_you_mean, said
 
 
-def load(spec: str, root: Path) -> Callable[..., Any]:
+def load(spec: str, root: Path) -> Callable[..., object]:
     """The function that a spec names; relative files are looked for below `root`."""
     found = load_attribute(spec, root)
     if not callable(found):
@@ -23,13 +23,13 @@ def load(spec: str, root: Path) -> Callable[..., Any]:
     return cast(Callable[..., Any], found)
 
 
-def load_attribute(spec: str, root: Path) -> Any:
+def load_attribute(spec: str, root: Path) -> object:
     """Whatever a spec names."""
     place, colon, path = spec.rpartition(":")
     if not colon or not place or not path:
         raise ConfigError(f"{spec!r} names no function.", fix="Write it as 'module:function' or 'file.py:function'.")
     module = _from_file(root / place, spec) if place.endswith(".py") else _from_name(place, spec)
-    found: Any = module
+    found: object = module
     for name in path.split("."):
         try:
             found = getattr(found, name)

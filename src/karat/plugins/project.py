@@ -81,7 +81,7 @@ def of_folder(folder: str) -> Project:
     return Project(str(tables.file), tables.section, checks, reports)
 
 
-def _table(tables: Tables, name: str) -> dict[str, Any]:
+def _table(tables: Tables, name: str) -> dict[str, object]:
     table = tables.content.get(name, {})
     if not isinstance(table, dict):
         where, fix = line_of(tables.file, tables.section, name), f"Write it as a table, [{name}]."
@@ -89,14 +89,14 @@ def _table(tables: Tables, name: str) -> dict[str, Any]:
     return table
 
 
-def _check(tables: Tables, name: str, value: Any) -> str:
+def _check(tables: Tables, name: str, value: object) -> str:
     if not isinstance(value, str):
         where = line_of(tables.file, dotted(tables.section, "checks"), name)
         raise ConfigError(f"the check is {kind(value)}.", where=where, fix=f"Write it as '{PREFIX}file.py:{name}'.")
     return value
 
 
-def _report(tables: Tables, name: str, value: Any) -> OwnReport:
+def _report(tables: Tables, name: str, value: object) -> OwnReport:
     if isinstance(value, dict):
         return read(value, OwnReport, tables.file, dotted(tables.section, "reports", name))
     if isinstance(value, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +23,7 @@ class Tables(NamedTuple):
 
     file: Path
     section: str
-    content: dict[str, Any]
+    content: dict[str, object]
 
 
 def nearest(start: Path) -> Tables | None:
@@ -35,7 +35,7 @@ def nearest(start: Path) -> Tables | None:
     return None
 
 
-def read(table: dict[str, Any], form: type[Form], file: Path, place: str) -> Form:
+def read(table: dict[str, object], form: type[Form], file: Path, place: str) -> Form:
     """One table of the file as a struct."""
     try:
         return msgspec.convert(table, form)
@@ -70,12 +70,12 @@ def line_of(file: Path, table: str, key: str) -> str:
     return str(file)
 
 
-def _content(file: Path, section: tuple[str, ...]) -> dict[str, Any] | None:
+def _content(file: Path, section: tuple[str, ...]) -> dict[str, object] | None:
     import tomllib
 
     try:
         text = file.read_bytes().decode("utf-8-sig")
-        table: Any = tomllib.loads(text)
+        table: object = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"it cannot be read: {error}", where=str(file)) from error
     except tomllib.TOMLDecodeError as error:

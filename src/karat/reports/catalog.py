@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeGuard
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard
 
 from karat.errors import ArtifactError, ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
@@ -112,7 +112,7 @@ def _below(project: Project, path: str) -> str:
     return os.path.relpath(project.root / path) + path[len(path.rstrip(os.sep)) :] if path else ""
 
 
-def is_report(found: Any) -> TypeGuard[type[Report]]:
+def is_report(found: object) -> TypeGuard[type[Report]]:
     extension = getattr(found, "extension", None)
     return (
         isinstance(found, type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import msgspec
 from msgspec import Struct
@@ -250,10 +250,10 @@ def _error(error: TraceError | None) -> ErrorRow | None:
     return ErrorRow(error.kind, error.message, error.detail) if error else None
 
 
-def _summary(run: RunView) -> dict[str, Any]:
+def _summary(run: RunView) -> dict[str, object]:
     summary = run.summary
     average = summary.avg_soft_score
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "pass": summary.passed,
         "fail": summary.failed,
         "partial": summary.partial,
@@ -280,7 +280,7 @@ _risky = re.compile(
 )
 
 
-def encode(value: Any) -> bytes:
+def encode(value: object) -> bytes:
     """One line of JSON that any reader accepts and that is harmless to print."""
     try:
         line = _encoder.encode(value)
@@ -296,7 +296,7 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return b"".join(b"\\u%04x" % int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
 
 
-def _whole_characters(value: Any) -> Any:
+def _whole_characters(value: object) -> object:
     """The same with each lone surrogate as one U+FFFD, so that the offsets of evidence still hold."""
     if isinstance(value, str):
         return _surrogate.sub("\ufffd", value)

@@ -39,13 +39,13 @@ def around(target: TargetConfig) -> Surroundings:
     return Surroundings(target.name or target.use, target.ui_vocabulary, tools)
 
 
-def tools_of(graph: Any) -> frozenset[str] | None:
+def tools_of(graph: object) -> frozenset[str] | None:
     """The tools of a graph's tool nodes; None if it has no such node, because then any node may call anything."""
     names = {name for node in _nodes(graph, DEEPEST) for name in getattr(node, "tools_by_name", None) or ()}
     return frozenset(names) or None
 
 
-def _nodes(graph: Any, depth: int) -> Iterator[Any]:
+def _nodes(graph: object, depth: int) -> Iterator[object]:
     nodes = getattr(graph, "nodes", None)
     if not isinstance(nodes, Mapping) or not depth:
         return
@@ -55,7 +55,7 @@ def _nodes(graph: Any, depth: int) -> Iterator[Any]:
         yield from _nodes(inner, depth - 1)
 
 
-def _graph(target: TargetConfig) -> Any:
+def _graph(target: TargetConfig) -> object:
     extend_path([*(target.root / entry for entry in target.python_path), target.root, Path.cwd()])
     found = load_attribute(target.spec, target.root)
     if hasattr(found, "nodes") or not callable(found) or "context" in inspect.signature(found).parameters:

@@ -16,7 +16,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 
 
-def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, Any]:
+def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, object]:
     """The JSON Schema (2020-12) of a suite format, with every check that the vocabulary knows."""
     fields = tuple(vocabulary.fields)
     defs: dict[str, Any] = {}
@@ -51,5 +51,5 @@ def _golden_rules(defs: dict[str, Any]) -> None:
     case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": asked}]}}}
 
 
-def _any_of(keys: Iterable[str]) -> list[dict[str, Any]]:
+def _any_of(keys: Iterable[str]) -> list[dict[str, object]]:
     return [{"required": [key]} for key in keys]

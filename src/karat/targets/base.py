@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from msgspec import Struct
 
@@ -74,7 +74,7 @@ class RunContext:
 
     repeat: int = 0
     attempt: int = 0
-    given: Any = None
+    given: object = None
     """What the setup hook returned, for the agent."""
     recorder: Recorder = field(default_factory=Recorder)
     untidy: tuple[Case, ...] = ()
@@ -105,7 +105,7 @@ class Target(Protocol):
     def limits(self) -> Limits: ...
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """What this target is, as JSON without secrets: targets that may answer differently differ here."""
         ...
 
@@ -125,7 +125,7 @@ def is_target(found: object) -> bool:
     return isinstance(found, type) and hasattr(found, "run")
 
 
-def made(kind: Callable[[Any], Any], config: object, where: str) -> Target:
+def made(kind: Callable[[object], object], config: object, where: str) -> Target:
     """A target of other people's making, if it can be made and is one."""
     try:
         target = kind(config)

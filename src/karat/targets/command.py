@@ -34,7 +34,6 @@ import signal
 from difflib import get_close_matches
 from functools import partial
 from time import perf_counter, time
-from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -66,7 +65,7 @@ ALIKE = 0.85
 
 
 class _Telemetry(Struct, forbid_unknown_fields=True, kw_only=True):
-    event: dict[str, Any] | None = None
+    event: dict[str, object] | None = None
     line: str | None = None
 
 
@@ -169,7 +168,7 @@ class _Answers:
         broken.partial = broken.partial or trace
         raise broken
 
-    def _take(self, value: dict[str, Any]) -> bool:
+    def _take(self, value: dict[str, object]) -> bool:
         """Whether the object is part of the protocol; if so, it is recorded."""
         kind = value.get("type")
         rest = {key: item for key, item in value.items() if key != "type"}

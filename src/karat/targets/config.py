@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -44,23 +44,23 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     setup: str | None = None
     teardown: str | None = None
     database: str | None = None
-    ui_vocabulary: dict[str, Any] = field(default_factory=dict)
-    success: dict[str, Any] = field(default_factory=dict)
-    telemetry: dict[str, Any] = field(default_factory=dict)
+    ui_vocabulary: dict[str, object] = field(default_factory=dict)
+    success: dict[str, object] = field(default_factory=dict)
+    telemetry: dict[str, object] = field(default_factory=dict)
     limits: Limits = Limits()
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
 
     @property
     def use(self) -> str:
         return f"{self.kind}:{self.spec}"
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """What may change answers or verdicts, as JSON. Values of the environment are told apart but never shown.
 
         Not the timeouts: who raises one to finish a run does not want the finished cases run again.
         """
-        parts: dict[str, Any] = {
+        parts: dict[str, object] = {
             "use": self.use,
             "name": self.name,
             "python_path": list(self.python_path),
@@ -97,12 +97,12 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     setup: Text | None = None
     teardown: Text | None = None
     database: Text | None = None
-    ui_vocabulary: dict[str, Any] = field(default_factory=dict)
-    success: dict[str, Any] = field(default_factory=dict)
-    telemetry: dict[str, Any] = field(default_factory=dict)
+    ui_vocabulary: dict[str, object] = field(default_factory=dict)
+    success: dict[str, object] = field(default_factory=dict)
+    telemetry: dict[str, object] = field(default_factory=dict)
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
 
 
 _SHARED = _TargetTable.__struct_encode_fields__
@@ -115,9 +115,9 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     secrets: tuple[Text, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
-    targets: dict[str, dict[str, Any]] = field(default_factory=dict)
-    checks: dict[str, Any] = field(default_factory=dict)
-    reports: dict[str, Any] = field(default_factory=dict)
+    targets: dict[str, dict[str, object]] = field(default_factory=dict)
+    checks: dict[str, object] = field(default_factory=dict)
+    reports: dict[str, object] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):
@@ -187,7 +187,7 @@ def parse_rate(text: str) -> float:
     return int(match[1]) * 60 / seconds
 
 
-def _config(file: Path, table: dict[str, Any], section: str) -> Config:
+def _config(file: Path, table: dict[str, object], section: str) -> Config:
     top = read(table, _Top, file, section)
     targets = {name: _target(name, given, file, section) for name, given in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
@@ -208,7 +208,7 @@ def _config(file: Path, table: dict[str, Any], section: str) -> Config:
     )
 
 
-def _target(name: str, table: dict[str, Any], file: Path, section: str) -> TargetConfig:
+def _target(name: str, table: dict[str, object], file: Path, section: str) -> TargetConfig:
     place = dotted(section, "targets", name)
     own = _own_options(table)
     given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
@@ -242,14 +242,14 @@ def _target(name: str, table: dict[str, Any], file: Path, section: str) -> Targe
     )
 
 
-def _own_options(table: dict[str, Any]) -> dict[str, Any]:
+def _own_options(table: dict[str, object]) -> dict[str, object]:
     """The options that stand in the table of a target itself."""
     if str(table.get("use", "")).partition(":")[0] not in WIRE_KINDS:
         return {}
     return {key: value for key, value in table.items() if key not in _SHARED}
 
 
-def _digests(values: Any) -> Any:
+def _digests(values: object) -> object:
     return (
         {name: f"sha256:{_digest(str(value))}" for name, value in values.items()}
         if isinstance(values, dict)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -20,7 +19,7 @@ class Conversation:
     def __init__(self, recorder: Recorder) -> None:
         self.messages: list[Message] = []
         """What was said before the current prompt."""
-        self.state: dict[str, Any] = {}
+        self.state: dict[str, object] = {}
         self._recorder = recorder
         self._id: str | None = None
 
@@ -31,11 +30,11 @@ class Conversation:
             self._id = uuid4().hex
         return self._id
 
-    def tool_call(self, name: str, **rest: Any) -> None:
+    def tool_call(self, name: str, **rest: object) -> None:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
         self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **rest}, ShortCall)))
 
-    def event(self, event: str | dict[str, Any]) -> None:
+    def event(self, event: str | dict[str, object]) -> None:
         """Tell of a telemetry event as it happens: an object, or a raw line."""
         for line in event_lines(event):
             self._recorder.event(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from karat.targets.config import TargetConfig
 from karat.targets.python import OFFERED, PythonTarget
@@ -13,7 +12,7 @@ from karat.targets.user_code import Callee
 class FunctionTarget(PythonTarget):
     """An agent that is at hand as a function; it is called as `python:` calls one."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
         super().__init__(TargetConfig(kind="python", spec=name))
         self._function = function

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -110,7 +109,7 @@ class Hooked:
         except TimeoutError:
             _tell(error, f"the teardown hook took longer than {RESET_GRACE:g} s")
 
-    async def _call(self, which: str, hook: Callee, first: object, offered: dict[str, object]) -> Any:
+    async def _call(self, which: str, hook: Callee, first: object, offered: dict[str, object]) -> object:
         task = asyncio.current_task()
         try:
             return await hook.call(first, offered, self._threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field, structs
@@ -30,7 +30,7 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """A call succeeded if `field` of its result (`booking.state`) is one of `is`, or if `text` is found in it."""
 
     path: str = field(default="", name="field")
-    values: Annotated[list[Any], Meta(min_length=1)] | None = field(default=None, name="is")
+    values: Annotated[list[object], Meta(min_length=1)] | None = field(default=None, name="is")
     text: str = ""
 
     def flaw(self) -> str:
@@ -47,7 +47,7 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         if self.text:
             result = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
             return safe_regex.search(self.text, result) is not None if call.result is not None else None
-        value: Any = structured(call.result)
+        value: object = structured(call.result)
         for part in self.path.split("."):
             if not isinstance(value, Mapping) or part not in value:
                 return None
@@ -109,7 +109,7 @@ class Interpreted:
         return structs.replace(call, success=rule.holds(call))
 
 
-def _rule(tool: str, given: Any, config: TargetConfig) -> SuccessRule:
+def _rule(tool: str, given: object, config: TargetConfig) -> SuccessRule:
     rule = _converted(given, SuccessRule, f"success.{tool}", config)
     flaw = rule.flaw()
     if flaw:
@@ -117,7 +117,7 @@ def _rule(tool: str, given: Any, config: TargetConfig) -> SuccessRule:
     return rule
 
 
-def _converted(given: Any, form: type[Form], where: str, config: TargetConfig) -> Form:
+def _converted(given: object, form: type[Form], where: str, config: TargetConfig) -> Form:
     try:
         return msgspec.convert(given, form)
     except msgspec.ValidationError as error:

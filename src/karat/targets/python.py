@@ -13,7 +13,7 @@ import asyncio
 import os
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, get_args
+from typing import get_args
 
 from msgspec import structs
 
@@ -91,7 +91,7 @@ class PythonTarget:
 
         return await converse(case, context, turn, self._config.turn_timeout)
 
-    async def _call(self, prompt: str, offered: dict[str, object]) -> Any:
+    async def _call(self, prompt: str, offered: dict[str, object]) -> object:
         if self._callee is None:
             raise RuntimeError("the target is not open")
         task = asyncio.current_task()

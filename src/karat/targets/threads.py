@@ -21,10 +21,10 @@ TURN = 0.01
 class _Job:
     __slots__ = ("done", "error", "finished", "loop", "mutex", "ready", "result", "work")
 
-    def __init__(self, work: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
         self.loop = loop
-        self.result: Any = None
+        self.result: object = None
         self.error: BaseException | None = None
         self.finished = False
         self.done: asyncio.Future[None] | None = None
@@ -57,7 +57,7 @@ class _Job:
                 self.done = self.loop.create_future()
             return self.done
 
-    def outcome(self) -> Any:
+    def outcome(self) -> object:
         if self.error is not None:
             raise self.error
         return self.result

@@ -26,12 +26,12 @@ class Callee:
     Its parameters are filled by name; the first that bears no name on offer gets the first argument.
     """
 
-    def __init__(self, function: Callable[..., Any], where: str, first: str, offered: Sequence[str]) -> None:
+    def __init__(self, function: Callable[..., object], where: str, first: str, offered: Sequence[str]) -> None:
         self.function = function
         self.is_async = _is_async(function)
         self.takes_first, self.takes = _wanted(function, where, first, offered)
 
-    def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], Any]:
+    def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], object]:
         named = {name: offered[name] for name in self.takes}
         if not self.takes_first:
             return partial(self.function, **named)
@@ -39,7 +39,7 @@ class Callee:
             return partial(self.function, first, **named)
         return partial(self.function, **{self.takes_first: first}, **named)
 
-    async def call(self, first: object, offered: Mapping[str, object], threads: DaemonThreads) -> Any:
+    async def call(self, first: object, offered: Mapping[str, object], threads: DaemonThreads) -> object:
         """Call it: in the event loop if it is async, else in a thread."""
         bound = self.bind(first, offered)
         result = bound() if self.is_async else await threads.call(bound)
@@ -61,7 +61,7 @@ def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
     )
 
 
-def from_outside(error: BaseException, task: asyncio.Task[Any] | None, *, in_thread: bool = False) -> bool:
+def from_outside(error: BaseException, task: asyncio.Task[object] | None, *, in_thread: bool = False) -> bool:
     """Whether an exception that came out of the user's code in a task is not its own, and has to go on.
 
     A task is cancelled or interrupted by others, and its coroutine is closed from beside it when its loop is.
@@ -77,7 +77,7 @@ def from_outside(error: BaseException, task: asyncio.Task[Any] | None, *, in_thr
 
 
 def _wanted(
-    function: Callable[..., Any], where: str, first: str, offered: Sequence[str]
+    function: Callable[..., object], where: str, first: str, offered: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
     """How it takes the first argument (by which name, by place, or not at all), and which others it asks for."""
     try:
@@ -100,7 +100,7 @@ def _wanted(
     return taker.name if taker.kind is taker.POSITIONAL_OR_KEYWORD else BY_PLACE, named
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def _is_async(function: Callable[..., object]) -> bool:
     call = getattr(function, "__call__", None)  # noqa: B004  the method itself is asked, not whether there is one
     return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
 

@@ -20,7 +20,7 @@ from karat.telemetry.spellings import Stage
 from karat.telemetry.tool_results import structured
 from karat.text.wording import did_you_mean
 
-LinePattern = str | dict[str, Any]
+LinePattern = str | dict[str, object]
 LinePatterns = LinePattern | list[LinePattern] | None
 
 STAGES: tuple[Stage, ...] = ("request", "start", "result", "error", "other")
@@ -72,7 +72,7 @@ class Dialect:
     def __init__(self, events: LogEvents) -> None:
         self._patterns = [(stage, pattern, _compiled(pattern)) for stage, pattern in events.patterns]
 
-    def told(self, line: str, top: Mapping[str, Any] | None) -> Told | None:
+    def told(self, line: str, top: Mapping[str, object] | None) -> Told | None:
         for stage, pattern, text in self._patterns:
             if isinstance(pattern, dict):
                 found = _fitted(pattern, top) if top is not None else None
@@ -92,7 +92,7 @@ def dialect(written: str) -> Dialect | None:
         return None
 
 
-def _places(pattern: Any) -> Iterator[str]:
+def _places(pattern: object) -> Iterator[str]:
     if isinstance(pattern, str):
         yield from _PLACE.findall(pattern)
     elif isinstance(pattern, dict):
@@ -100,11 +100,11 @@ def _places(pattern: Any) -> Iterator[str]:
             yield from _places(value)
 
 
-def _fitted(pattern: Mapping[str, Any], given: Any) -> dict[str, Any] | None:
+def _fitted(pattern: Mapping[str, object], given: object) -> dict[str, object] | None:
     """What stands at the places, if the object has all that the pattern has."""
     if not isinstance(given, Mapping):
         return None
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, wanted in pattern.items():
         if key not in given:
             return None
@@ -115,7 +115,7 @@ def _fitted(pattern: Mapping[str, Any], given: Any) -> dict[str, Any] | None:
     return found
 
 
-def _fitted_value(wanted: Any, given: Any) -> dict[str, Any] | None:
+def _fitted_value(wanted: object, given: object) -> dict[str, object] | None:
     if isinstance(wanted, dict):
         return _fitted(wanted, given)
     if isinstance(wanted, str) and (place := _PLACE.fullmatch(wanted)):
@@ -145,7 +145,7 @@ def _compiled(pattern: LinePattern) -> regex.Pattern[str] | None:
     return _text_pattern(pattern) if isinstance(pattern, str) else None
 
 
-def _searched(text: regex.Pattern[str] | None, line: str, *, whole: bool = False) -> dict[str, Any] | None:
+def _searched(text: regex.Pattern[str] | None, line: str, *, whole: bool = False) -> dict[str, object] | None:
     if text is None:
         return None
     search = text.fullmatch if whole else text.search
@@ -156,7 +156,7 @@ def _searched(text: regex.Pattern[str] | None, line: str, *, whole: bool = False
     return None if found is None else {name: _value(name, said) for name, said in found.groupdict().items()}
 
 
-def _value(name: str, said: str) -> Any:
+def _value(name: str, said: str) -> object:
     said = said.strip()
     if name == "success":
         return _BOOLEANS.get(said.lower())

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +25,7 @@ RESULTS = ("result", "output", "content")
 MILLISECONDS_FROM = 1e11
 """An epoch this large is in milliseconds: as seconds it would lie in the year 5138."""
 
-_NOTHING: Mapping[str, Any] = {}
+_NOTHING: Mapping[str, object] = {}
 _decode = msgspec.json.Decoder().decode
 
 
@@ -43,9 +42,9 @@ class Event(Struct, frozen=True, kw_only=True):
     """Whether its spelling is known, so that it is sure not to tell of any other call."""
     success: bool | None = None
     missing_fields: tuple[str, ...] = ()
-    data: Any = None
-    arguments: Any = None
-    result: Any = None
+    data: object = None
+    arguments: object = None
+    result: object = None
     call_id: str | None = None
     loose_id: str | None = None
     error: str | None = None
@@ -79,7 +78,7 @@ def unread(lines: tuple[str, ...], written: str = "") -> tuple[str, ...]:
     return tuple(line for line, event in zip(lines, events, strict=True) if event is None or not event.known)
 
 
-def _event(top: Mapping[str, Any], line: str) -> Event:
+def _event(top: Mapping[str, object], line: str) -> Event:
     source, event, data = _text(top.get("source")), _text(top.get("event")), top.get("data")
     inner = data if isinstance(data, dict) else _NOTHING
     tool, known = of_source(source), True
@@ -109,7 +108,7 @@ def _event(top: Mapping[str, Any], line: str) -> Event:
     )
 
 
-def _configured(told: Told, top: Mapping[str, Any]) -> Event:
+def _configured(told: Told, top: Mapping[str, object]) -> Event:
     found = told.found
     tool, success, error = found.get("tool"), found.get("success"), found.get("error")
     named = found.get("missing_fields")
@@ -149,7 +148,7 @@ def moment(value: object) -> float | None:
     return seconds / 1000 if abs(seconds) >= MILLISECONDS_FROM else seconds
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def _object(line: str) -> dict[str, object] | None:
     text = line.strip("\ufeff \t\r\n")
     if not (text.startswith("{") and text.endswith("}")):
         return None
@@ -160,7 +159,7 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _lenient(text: str) -> Any:
+def _lenient(text: str) -> object:
     """NaN and lone surrogates are bad JSON, but what loggers do write: such a line must not hide a tool call."""
     try:
         return json.loads(text)
@@ -172,7 +171,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _success(places: tuple[Mapping[str, Any], ...]) -> bool | None:
+def _success(places: tuple[Mapping[str, object], ...]) -> bool | None:
     for place in places:
         value = place.get("success")
         if isinstance(value, bool):
@@ -180,7 +179,7 @@ def _success(places: tuple[Mapping[str, Any], ...]) -> bool | None:
     return None
 
 
-def _missing(places: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
+def _missing(places: tuple[Mapping[str, object], ...]) -> tuple[str, ...]:
     for place in places:
         for key in MISSING:
             value = place.get(key)
@@ -189,7 +188,7 @@ def _missing(places: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
     return ()
 
 
-def _id(places: tuple[Mapping[str, Any], ...], keys: tuple[str, ...]) -> str | None:
+def _id(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> str | None:
     for place in places:
         for key in keys:
             value = place.get(key)
@@ -198,7 +197,7 @@ def _id(places: tuple[Mapping[str, Any], ...], keys: tuple[str, ...]) -> str | N
     return None
 
 
-def _error(place: Mapping[str, Any]) -> str | None:
+def _error(place: Mapping[str, object]) -> str | None:
     for key in ("error", "message"):
         value = place.get(key)
         if isinstance(value, dict):
@@ -208,11 +207,11 @@ def _error(place: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _first(places: tuple[Mapping[str, Any], ...], keys: tuple[str, ...]) -> Any:
+def _first(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> object:
     return next((place[key] for place in places for key in keys if key in place), None)
 
 
-def _result(top: Mapping[str, Any], inner: Mapping[str, Any], data: Any) -> Any:
+def _result(top: Mapping[str, object], inner: Mapping[str, object], data: object) -> object:
     """What the tool gave: by its key, else all of `data`."""
     found = _first((inner, top), RESULTS)
     return data if found is None else found

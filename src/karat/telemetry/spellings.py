@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 Stage = Literal["request", "call", "start", "result", "error", "other"]
 """What an event tells of a call. `call` may be its request or its start: the log does not say."""
@@ -40,7 +40,7 @@ class Spelled(NamedTuple):
 
     tool: str
     stage: Stage
-    inside: Mapping[str, Any]
+    inside: Mapping[str, object]
 
 
 def of_source(source: str) -> str | None:
@@ -49,7 +49,7 @@ def of_source(source: str) -> str | None:
     return found[1] if found else None
 
 
-def spelled(top: Mapping[str, Any]) -> Spelled | None:
+def spelled(top: Mapping[str, object]) -> Spelled | None:
     """The tool call that an object tells of in a common spelling, or None."""
     for kind in _texts(top, KINDS):
         about, stage = _stage(kind[:200])
@@ -76,7 +76,7 @@ _TALK = re.compile(
 )
 
 
-def _named(top: Mapping[str, Any], stage: Stage) -> Spelled | None:
+def _named(top: Mapping[str, object], stage: Stage) -> Spelled | None:
     for place in (top, *_objects(top, INSIDE)):
         for key in NAMES:
             value = place.get(key)
@@ -104,9 +104,9 @@ def _stage(kind: str) -> tuple[bool, Stage | None]:
     return about, next((stage for stage, known in stages if not words.isdisjoint(known)), None)
 
 
-def _texts(place: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
+def _texts(place: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[str]:
     return (value for key in keys if isinstance(value := place.get(key), str) and value)
 
 
-def _objects(place: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+def _objects(place: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[Mapping[str, object]]:
     return (value for key in keys if isinstance(value := place.get(key), Mapping))

@@ -61,7 +61,7 @@ def said(result: object) -> Said:
     return _said(result, 0)
 
 
-def structured(result: Any) -> Any:
+def structured(result: object) -> object:
     """The result as data where it is data that was turned into text; anything else as it is."""
     if isinstance(result, list) and _is_text(result):
         result, given = "".join(block["text"] for block in result), result
@@ -96,7 +96,7 @@ def _said(result: object, depth: int) -> Said:
     return Said.NOTHING
 
 
-def _table_said(given: Mapping[Any, Any], depth: int) -> Said:
+def _table_said(given: Mapping[object, object], depth: int) -> Said:
     """Its own words, then what is wrapped in it: there a status is data if the envelope spoke of success."""
     table = _folded(given)
     own = _agreed([*map(_flag, _values(table, VERDICTS)), *map(_fault, _values(table, ERRORS)), *_marks(table)])
@@ -123,7 +123,7 @@ def _wrapped(value: object, depth: int, *, data: bool) -> Said:
     return _said(value, depth + 1)
 
 
-def _weaker(table: Mapping[str, Any]) -> Iterator[Said]:
+def _weaker(table: Mapping[str, object]) -> Iterator[Said]:
     """What may be meant otherwise, and counts only where nothing plainer stands beside it."""
     yield from map(_state, _values(table, STATES))
     yield from map(_code, _values(table, CODES))
@@ -151,7 +151,7 @@ def _verdict(item: object) -> Said | None:
     return _agreed(map(_flag, _values(_folded(item), VERDICTS))) if isinstance(item, Mapping) else None
 
 
-def _folded(table: Mapping[Any, Any]) -> dict[str, Any]:
+def _folded(table: Mapping[object, object]) -> dict[str, object]:
     return {str(key).lower().replace("_", "").replace("-", ""): value for key, value in table.items()}
 
 
@@ -162,7 +162,7 @@ def _agreed(words: Iterable[Said]) -> Said:
     return found.pop() if found else Said.NOTHING
 
 
-def _values(table: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:
+def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:
     return (table[key] for key in keys if key in table)
 
 
@@ -182,7 +182,7 @@ def _fault(value: object) -> Said:
     return Said.FAILURE if value else Said.NOTHING
 
 
-def _marks(table: Mapping[str, Any]) -> Iterator[Said]:
+def _marks(table: Mapping[str, object]) -> Iterator[Said]:
     return (Said.FAILURE for value in _values(table, MARKS) if value is True)
 
 
@@ -228,7 +228,7 @@ def _text_said(text: str, depth: int) -> Said:
     return {True: Said.FAILURE, None: Said.UNREADABLE, False: Said.NOTHING}[speaks_of_failure(text)]
 
 
-def _data(text: str) -> Any:
+def _data(text: str) -> object:
     """What a text holds that was made of data; the text itself if it is prose. Raises ValueError if it is torn."""
     if _OBJECT.fullmatch(text):
         raise ValueError("it does not show what it holds")
@@ -249,7 +249,7 @@ def _data(text: str) -> Any:
     return text
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
@@ -258,7 +258,7 @@ def _parsed(text: str) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def _is_text(blocks: list[Any] | tuple[Any, ...]) -> bool:
+def _is_text(blocks: list[object] | tuple[object, ...]) -> bool:
     return bool(blocks) and all(
         isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
         for block in blocks

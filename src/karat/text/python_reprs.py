@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
 
 LONGEST = 1 << 18
 DEEPEST = 64
@@ -20,11 +19,11 @@ _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _FIELD = re.compile(r"([^\W\d]\w*)=(?!=)")
 _MEMBER = re.compile(r"<[^\W\d][\w.]*\.\w+: ")
 _OPAQUE = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
-_WORDS: dict[str, Any] = {"None": None, "True": True, "False": False, "nan": "NaN", "inf": "Infinity"}
+_WORDS: dict[str, object] = {"None": None, "True": True, "False": False, "nan": "NaN", "inf": "Infinity"}
 _PAIRS = "OrderedDict"
 
 
-def read(text: str) -> Any:
+def read(text: str) -> object:
     """The value that was written. Raises ValueError where it is none, or too long, or nested too deeply."""
     if len(text) > LONGEST:
         raise ValueError("it is too long")
@@ -46,7 +45,7 @@ class _Reader:
         self._skip()
         return self._at == len(self._text)
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """`name=value name=value`, as models print themselves."""
         found = {}
         while not self.at_end():
@@ -54,7 +53,7 @@ class _Reader:
             found[name] = self.value(1)
         return found
 
-    def value(self, depth: int) -> Any:
+    def value(self, depth: int) -> object:
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
         self._skip()
@@ -77,11 +76,11 @@ class _Reader:
             return "..."
         return self._named(depth)
 
-    def _braces(self, depth: int) -> dict[str, Any] | list[Any]:
+    def _braces(self, depth: int) -> dict[str, object] | list[object]:
         """A dict or a set."""
         self._take("{")
-        table: dict[str, Any] = {}
-        members: list[Any] = []
+        table: dict[str, object] = {}
+        members: list[object] = []
         while not self._taken("}"):
             key = self.value(depth + 1)
             if self._taken(":"):
@@ -94,7 +93,7 @@ class _Reader:
             raise ValueError("it is half a dict")
         return members or table
 
-    def _items(self, opening: str, closing: str, depth: int) -> list[Any]:
+    def _items(self, opening: str, closing: str, depth: int) -> list[object]:
         self._take(opening)
         found = []
         while not self._taken(closing):
@@ -103,7 +102,7 @@ class _Reader:
                 raise ValueError("a comma is missing")
         return found
 
-    def _angles(self, depth: int) -> Any:
+    def _angles(self, depth: int) -> object:
         """A member of an enum stands for its value; any other object is opaque."""
         if member := _MEMBER.match(self._text, self._at):
             self._at = member.end()
@@ -112,7 +111,7 @@ class _Reader:
             return value
         return self._match(_OPAQUE)[0]
 
-    def _named(self, depth: int) -> Any:
+    def _named(self, depth: int) -> object:
         """A constant, a member of an enum by its name, or an object that shows what it was made of."""
         start = self._at
         sign = "-" if self._taken("-") else ""
@@ -124,7 +123,7 @@ class _Reader:
             return f"{sign}{value}" if sign else value
         return name.rpartition(".")[2]
 
-    def _made(self, name: str, start: int, depth: int) -> Any:
+    def _made(self, name: str, start: int, depth: int) -> object:
         self._take("(")
         given, named = [], {}
         while not self._taken(")"):

@@ -90,7 +90,7 @@ def _character(kind: str, value: Any, chance: random.Random) -> str:
     return chance.choice(fitting)
 
 
-def _fits(char: str, items: Sequence[tuple[Any, Any]]) -> bool:
+def _fits(char: str, items: Sequence[tuple[object, object]]) -> bool:
     negated = any(str(name) == "NEGATE" for name, _ in items)
     return any(_one_fits(char, str(name), value) for name, value in items) is not negated
 

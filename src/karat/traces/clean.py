@@ -38,7 +38,7 @@ def jsonable(value: Any) -> Any:
     return _Cleaner().value(value, 0)
 
 
-def table(value: Mapping[str, Any]) -> dict[str, Any]:
+def table(value: Mapping[str, object]) -> dict[str, object]:
     """A dict of which JSON can hold every key and value."""
     return _Cleaner().table(value, 0) if value else {}
 
@@ -51,7 +51,7 @@ class _Cleaner:
     def __init__(self) -> None:
         self.left = NODE_CAP
 
-    def value(self, value: Any, depth: int) -> Any:
+    def value(self, value: object, depth: int) -> object:
         if isinstance(value, str):
             return text(value)
         if value is None or value is True or value is False:
@@ -69,7 +69,7 @@ class _Cleaner:
             return [self.value(item, depth + 1) for item in list(value)]
         return self._foreign(value, depth)
 
-    def table(self, value: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def table(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
         return {
             # Nearly all keys and most values are plain text, which needs no call to be seen for what it is.
             key if type(key) is str and key.isascii() else _key(key): (
@@ -78,9 +78,9 @@ class _Cleaner:
             for key, item in list(value.items())
         }
 
-    def _foreign(self, value: Any, depth: int) -> Any:
+    def _foreign(self, value: object, depth: int) -> object:
         dump = getattr(value, "model_dump", None)
-        convert: Callable[[], Any] = dump if callable(dump) else lambda: msgspec.to_builtins(value)
+        convert: Callable[[], object] = dump if callable(dump) else lambda: msgspec.to_builtins(value)
         try:
             built = convert()
         except Exception:  # noqa: BLE001  the agent's own objects may fail in any way; their repr is still evidence

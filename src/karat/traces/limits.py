@@ -71,7 +71,7 @@ def capped(trace: Trace) -> Trace:
     )
 
 
-def _fields(value: Any) -> Any:
+def _fields(value: object) -> object:
     """Structs as dicts, one level after the other, so that cleaning sees every string in them."""
     if isinstance(value, msgspec.Struct):
         return {name: _fields(getattr(value, name)) for name in value.__struct_fields__}
@@ -155,7 +155,7 @@ def _cut_of(encoded: list[bytes]) -> Cut:
     return _cut(len(data), hashlib.sha256(data))
 
 
-def _table(value: dict[str, Any], name: str, cuts: dict[str, Cut]) -> dict[str, Any]:
+def _table(value: dict[str, object], name: str, cuts: dict[str, Cut]) -> dict[str, object]:
     data = _encode(value)
     if len(data) <= TEXT_CAP:
         return value

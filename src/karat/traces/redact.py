@@ -108,7 +108,7 @@ class Redactor:
                     return value[:-length] + REMOVED
         return _TORN_URL.sub(_keep, value)
 
-    def json(self, value: Any) -> Any:
+    def json(self, value: object) -> object:
         """A JSON value without its secrets."""
         if isinstance(value, str):
             return self.text(value)
@@ -237,7 +237,7 @@ class Redactor:
             return self.text(text)
         return self.torn(self.text(text.removesuffix(CUT_OFF))) + CUT_OFF
 
-    def _entry(self, key: str, value: Any) -> Any:
+    def _entry(self, key: str, value: object) -> object:
         """The value of a header that stands in a JSON object is a secret as a whole."""
         return REMOVED if value and key.lower() in _HEADER_NAMES else self._walked(value)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import regex
 
@@ -66,13 +65,13 @@ def slipped_in(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(subject.with_answer(more), "a claim of something never done stood amid the answer")
 
 
-def _begins(subject: Subject) -> Mapping[str, Any]:
+def _begins(subject: Subject) -> Mapping[str, object]:
     """A regex for the first words, at the very start."""
     words = EDGE.findall(subject.answer[:LONGEST_EDGE])[:EDGE_WORDS]
     return {"must_match_regex": [rf"\A\s*{_spaced(words)}"]} if words else {}
 
 
-def _ends(subject: Subject) -> Mapping[str, Any]:
+def _ends(subject: Subject) -> Mapping[str, object]:
     """A regex for the last words, at the very end."""
     words = EDGE.findall(subject.answer[-LONGEST_EDGE:])[-EDGE_WORDS:]
     return {"must_match_regex": [rf"{_spaced(words)}\s*\Z"]} if words else {}

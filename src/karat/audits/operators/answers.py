@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import regex
 from msgspec import structs
@@ -31,7 +30,7 @@ REPORT = Trace(
     "- Slack: 4 mentions\n"
     "Assumption: the week ends on Sunday. You can snooze this, which costs nothing. Granted, because the metric fell.",
 )
-SAYS: Mapping[str, Any] = {
+SAYS: Mapping[str, object] = {
     "must_say_any": ["4 mentions"],
     "must_match_regex": [r"^- Slack:\s*4"],
     "expected_contains": ["4 mentions"],
@@ -91,7 +90,7 @@ def bullets_removed(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(subject.with_answer(left), "the items of its list were gone", {"required_levers": count})
 
 
-def _words(subject: Subject) -> Mapping[str, Any]:
+def _words(subject: Subject) -> Mapping[str, object]:
     """The last words of the answer, to be asked for."""
     last = " ".join(LAST_WORDS.findall(subject.answer[-LONGEST_TAIL:])[-SOME_WORDS:])
     return {"expected_contains": [last], "reason_contains": [last]} if last else {}

@@ -23,7 +23,7 @@ class Mutant(NamedTuple):
 
     trace: Trace
     change: str
-    mend: Mapping[str, Any] = {}
+    mend: Mapping[str, object] = {}
 
 
 class Subject:
@@ -40,7 +40,7 @@ class Subject:
         return random.Random(f"{self._seed}/{self.case.id}")
 
     @cached_property
-    def checks(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+    def checks(self) -> tuple[tuple[str, dict[str, object]], ...]:
         """Name and arguments of every check of the case."""
         return tuple((spec.name, msgspec.json.decode(spec.args)) for spec in self.case.checks)
 
@@ -74,9 +74,9 @@ class Operator:
     nothing: str
     """How to go on after `nothing in SYN2 ...` where no field looks at what it changes."""
     mutants: Callable[[Subject], Iterator[Mutant]]
-    kills: Mapping[str, Any]
+    kills: Mapping[str, object]
     trace: Trace
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
     beyond: bool = False
     """Only who knows the whole answer beforehand can notice its mutants."""
 

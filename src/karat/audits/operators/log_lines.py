@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from karat.model.trace import ToolCall, Trace
 from karat.telemetry.events import ARGUMENTS, Event, parse
 from karat.telemetry.tool_results import MISSING
 
-Change = Callable[[dict[str, Any]], dict[str, Any] | None]
+Change = Callable[[dict[str, object]], dict[str, object] | None]
 Lines = tuple[str, ...]
 
 ENDS = ("result", "error")
@@ -62,11 +61,11 @@ class Log:
         return (*self._lines, json.dumps({"source": f"tool.{tool}", "event": "start"})) if self._lines else ()
 
 
-def with_source(event: dict[str, Any], source: str) -> dict[str, Any]:
+def with_source(event: dict[str, object], source: str) -> dict[str, object]:
     return {**event, "source": source}
 
 
-def with_success(event: dict[str, Any], success: bool) -> dict[str, Any]:
+def with_success(event: dict[str, object], success: bool) -> dict[str, object]:
     """The end of a call, if this is one, that came out the other way."""
     if event.get("event") not in ENDS:
         return event
@@ -75,7 +74,7 @@ def with_success(event: dict[str, Any], success: bool) -> dict[str, Any]:
     return _in_places(event, lambda place: _with_success(place, success))
 
 
-def with_argument(event: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+def with_argument(event: dict[str, object], key: str, value: object) -> dict[str, object]:
     data = event.get("data")
     if not isinstance(data, dict):
         return event
@@ -85,16 +84,16 @@ def with_argument(event: dict[str, Any], key: str, value: Any) -> dict[str, Any]
     return {**event, "data": {**data, **given}}
 
 
-def without_end(event: dict[str, Any]) -> dict[str, Any] | None:
+def without_end(event: dict[str, object]) -> dict[str, object] | None:
     return None if event.get("event") in ENDS else event
 
 
-def _with_success(place: dict[str, Any], success: bool) -> dict[str, Any]:
+def _with_success(place: dict[str, object], success: bool) -> dict[str, object]:
     kept = {key: value for key, value in place.items() if not (success and key in MISSING)}
     return {**kept, "success": success} if isinstance(place.get("success"), bool) else kept
 
 
-def _in_places(event: dict[str, Any], change: Change) -> dict[str, Any]:
+def _in_places(event: dict[str, object], change: Change) -> dict[str, object]:
     """The change made in the event, in its data and in the result therein: where success is looked for."""
     event = change(event) or event
     data = event.get("data")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -62,7 +62,7 @@ def element_gone(subject: Subject) -> Iterator[Mutant]:
 
 def database_undone(subject: Subject) -> Iterator[Mutant]:
     for query, rows in subject.trace.database.items():
-        other: Any = [] if rows else [{"undone": True}]
+        other: object = [] if rows else [{"undone": True}]
         changed = {**subject.trace.database, query: other}
         change = f"{query} gave {'no row' if rows else 'a row'}"
         yield Mutant(structs.replace(subject.trace, database=changed), change, {"database": {query: rows}})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 from msgspec import structs
 
@@ -38,14 +37,14 @@ BOOKED = Trace(
     ),
 )
 ONE_CALL = structs.replace(BOOKED, tool_calls=BOOKED.tool_calls[1:], telemetry=BOOKED.telemetry[2:])
-CALLED: Mapping[str, Any] = {
+CALLED: Mapping[str, object] = {
     "tools_used": ["book"],
     "tool_calls": [{"tool": "book"}],
     "tool_calls_any": ["book"],
     "telemetry": ["tool.book start"],
     "outcome": "tool_success",
 }
-CAME_OUT: Mapping[str, Any] = {
+CAME_OUT: Mapping[str, object] = {
     "tool_calls": [{"tool": "book", "success": True}],
     "telemetry": ["tool.book result success:true"],
     "outcome": "tool_success",
@@ -165,7 +164,7 @@ def parallel(first: ToolCall, second: ToolCall) -> bool:
     return first.ended_at is not None and second.started_at is not None and second.started_at < first.ended_at
 
 
-def _with_call(subject: Subject, index: int, lines: tuple[str, ...], **changes: Any) -> Trace:
+def _with_call(subject: Subject, index: int, lines: tuple[str, ...], **changes: object) -> Trace:
     calls = subject.trace.tool_calls
     now = structs.replace(calls[index], **changes)
     return structs.replace(subject.trace, tool_calls=(*calls[:index], now, *calls[index + 1 :]), telemetry=lines)
@@ -175,22 +174,22 @@ def _names(subject: Subject) -> list[str]:
     return [call.name for call in subject.trace.tool_calls]
 
 
-def _called(subject: Subject, index: int) -> Mapping[str, Any]:
+def _called(subject: Subject, index: int) -> Mapping[str, object]:
     name = subject.trace.tool_calls[index].name
     return {"tools_used": _names(subject), "tool_calls": [{"tool": name}]}
 
 
-def _came_out(subject: Subject, index: int) -> Mapping[str, Any]:
+def _came_out(subject: Subject, index: int) -> Mapping[str, object]:
     call = subject.trace.tool_calls[index]
     if call.success is None:
         return {"tool_calls": [{"tool": call.name}]}
-    mend: dict[str, Any] = {"tool_calls": [{"tool": call.name, "success": call.success}]}
+    mend: dict[str, object] = {"tool_calls": [{"tool": call.name, "success": call.success}]}
     if subject.log.tells_of(index):
         mend["telemetry"] = [f"tool.{call.name} result success:{'true' if call.success else 'false'}"]
     return mend
 
 
-def _other(value: Any) -> Any:
+def _other(value: object) -> object:
     """Another value of the same kind."""
     if isinstance(value, bool):
         return not value

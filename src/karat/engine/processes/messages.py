@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
@@ -88,7 +86,7 @@ def refused_as(message: Refused) -> KaratError:
     return ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)
 
 
-def _path(kind: type, value: Any) -> Any:
+def _path(kind: type, value: object) -> object:
     return kind(value)
 
 

@@ -56,7 +56,7 @@ class ClusterLostError(KaratError):
 class Shard:
     """A task on the cluster and the cases that it still owes."""
 
-    def __init__(self, answers: Any, jobs: dict[int, Job]) -> None:
+    def __init__(self, answers: object, jobs: dict[int, Job]) -> None:
         self.answers = answers
         self.jobs = jobs
 
@@ -84,7 +84,7 @@ class Cluster:
         self._slots = 1
         self._tokens = 0
         self._queue: deque[Job] = deque()
-        self._shards: dict[Any, Shard] = {}
+        self._shards: dict[object, Shard] = {}
         self._wake = threading.Event()
         self._closing = False
         self._gone = False
@@ -138,7 +138,7 @@ class Cluster:
                 self._disconnect()
             self._tell(_settle, self._left, None)
 
-    def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
+    def _tell(self, what: Callable[..., None], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(what, *arguments)
 
@@ -231,7 +231,7 @@ class Cluster:
             told = [for_runner(line) for line in batch]
             self._loop.call_soon_threadsafe(self._deliver, shard, told)
 
-    def _lost(self, answers: Any, shard: Shard, why: str) -> None:
+    def _lost(self, answers: object, shard: Shard, why: str) -> None:
         """The task is over: what it still owes is to be done by another."""
         del self._shards[answers]
         with suppress(OSError):
@@ -241,7 +241,7 @@ class Cluster:
         self._loop.call_soon_threadsafe(self._again, shard, why, delivered)
         delivered.wait()
 
-    def _deliver(self, shard: Shard, told: list[Any]) -> None:
+    def _deliver(self, shard: Shard, told: list[object]) -> None:
         for message in told:
             if isinstance(message, Refused):
                 self._give_up(refused_as(message))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside
@@ -33,7 +31,7 @@ class AuditJson:
         self._out.write(b'\n],\n "summary": %s,\n "verdict": %s\n}\n' % (encode(row), encode(verdict)))
 
 
-def _row(entry: CaseAudit | SetAside) -> dict[str, Any]:
+def _row(entry: CaseAudit | SetAside) -> dict[str, object]:
     if isinstance(entry, SetAside):
         return {"id": entry.case_id, "audited": False, "status": entry.status, "reason": entry.reason}
     row = msgspec.to_builtins(entry)
@@ -44,10 +42,10 @@ def _row(entry: CaseAudit | SetAside) -> dict[str, Any]:
     return {"id": entry.case_id, "audited": True, **row, **figures}
 
 
-def _operators(summary: AuditSummary) -> list[dict[str, Any]]:
+def _operators(summary: AuditSummary) -> list[dict[str, object]]:
     return [{"name": o.name, "about": o.about, "rate": _rate(o.rate)} for o in summary.operators]
 
 
-def _rate(rate: Rate) -> dict[str, Any]:
+def _rate(rate: Rate) -> dict[str, object]:
     value = round(rate.value, DIGITS) if rate.tried else None
     return {"value": value, "killed": rate.killed, "tried": rate.tried, "low": rate.low, "high": rate.high}

@@ -40,7 +40,7 @@ _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 class _Built(NamedTuple):
     """A value, how much text and how many values it holds, and how deep it goes."""
 
-    value: Any
+    value: object
     size: int
     height: int
 
@@ -101,7 +101,7 @@ class _Builder:
                 raise self._refuse(event, "a second document starts here. Put one suite in a file.", "not-yaml", ())
         return value
 
-    def _next(self) -> Any:
+    def _next(self) -> object:
         return next(self._events)
 
     def _build(self, event: Any, path: Path, depth: int, key: int | None = None) -> _Built:
@@ -162,12 +162,12 @@ class _Builder:
         if _SURROGATE.search(text):
             message = "half of a surrogate pair stands alone. Write the character itself."
             raise self._refuse(event, message, "lone-surrogate", path)
-        value: Any = text
+        value: object = text
         if event.style is None or event.style == "":
             value = self._plain(event, text, path)
         return _Built(value, 1 + len(text), 0)
 
-    def _plain(self, event: Any, text: str, path: Path) -> Any:
+    def _plain(self, event: object, text: str, path: Path) -> object:
         if text in _WORDS:
             return _WORDS[text]
         if not _FLOAT.fullmatch(text):
@@ -179,19 +179,19 @@ class _Builder:
             return 1
         return number
 
-    def _found(self, event: Any, message: str, slug: str, path: Path) -> None:
+    def _found(self, event: object, message: str, slug: str, path: Path) -> None:
         place = self._lines.place(_start(event))
         self.findings.append(Finding(path, message, slug, place=place))
 
-    def _refuse(self, event: Any, message: str, slug: str, path: Path) -> RefusedError:
+    def _refuse(self, event: object, message: str, slug: str, path: Path) -> RefusedError:
         return refuse(message, slug, self._lines.place(_start(event)), path)
 
 
-def _around(value: Any, parts: list[_Built]) -> _Built:
+def _around(value: object, parts: list[_Built]) -> _Built:
     return _Built(value, 1 + sum(p.size for p in parts), 1 + max((p.height for p in parts), default=0))
 
 
-def _events(text: str, lines: _Lines) -> Iterator[Any]:
+def _events(text: str, lines: _Lines) -> Iterator[object]:
     """The events of a file from its first document on, with YAML's own errors in our words."""
     try:
         events = yaml.parse(text, Loader=_LOADER)

@@ -176,7 +176,7 @@ class SortedOut(NamedTuple):
 NOTHING_TOLD = SortedOut({}, (), ())
 
 
-def sorted_out(tree: Any, told: Iterable[Finding]) -> SortedOut:
+def sorted_out(tree: object, told: Iterable[Finding]) -> SortedOut:
     """Take notes and fillers out of a tree, as examining it found them."""
     notes: Notes = {}
     fillers, wrong = [], []

@@ -95,7 +95,7 @@ def _without_headers(line: bytes, names: frozenset[str]) -> bytes:
     return json.dumps(_cleaned(event, names), separators=(",", ":")).encode()
 
 
-def _cleaned(value: Any, names: frozenset[str]) -> Any:
+def _cleaned(value: object, names: frozenset[str]) -> object:
     if isinstance(value, list):
         return [_cleaned(item, names) for item in value]
     if not isinstance(value, dict):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
@@ -145,7 +144,7 @@ def _own(ends: Fits, field: str, session: str) -> Fits:
     return fits
 
 
-def _object(line: str) -> dict[str, Any]:
+def _object(line: str) -> dict[str, object]:
     try:
         value = json.loads(line.strip("\ufeff \t\r\n"))
     except (ValueError, RecursionError):

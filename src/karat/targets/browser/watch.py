@@ -124,7 +124,7 @@ class Watch:
     async def begin(self) -> None:
         """Watch from now on, also for what is over before anybody looks. A sign that shows must go first."""
         while self._signs:
-            told: dict[str, Any] = await self._page.evaluate(BEGIN, self._signs)
+            told: dict[str, object] = await self._page.evaluate(BEGIN, self._signs)
             if not told["now"]:
                 self.trouble = ""
                 return

@@ -86,9 +86,9 @@ class Words:
         await self._page.wait_for_load_state("domcontentloaded")
         return await self._once(mark)
 
-    async def _once(self, mark: bool) -> dict[str, Any]:
+    async def _once(self, mark: bool) -> dict[str, object]:
         if self._messages is None:
-            seen: dict[str, Any] = await self._page.evaluate(f"(mark) => ({READ})([], mark)", mark)
+            seen: dict[str, object] = await self._page.evaluate(f"(mark) => ({READ})([], mark)", mark)
         else:
             seen = await self._messages.evaluate_all(READ, mark)
         return seen

@@ -34,12 +34,12 @@ class Run:
     order: int
     name: str
     call_id: str | None
-    arguments: Any
+    arguments: object
     started_at: float
     parent: str | None = None
     ended_at: float | None = None
-    result: Any = None
-    artifact: Any = None
+    result: object = None
+    artifact: object = None
     broke: bool = False
     began: bool = True
     hands_over: bool = False
@@ -52,16 +52,16 @@ class Book:
     def __init__(self, changed: Callable[[Run], None]) -> None:
         self._changed = changed
         self._count = 0
-        self._runs: dict[Any, Run] = {}
-        self._above: dict[Any, Any] = {}
-        self._nodes: dict[Any, str | None] = {}
+        self._runs: dict[object, Run] = {}
+        self._above: dict[object, object] = {}
+        self._nodes: dict[object, str | None] = {}
         self.written: list[Written] = []
 
     @property
     def runs(self) -> list[Run]:
         return list(self._runs.values())
 
-    def handler(self) -> Any:
+    def handler(self) -> object:
         """The callback handler; its class is made here because its base is an extra."""
         from langchain_core.callbacks import AsyncCallbackHandler
 
@@ -74,10 +74,10 @@ class Book:
                 book.above(run_id, rest)
                 book.began(run_id, name, rest.get("tool_call_id"), arguments, book.parent(run_id, rest))
 
-            async def on_tool_end(self, output: Any, *, run_id: Any, **rest: Any) -> None:
+            async def on_tool_end(self, output: object, *, run_id: object, **rest: object) -> None:
                 book.ended(run_id, output)
 
-            async def on_tool_error(self, error: BaseException, *, run_id: Any, **rest: Any) -> None:
+            async def on_tool_error(self, error: BaseException, *, run_id: object, **rest: object) -> None:
                 book.failed(run_id, error)
 
             async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **rest: Any) -> None:
@@ -86,13 +86,13 @@ class Book:
                 if node is not None and node == rest.get("name"):
                     book._nodes[run_id] = book.parent(run_id, rest)
 
-            async def on_chain_end(self, outputs: Any, *, run_id: Any, **rest: Any) -> None:
+            async def on_chain_end(self, outputs: object, *, run_id: object, **rest: object) -> None:
                 if run_id in book._nodes:
                     book.wrote(outputs, book._nodes[run_id])
 
         return Handler()
 
-    def above(self, run_id: Any, rest: dict[str, Any]) -> None:
+    def above(self, run_id: object, rest: dict[str, object]) -> None:
         self._above[run_id] = rest.get("parent_run_id")
 
     def parent(self, run_id: Any, rest: dict[str, Any]) -> str | None:
@@ -105,12 +105,14 @@ class Book:
         path = str((rest.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").split("|")[:-1]
         return path[-1].partition(":")[0] if path else None
 
-    def began(self, run_id: Any, name: str, call_id: str | None, arguments: Any, parent: str | None = None) -> None:
+    def began(
+        self, run_id: object, name: str, call_id: str | None, arguments: object, parent: str | None = None
+    ) -> None:
         run = Run(len(self._runs), self._next(), name, call_id, arguments, time(), parent)
         self._runs[run_id] = run
         self._changed(run)
 
-    def ended(self, run_id: Any, output: Any) -> None:
+    def ended(self, run_id: object, output: object) -> None:
         run = self._runs[run_id]
         run.ended_at = time()
         answer = next((m for m in messages_in(output) if getattr(m, "tool_call_id", None)), None)
@@ -121,7 +123,7 @@ class Book:
         run.call_id = run.call_id or getattr(answer, "tool_call_id", None)
         self._changed(run)
 
-    def failed(self, run_id: Any, error: BaseException) -> None:
+    def failed(self, run_id: object, error: BaseException) -> None:
         from langgraph.errors import GraphBubbleUp
 
         run = self._runs[run_id]
@@ -133,7 +135,7 @@ class Book:
         run.error = text(f"{type(error).__name__}: {error}")
         self._changed(run)
 
-    def wrote(self, output: Any, parent: str | None = None) -> None:
+    def wrote(self, output: object, parent: str | None = None) -> None:
         """Messages that a node gave to the state of its graph."""
         self.written += [Written(self._next(), message, parent) for message in messages_in(output)]
 
@@ -148,7 +150,7 @@ def _before_it_ran(error: BaseException) -> bool:
     return not BEFORE_IT_RAN.isdisjoint(names)
 
 
-def messages_in(output: Any) -> Iterator[BaseMessage]:
+def messages_in(output: object) -> Iterator[BaseMessage]:
     """The messages in what a node or a tool returned: alone, in an update of the state, in commands."""
     from langchain_core.messages import BaseMessage
     from langgraph.types import Command

@@ -30,7 +30,7 @@ def resume(prompt: str, waiting: Sequence[Any]) -> Any:
     return {one.id: shaped(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
 
 
-def shaped(answer: Any, asked: Any) -> Any:
+def shaped(answer: object, asked: object) -> object:
     """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
     requests = asked.get("action_requests") if isinstance(asked, dict) else None
     if isinstance(requests, list):
@@ -43,13 +43,13 @@ def shaped(answer: Any, asked: Any) -> Any:
     return answer
 
 
-def _decision(answer: Any) -> Any:
+def _decision(answer: object) -> object:
     if not isinstance(answer, str):
         return answer
     return {"type": "approve"} if _YES.fullmatch(answer.strip()) else {"type": "reject", "message": answer}
 
 
-def _value(prompt: str) -> Any:
+def _value(prompt: str) -> object:
     if prompt.lstrip()[:1] not in ("{", "["):
         return prompt
     try:

@@ -34,7 +34,9 @@ class GraphSource:
         """Whether every conversation gets a graph of its own."""
         return bool(self._takes)
 
-    async def graph(self, stack: AsyncExitStack, context: Any = None, config: dict[str, Any] | None = None) -> Any:
+    async def graph(
+        self, stack: AsyncExitStack, context: object = None, config: dict[str, object] | None = None
+    ) -> object:
         """The graph; what it needs to be open is closed with the stack."""
         found = self._found
         if not is_graph(found) and not _is_builder(found):
@@ -49,7 +51,7 @@ class GraphSource:
             raise ConfigError(f"{self._spec!r} gave a {type(found).__name__}, not a compiled graph.")
         return found
 
-    def _wanted(self, factory: Callable[..., Any]) -> dict[str, str]:
+    def _wanted(self, factory: Callable[..., object]) -> dict[str, str]:
         """Which parameters of the factory get what. `config` may also be told by its type."""
         try:
             parameters = inspect.signature(factory).parameters.values()
@@ -118,7 +120,7 @@ def _is_builder(value: object) -> bool:
     return hasattr(value, "compile") and hasattr(value, "add_node") and not inspect.isclass(value)
 
 
-def _graphs(file: Path) -> dict[str, Any]:
+def _graphs(file: Path) -> dict[str, object]:
     try:
         table = loads(file.read_bytes())
     except (OSError, ValueError) as error:

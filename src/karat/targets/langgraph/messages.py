@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,7 +21,7 @@ def as_messages(turn: Iterable[BaseMessage]) -> tuple[Message, ...]:
     return tuple(Message(ROLES.get(m.type, m.type), plain_text(m.content), m.name) for m in turn)
 
 
-def final_text(turn: Sequence[BaseMessage], interrupts: Sequence[Any]) -> str:
+def final_text(turn: Sequence[BaseMessage], interrupts: Sequence[object]) -> str:
     """The words that the turn ends with: the last answer, or that of a tool which answers directly, and what is asked.
 
     An answer that is empty is empty: what was said on the way to it does not stand in for it.
@@ -34,7 +34,7 @@ def final_text(turn: Sequence[BaseMessage], interrupts: Sequence[Any]) -> str:
     return "\n".join(filter(None, (said, *asked)))
 
 
-def plain_text(content: Any) -> str:
+def plain_text(content: object) -> str:
     """The words of a content: a text, or blocks of which those of text count."""
     if isinstance(content, str):
         return text(content)
@@ -44,12 +44,12 @@ def plain_text(content: Any) -> str:
     return text("".join(parts))
 
 
-def _block_text(part: Any) -> str:
+def _block_text(part: object) -> str:
     said = part.get("text") if isinstance(part, dict) and part.get("type", "text") == "text" else None
     return said if isinstance(said, str) else ""
 
 
-def asked_by(value: Any) -> str:
+def asked_by(value: object) -> str:
     """What an interrupt asks the person."""
     if isinstance(value, str):
         return text(value)

@@ -58,7 +58,7 @@ def _name(block: dict[str, Any]) -> str | None:
     return found[1] if found and kind not in OURS else None
 
 
-def _call(name: str, block: dict[str, Any], answer: dict[str, Any] | None, parent: str | None) -> ToolCall:
+def _call(name: str, block: dict[str, object], answer: dict[str, object] | None, parent: str | None) -> ToolCall:
     given = next((block[key] for key in ("args", "input", "arguments", "action", "code") if key in block), None)
     source = block if answer is None else answer
     result = next(
@@ -79,19 +79,19 @@ def _call(name: str, block: dict[str, Any], answer: dict[str, Any] | None, paren
     )
 
 
-def _success(status: object, result: Any, *, error: bool) -> bool | None:
+def _success(status: object, result: object, *, error: bool) -> bool | None:
     if error or _tells_of_error(result):
         return False
     told = said({"status": status}) if isinstance(status, str) else Said.NOTHING
     return told.told(otherwise=True)
 
 
-def _tells_of_error(result: Any) -> bool:
+def _tells_of_error(result: object) -> bool:
     """Anthropic's results have a type of their own where they failed."""
     first = result[0] if isinstance(result, list) and result else result
     kind = first.get("type") if isinstance(first, dict) else None
     return (isinstance(kind, str) and kind.endswith("_error")) or said(result) is Said.FAILURE
 
 
-def _id(block: dict[str, Any]) -> object:
+def _id(block: dict[str, object]) -> object:
     return next((block[key] for key in _IDS if block.get(key)), None)

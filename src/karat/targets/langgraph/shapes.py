@@ -23,8 +23,8 @@ PROMPT = "{prompt}"
 START = "__start__"
 MISSING = "pip install 'karat[langgraph]'"
 
-Given = dict[str, Any] | str | None
-Asking = Callable[[str, Any], Any]
+Given = dict[str, object] | str | None
+Asking = Callable[[str, object], object]
 """A hook: the prompt and what the setup hook returned → the input of the graph."""
 
 
@@ -42,7 +42,7 @@ class Shapes:
         """Whether the input is not the messages of the state."""
         return self._given is not None
 
-    def check(self, graph: Any, spec: str) -> None:
+    def check(self, graph: object, spec: str) -> None:
         """Raise ConfigError if the graph has no messages where they are needed."""
         found = pregel(graph)
         if not hasattr(found, "builder") or "messages" in found.channels:
@@ -57,7 +57,9 @@ class Shapes:
                 slug="no-messages",
             )
 
-    def asked(self, graph: Any, prompt: str, message: BaseMessage, history: Sequence[BaseMessage], given: Any) -> Any:
+    def asked(
+        self, graph: object, prompt: str, message: BaseMessage, history: Sequence[BaseMessage], given: object
+    ) -> object:
         """The input for a prompt; `history` is what a graph without a memory has to be told again."""
         if self._asking is not None:
             return self._asking(prompt, given)
@@ -70,7 +72,7 @@ class Shapes:
             return message
         return [*history, message] if takes == "messages" else {"messages": [*history, message]}
 
-    def answered(self, state: Any) -> list[BaseMessage]:
+    def answered(self, state: object) -> list[BaseMessage]:
         """The messages that a graph gave, with its answer as the last of them."""
         from langchain_core.messages import AIMessage, BaseMessage
 
@@ -92,7 +94,7 @@ class Shapes:
             'Say in its options where the answer stands: output = "$.answer".',
         )
 
-    def _found(self, state: Any) -> str:
+    def _found(self, state: object) -> str:
         assert self._output is not None
         values = self._output(jsonable(state))
         if not values:
@@ -113,7 +115,7 @@ def _compiled(path: str) -> Callable[[Any], list[Any]]:
     return lambda state: list(query.find(state).values())
 
 
-def _filled(given: Any, prompt: str) -> Any:
+def _filled(given: object, prompt: str) -> object:
     """The input with `{prompt}` replaced; the rest is given as it is written."""
     if isinstance(given, str):
         return given.replace(PROMPT, prompt)
@@ -122,7 +124,7 @@ def _filled(given: Any, prompt: str) -> Any:
     return [_filled(value, prompt) for value in given] if isinstance(given, list) else given
 
 
-def _takes(graph: Any) -> str:
+def _takes(graph: object) -> str:
     """What an entrypoint says that it takes: text, a message, messages, or else a state."""
     channels = getattr(pregel(graph), "channels", {})
     kind = getattr(channels.get(START), "typ", None) if not hasattr(pregel(graph), "builder") else None

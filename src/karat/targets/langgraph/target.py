@@ -55,7 +55,7 @@ class LangGraphTarget:
         self._options = read_options(config, Options)
         self._shapes: Shapes | None = None
         self._source: GraphSource | None = None
-        self._graph: Any = None
+        self._graph: object = None
         self._opened = AsyncExitStack()
         self._environ_before: dict[str, str | None] = {}
 
@@ -101,12 +101,12 @@ class LangGraphTarget:
 
             return await converse(case, context, turn, self._config.turn_timeout)
 
-    def _limit(self, graph: Any) -> int:
+    def _limit(self, graph: object) -> int:
         """The steps that one turn may take."""
         own = (getattr(graph, "config", None) or {}).get("recursion_limit", RECURSION_LIMIT)
         return self._options.recursion_limit or min(own, RECURSION_LIMIT)
 
-    async def _graph_for(self, context: RunContext, stack: AsyncExitStack) -> Any:
+    async def _graph_for(self, context: RunContext, stack: AsyncExitStack) -> object:
         if self._graph is not None:
             return self._graph
         assert self._source is not None
@@ -118,11 +118,11 @@ class LangGraphTarget:
             detail = str(error.__cause__ or error.fix)
             raise TargetError("agent", error.message, detail=detail) from error
 
-    async def _checked(self, graph: Any) -> Any:
+    async def _checked(self, graph: object) -> object:
         """The graph, if Karat can talk to it."""
         assert self._shapes is not None
         self._shapes.check(graph, self._config.spec)
-        saver: Any = getattr(pregel(graph), "checkpointer", None)
+        saver: object = getattr(pregel(graph), "checkpointer", None)
         if hasattr(saver, "aget_tuple"):
             await self._readable(saver)
         return graph

@@ -95,7 +95,7 @@ class Conversation:
             )
         return trace
 
-    def _sent(self, prompt: str, asked: str) -> Any:
+    def _sent(self, prompt: str, asked: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
         from langchain_core.messages import HumanMessage
         from langgraph.types import Command
@@ -109,20 +109,20 @@ class Conversation:
         history = [] if self._remembers else self._history
         return self._shapes.asked(self._graph, prompt, HumanMessage(prompt, id=asked), history, self._context.given)
 
-    async def _stopped_before(self, config: dict[str, Any]) -> tuple[str, ...]:
+    async def _stopped_before(self, config: dict[str, object]) -> tuple[str, ...]:
         """The nodes that are next, where the graph stopped without asking anything."""
         if not self._remembers or self._waiting or not hasattr(self._graph, "aget_state"):
             return ()
         return tuple((await self._graph.aget_state(config)).next)
 
-    def _config(self, book: Book) -> dict[str, Any]:
-        configurable: dict[str, Any] = {"thread_id": self._thread}
+    def _config(self, book: Book) -> dict[str, object]:
+        configurable: dict[str, object] = {"thread_id": self._thread}
         given = self._context.given
         if given is not None and getattr(pregel(self._graph), "context_schema", None) is None:
             configurable |= given if isinstance(given, dict) else {"context": given}
         return {"callbacks": [book.handler()], "recursion_limit": self._limit, "configurable": configurable}
 
-    def _given(self) -> dict[str, Any]:
+    def _given(self) -> dict[str, object]:
         from langgraph.pregel import Pregel
 
         given = self._context.given
@@ -138,12 +138,12 @@ class Conversation:
         self._context.recorder.tool_calls = calls
 
 
-def _only_waits(state: Any) -> bool:
+def _only_waits(state: object) -> bool:
     """Whether an entrypoint gave nothing but what it waits for."""
     return isinstance(state, dict) and state.keys() == {"__interrupt__"}
 
 
-def _state(state: Any) -> dict[str, Any]:
+def _state(state: object) -> dict[str, object]:
     """The state without its messages."""
     if not isinstance(state, dict):
         return {}
