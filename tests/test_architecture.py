@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,3 +26,22 @@ def test_every_room_is_described() -> None:
     rooms = {name if name.endswith(".py") else f"{name}/" for name in rooms} - {"__init__.py", "__pycache__/"}
     described = {name for row in re.findall(r"^\|(.*?)\|", PAGE, re.MULTILINE) for name in re.findall("`(.*?)`", row)}
     assert rooms - described == set()
+
+
+MODULES = {path: ast.parse(path.read_text()) for path in (ROOT / "src" / "karat").rglob("*.py")}
+
+
+def test_modules_and_functions_fit_their_sizes() -> None:
+    large = [str(path) for path in MODULES if path.read_text().count("\n") > 400]
+    long = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= 60
+    ]
+    assert large + long == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    names = Counter(node.name for tree in MODULES.values() for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from karat import recorded, scoring
 from karat.checks.catalog import CATALOG
@@ -22,10 +22,10 @@ from karat.recorded import AnyJournal
 from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import results_dir_for
-from karat.reports.run_result import Allowed, Place, RunResult
+from karat.reports.run_result import Allowed, ResultsPlace, RunResult
 from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
-from karat.text.wording import counted, did_you_mean
+from karat.text.wording import counted, did_you_mean, names_of
 from karat.twins import asynchronous, synchronous
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.engine.events import Listener
     from karat.model.audit import AuditReport
-    from karat.order import AnyTarget, ExecutorName, Order, RunOptions
+    from karat.order import AnyTarget, ExecutorName, RunKeywords
     from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
 
@@ -119,30 +119,21 @@ async def arun(
     from karat.session import run_suite
 
     how = RunOptions(
-        timeout=timeout,
-        run_timeout=run_timeout,
-        concurrency=concurrency,
-        workers=workers,
-        executor=executor,
-        ray_address=ray_address,
-        repeat=repeat,
-        shuffle=shuffle,
-        rate=rate,
-        retries=retries,
-        backoff=backoff,
+        timeout=timeout, run_timeout=run_timeout, concurrency=concurrency, workers=workers, executor=executor,
+        ray_address=ray_address, repeat=repeat, shuffle=shuffle, rate=rate, retries=retries, backoff=backoff,
         max_failures=max_failures,
-    )
+    )  # fmt: skip
     order = Order(
-        cases=_names("cases", cases),
-        categories=_names("categories", categories),
+        cases=names_of("cases", cases),
+        categories=names_of("categories", categories),
         options=options or {},
         secrets=tuple(secrets),
-        reports=tuple(_names("reports", reports) or ()),
+        reports=tuple(names_of("reports", reports) or ()),
         listeners=listeners,
         stop=stop,
     )
     allowed = _allowed(allow_partial, allow_unknown)
-    with Place(results_dir) as place:
+    with ResultsPlace(results_dir) as place:
         return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder), allowed)
 
 
@@ -153,58 +144,14 @@ async def aresume(
     journal: AnyJournal,
     suite: AnySuite | None = None,
     target: AnyTarget | None = None,
-    *,
-    timeout: float | None = None,
-    run_timeout: float | None = None,
-    concurrency: int = 1,
-    workers: int = 0,
-    executor: ExecutorName = "processes",
-    ray_address: str | None = None,
-    repeat: int = 1,
-    shuffle: int | None = None,
-    rate: str | None = None,
-    retries: int = 0,
-    backoff: float = 1.0,
-    max_failures: int | None = None,
-    options: Mapping[str, object] | None = None,
-    secrets: Sequence[str] = (),
-    results_dir: str | Path | None = None,
-    reports: Sequence[str] = (),
-    allow_partial: bool | None = None,
-    allow_unknown: bool | None = None,
-    listeners: Sequence[Listener] = (),
-    stop: asyncio.Event | None = None,
+    **how: Unpack[RunKeywords],
 ) -> RunResult:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
     Suite, selection, target, its options, `timeout` and `repeat` are those of the journal unless they are given anew;
-    the other arguments are those of `run`. The result is a new, complete journal, by default beside the old one.
+    the other keywords are those of `run`. The result is a new, complete journal, by default beside the old one.
     """
-    from karat.order import Order, RunOptions
-
-    how = RunOptions(
-        timeout=timeout,
-        run_timeout=run_timeout,
-        concurrency=concurrency,
-        workers=workers,
-        executor=executor,
-        ray_address=ray_address,
-        repeat=repeat,
-        shuffle=shuffle,
-        rate=rate,
-        retries=retries,
-        backoff=backoff,
-        max_failures=max_failures,
-    )
-    order = Order(
-        options=options or {},
-        secrets=tuple(secrets),
-        reports=tuple(_names("reports", reports) or ()),
-        listeners=listeners,
-        stop=stop,
-    )
-    allowed = _allowed(allow_partial, allow_unknown)
-    return await _go_on(journal, (), suite, target, how, order, allowed, results_dir)
+    return await _go_on(journal, (), suite, target, how)
 
 
 resume = synchronous(aresume)
@@ -216,56 +163,13 @@ async def arerun(
     target: AnyTarget | None = None,
     *,
     status: Collection[StatusName] = ("error", "fail"),
-    timeout: float | None = None,
-    run_timeout: float | None = None,
-    concurrency: int = 1,
-    workers: int = 0,
-    executor: ExecutorName = "processes",
-    ray_address: str | None = None,
-    repeat: int = 1,
-    shuffle: int | None = None,
-    rate: str | None = None,
-    retries: int = 0,
-    backoff: float = 1.0,
-    max_failures: int | None = None,
-    options: Mapping[str, object] | None = None,
-    secrets: Sequence[str] = (),
-    results_dir: str | Path | None = None,
-    reports: Sequence[str] = (),
-    allow_partial: bool | None = None,
-    allow_unknown: bool | None = None,
-    listeners: Sequence[Listener] = (),
-    stop: asyncio.Event | None = None,
+    **how: Unpack[RunKeywords],
 ) -> RunResult:
     """Run the cases of a run again that came out with one of these statuses, and whatever is missing; keep the others.
 
     All else is as for `resume`.
     """
-    from karat.order import Order, RunOptions
-
-    how = RunOptions(
-        timeout=timeout,
-        run_timeout=run_timeout,
-        concurrency=concurrency,
-        workers=workers,
-        executor=executor,
-        ray_address=ray_address,
-        repeat=repeat,
-        shuffle=shuffle,
-        rate=rate,
-        retries=retries,
-        backoff=backoff,
-        max_failures=max_failures,
-    )
-    order = Order(
-        options=options or {},
-        secrets=tuple(secrets),
-        reports=tuple(_names("reports", reports) or ()),
-        listeners=listeners,
-        stop=stop,
-    )
-    allowed = _allowed(allow_partial, allow_unknown)
-    return await _go_on(journal, status, suite, target, how, order, allowed, results_dir)
+    return await _go_on(journal, status, suite, target, how)
 
 
 rerun = synchronous(arerun)
@@ -276,17 +180,20 @@ async def _go_on(
     status: Collection[StatusName],
     suite: AnySuite | None,
     target: AnyTarget | None,
-    how: RunOptions,
-    order: Order,
-    allowed: Allowed,
-    results_dir: str | Path | None,
+    how: RunKeywords,
 ) -> RunResult:
+    from karat.order import Order, RunKeywords, RunOptions
     from karat.session import Earlier, resume_suite
 
-    earlier = Earlier(opened(journal), frozenset(map(_status, _names("status", status) or ())))
+    for name in how.keys() - RunKeywords.__annotations__.keys():
+        fix = did_you_mean(name, RunKeywords.__annotations__)
+        raise UsageError(f"no option is called {name!r}.", fix=fix, slug="bad-option")
+    options, order = RunOptions.of(how), Order.of(how)
+    allowed = _allowed(how.get("allow_partial"), how.get("allow_unknown"))
+    earlier = Earlier(opened(journal), frozenset(map(_status, names_of("status", status) or ())))
     loaded = await aload_suite(suite_of(earlier.journal) if suite is None else suite)
-    with Place(Path(earlier.journal.path).parent if results_dir is None else results_dir) as place:
-        result = await resume_suite(earlier, loaded, target, how, order, place.folder)
+    with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
+        result = await resume_suite(earlier, loaded, target, options, order, place.folder)
         return place.kept_for(result, allowed)
 
 
@@ -306,9 +213,9 @@ def rescore(
     """
     loaded = None if suite is None else load_suite(suite)
     allowed = _allowed(allow_partial, allow_unknown)
-    with Place(results_dir) as place:
+    with ResultsPlace(results_dir) as place:
         return place.kept_for(
-            recorded.rescore(opened(journal), loaded, place.folder, _names("reports", reports) or ()), allowed
+            recorded.rescore(opened(journal), loaded, place.folder, names_of("reports", reports) or ()), allowed
         )
 
 
@@ -343,7 +250,7 @@ def linter(
     from karat.smells.target import surroundings
 
     enter(os.getcwd())
-    refuse_unknown(_names("ignore", ignore) or ())
+    refuse_unknown(names_of("ignore", ignore) or ())
     around = surroundings(target)
     return lambda suite: lint_source(*source(suite), around, ignore)
 
@@ -388,10 +295,3 @@ def _status(name: str) -> CaseStatus:
         fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
         raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
     return known[name]
-
-
-def _names(option: str, names: Collection[str] | None) -> list[str] | None:
-    """The names that an option lists; a text alone would be taken for the list of its letters."""
-    if isinstance(names, str):
-        raise UsageError(f"`{option}` is a list of names, not a text.", fix=f"Write [{names!r}].", slug="bad-option")
-    return None if names is None else list(names)

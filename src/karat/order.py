@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, get_type_hints
+from typing import Literal, TypeAlias, TypedDict, get_type_hints
 
 import msgspec
 from msgspec import Struct, structs
@@ -20,6 +20,7 @@ from karat.targets.catalog import build
 from karat.targets.config import HIDDEN, Config, TargetConfig, parse_rate, resolve
 from karat.targets.function import FunctionTarget
 from karat.targets.hooks import RESET_GRACE
+from karat.text.wording import names_of
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
@@ -78,6 +79,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         if self.rate is not None:
             parse_rate(self.rate)
 
+    @classmethod
+    def of(cls, how: RunKeywords) -> RunOptions:
+        return cls(**{name: given for name, given in how.items() if name in cls.__struct_fields__})  # type: ignore[arg-type]
+
     @property
     def per_minute(self) -> float | None:
         return None if self.rate is None else parse_rate(self.rate)
@@ -121,6 +126,31 @@ class Agent(Struct, frozen=True, kw_only=True):
         return self.target.limits
 
 
+class RunKeywords(TypedDict, total=False):
+    """The keywords of `karat.run` that whatever goes on from a run takes too."""
+
+    timeout: float | None
+    run_timeout: float | None
+    concurrency: int
+    workers: int
+    executor: ExecutorName
+    ray_address: str | None
+    repeat: int
+    shuffle: int | None
+    rate: str | None
+    retries: int
+    backoff: float
+    max_failures: int | None
+    options: Mapping[str, object] | None
+    secrets: Sequence[str]
+    results_dir: str | Path | None
+    reports: Sequence[str]
+    allow_partial: bool | None
+    allow_unknown: bool | None
+    listeners: Sequence[Listener]
+    stop: asyncio.Event | None
+
+
 class Order(Struct, frozen=True, kw_only=True):
     """What is asked for beside how to run it. `options` are those of the target; no file may show the `secrets`."""
 
@@ -132,6 +162,16 @@ class Order(Struct, frozen=True, kw_only=True):
     """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
     listeners: Sequence[Listener] = ()
     stop: asyncio.Event | None = None
+
+    @classmethod
+    def of(cls, how: RunKeywords) -> Order:
+        return cls(
+            options=how.get("options") or {},
+            secrets=tuple(how.get("secrets", ())),
+            reports=tuple(names_of("reports", how.get("reports")) or ()),
+            listeners=how.get("listeners", ()),
+            stop=how.get("stop"),
+        )
 
     @property
     def selection(self) -> dict[str, list[str]]:

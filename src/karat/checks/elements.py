@@ -130,7 +130,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         return f"{'new ' * self.new}{self.role or 'element'}{f' {named!r}' * bool(named)}{inside}"
 
 
-class Count(NamedTuple):
+class ElementCount(NamedTuple):
     """How many fit: all that are there, those that a reader sees, and of both those that are no echo of the prompt."""
 
     there: int
@@ -142,7 +142,7 @@ class Count(NamedTuple):
     first: Node | None
 
 
-def count(element: Element, trace: Trace) -> Count:
+def count(element: Element, trace: Trace) -> ElementCount:
     """What the page shows of it: what is forbidden counts where it is there, what is required where it is seen."""
     fitting = _fitting(element, nodes(trace.page or ""))
     if element.new:
@@ -150,7 +150,7 @@ def count(element: Element, trace: Trace) -> Count:
     echoes = element.named or element.new
     own = [node for node in fitting if not (echoes and node.mark)]
     seen = [node for node in fitting if node.seen and not (echoes and node.mark == THE_PROMPT)]
-    return Count(len(fitting), len(own), len(seen), sum(node.seen for node in own), next(iter(fitting), None))
+    return ElementCount(len(fitting), len(own), len(seen), sum(node.seen for node in own), next(iter(fitting), None))
 
 
 def _fitting(element: Element, among: Sequence[Node]) -> list[Node]:

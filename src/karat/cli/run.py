@@ -55,36 +55,44 @@ def command(
     most = most_failures(fail_fast, max_failures)
     with loading():
         from karat import api
-        from karat.cli.live_run import shown
         from karat.reports.catalog import refuse_one_file
 
         loaded = [api.load_file(suite) for suite in suites]
         chosen = selected(loaded, cases, categories)
     if len(chosen) > 1:
         refuse_one_file(reports)
+    how |= {"categories": categories, "reports": reports}
+    return _run_all(chosen, most, results_dir, named=cases is not None, how=how)
+
+
+def _run_all(
+    suites: Sequence[Suite], most: int | None, results_dir: Path | None, *, named: bool, how: dict[str, Any]
+) -> int:
+    """Run one suite after the other, until one says that nothing more is to be run."""
+    from karat import api
+    from karat.cli.live_run import shown
+
     codes: list[int] = []
     failures = 0
-    for number, suite in enumerate(chosen, 1):
+    for number, suite in enumerate(suites, 1):
         asked: dict[str, Any] = {
             **how,
-            "cases": None if cases is None else [case.id for case in suite.cases],
-            "categories": categories,
-            "reports": reports,
+            "cases": [case.id for case in suite.cases] if named else None,
             "max_failures": None if most is None else most - failures,
             "results_dir": results_dir or api.default_results_dir(suite.file),
         }
         result, stopped = shown(suite, partial(api.arun, suite, **asked))
-        summary = result.summary
         codes.append(result.exit_code)
-        failures += summary.failed + summary.error
+        failures += result.summary.failed + result.summary.error
         enough = most is not None and failures >= most
-        why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else summary.incomplete
-        if stopped and not why and number < len(chosen):
+        why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else result.summary.incomplete
+        if number == len(suites):
+            break
+        if stopped and not why:
             why = "interrupted"
             codes.append(Exit.INTERRUPTED)
-        if why and number < len(chosen):
-            left = ", ".join(suite.file for suite in chosen[number:])
-            click.echo(f"karat: {why}; not run: {left}", err=True)
+        if why:
+            click.echo(f"karat: {why}; not run: {', '.join(suite.file for suite in suites[number:])}", err=True)
             break
     return worst(codes)
 

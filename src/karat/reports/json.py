@@ -49,7 +49,7 @@ class GroupRow(Struct, gc=False):
     judged: int
 
 
-class Scoring(Struct, gc=False):
+class ScoringMetrics(Struct, gc=False):
     groups: dict[str, GroupRow]
     hard_fail_triggered: Sequence[str]
     soft_score: SoftScore
@@ -58,7 +58,7 @@ class Scoring(Struct, gc=False):
 class Metrics(Struct, gc=False):
     synthesis: Synthesis
     morning_brief: MorningBrief
-    scoring: Scoring
+    scoring: ScoringMetrics
 
 
 class ErrorRow(Struct, omit_defaults=True, gc=False):
@@ -177,7 +177,7 @@ def case_row(record: CaseRecord) -> CaseRow:
         case.outcome,
         verdict.status,
         Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown)),
-        _metrics(record, known, Scoring(groups, verdict.hard_fail_triggered, verdict.soft)),
+        _metrics(record, known, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
         record.duration_ms,
@@ -241,7 +241,7 @@ def _rows(checks: list[Judged]) -> list[CheckRow]:
     ]
 
 
-def _metrics(record: CaseRecord, known: Facts, scoring: Scoring) -> Metrics:
+def _metrics(record: CaseRecord, known: Facts, scoring: ScoringMetrics) -> Metrics:
     synthesis = Synthesis(required_sources(record), known.missing_sources, known.missing_numbers)
     return Metrics(synthesis, MorningBrief(known.missing_brief), scoring)
 

@@ -115,7 +115,7 @@ def reported(names: Names, summary: Summary, reports: Sequence[Wanted] = (), lef
     return RunResult(journal, (names.journal, *paths), failures, left_out)
 
 
-class Place:
+class ResultsPlace:
     """Where the files of a run go: the folder that was given, or a temporary one that goes with the result."""
 
     def __init__(self, given: str | Path | None) -> None:
@@ -130,7 +130,7 @@ class Place:
             weakref.finalize(result, shutil.rmtree, self.folder, ignore_errors=True)
         return result
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> ResultsPlace:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -33,7 +33,7 @@ PLAIN_WORDS = regex.compile(r"[\w ,:'-]+")
 ANCHOR = regex.compile(r"[\^$]|\\[AZzbB]|\(\?[=!<]")
 
 
-class Wanted(NamedTuple):
+class WantedText(NamedTuple):
     """Words that the answer must hold; `choice` if others may stand for them."""
 
     path: Path
@@ -107,18 +107,18 @@ def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             seen[key] = (low, high, _spelled(placed))
 
 
-def _wanted(case: LintCase) -> Iterator[Wanted]:
+def _wanted(case: LintCase) -> Iterator[WantedText]:
     for placed in case.of(ExpectedContains, ReasonContains):
-        yield Wanted(placed.path, placed.args["phrase"])
+        yield WantedText(placed.path, placed.args["phrase"])
     for placed in case.of(MustSayAny):
         several = len(placed.args["phrases"]) > 1
-        yield from (Wanted((*placed.path, i), phrase, several) for i, phrase in enumerate(placed.args["phrases"]))
+        yield from (WantedText((*placed.path, i), phrase, several) for i, phrase in enumerate(placed.args["phrases"]))
     for placed in case.of(MustMatchRegex):
         if PLAIN_WORDS.fullmatch(placed.args["pattern"]):
-            yield Wanted(placed.path, placed.args["pattern"])
+            yield WantedText(placed.path, placed.args["pattern"])
     for placed in case.of(RequiredSource):
         several = len(placed.args["phrases"]) > 1
-        yield from (Wanted(placed.path, phrase, several) for phrase in placed.args["phrases"])
+        yield from (WantedText(placed.path, phrase, several) for phrase in placed.args["phrases"])
 
 
 def _called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+from karat.errors import UsageError
 
 _JOINERS = "\u200c\u200d"
 _LONGEST = 80
@@ -80,3 +82,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def names_of(option: str, given: Collection[str] | None) -> list[str] | None:
+    """The names that an option lists; a text alone would be taken for the list of its letters."""
+    if isinstance(given, str):
+        raise UsageError(f"`{option}` is a list of names, not a text.", fix=f"Write [{given!r}].", slug="bad-option")
+    return None if given is None else list(given)

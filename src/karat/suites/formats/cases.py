@@ -78,7 +78,7 @@ class Read(NamedTuple):
     tables: tuple[bytes, ...] = ()
 
 
-class Dialect(Protocol):
+class CaseFormat(Protocol):
     """How a format spells a case: its shape, what it asks, what is wrong between its fields, and the case itself."""
 
     @property
@@ -94,7 +94,7 @@ class CaseReader:
     `askings` takes what each case asks, if it is wanted.
     """
 
-    def __init__(self, dialect: Dialect, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
+    def __init__(self, dialect: CaseFormat, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._askings = askings

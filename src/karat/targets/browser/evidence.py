@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
-class Evidence:
+class PageEvidence:
     """Kept whatever becomes of the turn."""
 
     def __init__(

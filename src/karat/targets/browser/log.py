@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from karat.targets.base import TargetError
-from karat.targets.browser.options import Line, Telemetry
+from karat.targets.browser.options import Line, LogOptions
 from karat.telemetry.events import PREFIX
 from karat.telemetry.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.text.wording import shorten, visible
@@ -22,7 +22,7 @@ COMPLAINT = 300
 class TurnLog:
     """Begun before the prompt is sent, and read all along. A capture that is broken makes the case an ERROR."""
 
-    def __init__(self, path: Path, telemetry: Telemetry, session: str, session_query: str = "") -> None:
+    def __init__(self, path: Path, telemetry: LogOptions, session: str, session_query: str = "") -> None:
         self._telemetry = telemetry
         field = telemetry.correlation_field
         ends = _is_event(telemetry.end_source, telemetry.end_event) if telemetry.end_event else None

@@ -78,7 +78,7 @@ class Line(Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
 
 
-class Telemetry(Struct, frozen=True, forbid_unknown_fields=True):
+class LogOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the app's log is, which lines say that a turn ended or broke, and which field tells conversations apart."""
 
     log: str = ""
@@ -90,10 +90,10 @@ class Telemetry(Struct, frozen=True, forbid_unknown_fields=True):
     wait_ms: Positive = 5000
 
     def __bool__(self) -> bool:
-        return self != Telemetry()
+        return self != LogOptions()
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Options of a browser target.
 
     `${NAME}` in headers, cookies, addresses and the values of steps is the environment variable; `{session}` there is
@@ -130,7 +130,7 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The assistant's messages; without it, what appears after the prompt."""
     failure: Place | None = None
     """Where the app says that a turn broke: new text there makes the case an ERROR."""
-    telemetry: Telemetry = Telemetry()
+    telemetry: LogOptions = LogOptions()
     telemetry_log: str = ""
     executable: str = ""
     screenshots: bool = True
@@ -167,7 +167,7 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return bool(self.session_query) or any(SESSION in text for text in (address, *self.texts))
 
 
-def checked(options: Options, address: str) -> Options:
+def checked(options: BrowserOptions, address: str) -> BrowserOptions:
     """The options, if they can be followed together and with the address that the target was given."""
     if options.complete.event and not options.telemetry.end_event:
         raise ConfigError(
@@ -217,18 +217,18 @@ def script(given: str, root: Path) -> str:
         raise ConfigError(f"`init_script` cannot be read: {error}.", fix="Name a file of JavaScript.") from error
 
 
-def environment_values(options: Options, address: str) -> list[str]:
+def environment_values(options: BrowserOptions, address: str) -> list[str]:
     """What comes from the environment, which no artifact may show. Raises ConfigError for what is not set."""
     return [filled(f"${{{name}}}", "") for name in _names(options, address)]
 
 
-def secret_values(options: Options, address: str) -> tuple[str, ...]:
+def secret_values(options: BrowserOptions, address: str) -> tuple[str, ...]:
     """What comes from the environment and is set, and literal headers and cookies, as pages and browsers spell them."""
     values = [value for name in _names(options, address) if len(value := os.environ.get(name, "")) >= SHORTEST]
     return tuple(sorted({form for value in (*values, *options.literals) for form in _spelled(value)}))
 
 
-def _names(options: Options, address: str) -> list[str]:
+def _names(options: BrowserOptions, address: str) -> list[str]:
     return sorted({name for text in (address, *options.texts) for name in _VARIABLE.findall(text)})
 
 

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 from karat.targets.base import TargetError
 from karat.targets.browser.echo import Echo
 from karat.targets.browser.log import TurnLog
-from karat.targets.browser.options import Options, Place
+from karat.targets.browser.options import BrowserOptions, Place
 from karat.targets.browser.scripts import with_sight
 from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.way import Way, located
-from karat.targets.browser.words import LOADING, UNTOLD, Said, Words
+from karat.targets.browser.words import LOADING, UNTOLD, AnswerWords, Words
 from karat.telemetry.calls import tool_calls
 from karat.text.wording import likeness, listed, shorten
 
@@ -101,13 +101,13 @@ class Stillness:
 class ChatPage:
     """The page of one conversation."""
 
-    def __init__(self, page: Page, options: Options, base: str, session: str) -> None:
+    def __init__(self, page: Page, options: BrowserOptions, base: str, session: str) -> None:
         self._page = page
         self._options = options
         self._way = Way(page, options, base, session)
         self._watch = Watch(page, options.complete)
         self._words = Words(page, located(self._page, options.answer) if options.answer is not None else None)
-        self._said = Said("")
+        self._said = AnswerWords("")
         self._log: TurnLog | None = None
         self._refused: list[str] = []
         page.on("response", self._note_refusal)
@@ -122,11 +122,11 @@ class ChatPage:
         await self._come_to_rest()
         await self._way.clear()
 
-    async def ask(self, prompt: str, log: TurnLog | None) -> Said:
+    async def ask(self, prompt: str, log: TurnLog | None) -> AnswerWords:
         """Send a prompt and wait for the answer; the assistant's own words of this turn."""
         from playwright.async_api import TimeoutError as TooLongError
 
-        self._log, self._said, self._refused = log, Said(""), []
+        self._log, self._said, self._refused = log, AnswerWords(""), []
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
@@ -152,7 +152,7 @@ class ChatPage:
         told = "; ".join(filter(None, troubles))
         return f": {told}" if told else ""
 
-    def _wordless(self) -> Said:
+    def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
         if self._log is None or not tool_calls(tuple(self._log.so_far())):
             raise TargetError("config", f"{self._elsewhere()}: mend `answer`")

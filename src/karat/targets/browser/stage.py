@@ -12,7 +12,7 @@ from karat.errors import ConfigError, KaratError
 from karat.targets.app_process import AppProcess
 from karat.targets.base import TargetError
 from karat.targets.browser import chromium
-from karat.targets.browser.options import LOG, SESSION, Options, filled
+from karat.targets.browser.options import LOG, SESSION, BrowserOptions, filled
 from karat.targets.config import TargetConfig
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PORTS = {"http": 80, "https": 443}
 class Stage:
     """The app and the browser of one target."""
 
-    def __init__(self, config: TargetConfig, options: Options) -> None:
+    def __init__(self, config: TargetConfig, options: BrowserOptions) -> None:
         self.base = ""
         self.log: Path | None = None
         self.starts = 0

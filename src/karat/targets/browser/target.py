@@ -19,12 +19,12 @@ from msgspec import structs
 from karat.model.suite import Case
 from karat.model.trace import UNSEEN_WORDS, Message, Trace
 from karat.targets.base import Limits, RunContext, TargetError, converse
-from karat.targets.browser.evidence import Evidence
+from karat.targets.browser.evidence import PageEvidence
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import (
     LOG,
     SESSION,
-    Options,
+    BrowserOptions,
     checked,
     environment_values,
     filled,
@@ -56,7 +56,7 @@ class BrowserTarget:
 
     def __init__(self, config: TargetConfig) -> None:
         self._config = config
-        self._options = checked(read_options(config, Options), config.spec)
+        self._options = checked(read_options(config, BrowserOptions), config.spec)
         self._stage = Stage(config, self._options)
         self.options = config.identity
         self.secrets = secret_values(self._options, config.spec)
@@ -134,7 +134,7 @@ class BrowserTarget:
     async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
         if not self._options.screenshots:
             context.attachments = None
-        evidence = Evidence(case, context, window, self.secrets, [*self._options.headers])
+        evidence = PageEvidence(case, context, window, self.secrets, [*self._options.headers])
         await evidence.start()
         base, starts = self._stage.base.replace(SESSION, session), self._stage.starts
         chat = ChatPage(await window.new_page(), self._options, base, session)

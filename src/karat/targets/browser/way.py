@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from karat.targets.base import TargetError
-from karat.targets.browser.options import Options, Place, Step, filled
+from karat.targets.browser.options import BrowserOptions, Place, Step, filled
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
@@ -29,7 +29,7 @@ def located(page: Page, place: Place) -> Locator:
 class Way:
     """The way of one conversation."""
 
-    def __init__(self, page: Page, options: Options, base: str, session: str) -> None:
+    def __init__(self, page: Page, options: BrowserOptions, base: str, session: str) -> None:
         self._page = page
         self._options = options
         self._base = base

@@ -27,7 +27,7 @@ CAUGHT = "caught when the app left the page"
 LEFT = "the app left the page before its words could be read"
 
 
-class Said(NamedTuple):
+class AnswerWords(NamedTuple):
     """What was said, why nobody can be sure of it, and how it was found if not simply at its place."""
 
     text: str
@@ -58,10 +58,10 @@ class Words:
         self._outside = _counted(part["text"] for part in seen["outside"])
         self._before = _counted(part["text"] for part in seen["places"])
 
-    async def since(self, prompts: Sequence[Echo]) -> Said:
+    async def since(self, prompts: Sequence[Echo]) -> AnswerWords:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
         if not prompts:
-            return Said("")
+            return AnswerWords("")
         seen = await self._read(mark=False)
         discovered = _discovered(seen["outside"], self._outside, prompts)
         if self._messages is None:
@@ -71,9 +71,9 @@ class Words:
         if text or not seen["moved"]:
             doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
             hidden = "\n".join(place["hidden"] for place in seen["places"] if place["was"] is None and place["hidden"])
-            return Said(text, doubt, hidden=hidden, elsewhere=() if self._matched else discovered.elsewhere)
+            return AnswerWords(text, doubt, hidden=hidden, elsewhere=() if self._matched else discovered.elsewhere)
         caught, _ = _configured(seen["left"], self._before, prompts[-1])
-        return Said(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
+        return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
     async def _read(self, *, mark: bool) -> dict[str, Any]:
         from playwright.async_api import Error
@@ -127,7 +127,7 @@ def _doubt(said: str, fresh: Sequence[str], outside: Sequence[dict[str, Any]], e
     return "" if told else EITHER.format(quoted(odd))
 
 
-def _discovered(parts: Sequence[dict[str, Any]], before: Counter[str], prompts: Sequence[Echo]) -> Said:
+def _discovered(parts: Sequence[dict[str, Any]], before: Counter[str], prompts: Sequence[Echo]) -> AnswerWords:
     """All that is new after the first line that repeats the prompt, less what repeats it or an earlier one."""
     old = before.copy()
     fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _taken(line, old)]
@@ -143,7 +143,7 @@ def _discovered(parts: Sequence[dict[str, Any]], before: Counter[str], prompts: 
     where = tuple(dict.fromkeys(fresh[n][1] for n in words))
     doubt = EITHER.format(quoted(odd)) if odd else ALL_REPEATED if not words and alike.count(Likeness.WHOLE) > 1 else ""
     found = DISCOVERED.format(where=shorten(", ".join(where)))
-    return Said("\n".join(texts[n] for n in words), doubt, found, elsewhere=where)
+    return AnswerWords("\n".join(texts[n] for n in words), doubt, found, elsewhere=where)
 
 
 def _without_own_prompt(text: str, echo: Echo) -> str:

@@ -18,7 +18,7 @@ BEFORE_IT_RAN = frozenset({"_parse_input", "_to_args_and_kwargs"})
 """Where a tool of LangChain looks at its arguments: what breaks there never came to the tool itself."""
 
 
-class Written(NamedTuple):
+class WrittenMessage(NamedTuple):
     """A message as a node wrote it, in the order of all that was seen, and the agent that the node belongs to."""
 
     order: int
@@ -55,7 +55,7 @@ class Book:
         self._runs: dict[object, Run] = {}
         self._above: dict[object, object] = {}
         self._nodes: dict[object, str | None] = {}
-        self.written: list[Written] = []
+        self.written: list[WrittenMessage] = []
 
     @property
     def runs(self) -> list[Run]:
@@ -137,7 +137,7 @@ class Book:
 
     def wrote(self, output: object, parent: str | None = None) -> None:
         """Messages that a node gave to the state of its graph."""
-        self.written += [Written(self._next(), message, parent) for message in messages_in(output)]
+        self.written += [WrittenMessage(self._next(), message, parent) for message in messages_in(output)]
 
     def _next(self) -> int:
         self._count += 1
@@ -166,13 +166,13 @@ def messages_in(output: object) -> Iterator[BaseMessage]:
             yield from messages_in(part)
 
 
-def timeline(turn: Iterable[BaseMessage], book: Book, known: set[str]) -> list[Written]:
+def timeline(turn: Iterable[BaseMessage], book: Book, known: set[str]) -> list[WrittenMessage]:
     """All messages of a turn in order, each once: those of the graph's state, and those that were written on the way.
 
     Nodes give messages again that were there before, subgraphs have messages of their own, and long conversations are
     cut down while they go on.
     """
-    first: dict[object, Written] = {}
+    first: dict[object, WrittenMessage] = {}
     latest: dict[object, BaseMessage] = {}
     for written in book.written:
         message = written.message
@@ -181,9 +181,9 @@ def timeline(turn: Iterable[BaseMessage], book: Book, known: set[str]) -> list[W
             latest[_key(message)] = message
     before = 0
     for message in turn:
-        before = first.setdefault(_key(message), Written(before, message)).order
+        before = first.setdefault(_key(message), WrittenMessage(before, message)).order
         latest[_key(message)] = message
-    placed = [Written(first[key].order, message, first[key].parent) for key, message in latest.items()]
+    placed = [WrittenMessage(first[key].order, message, first[key].parent) for key, message in latest.items()]
     return sorted(placed, key=lambda written: written.order)
 
 

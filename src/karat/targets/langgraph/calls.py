@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from karat.model.trace import CallKind, ToolCall
-from karat.targets.langgraph.callbacks import Book, Run, Written
+from karat.targets.langgraph.callbacks import Book, Run, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
 from karat.targets.langgraph.provider_tools import provider_calls
 from karat.telemetry.tool_results import Said, missing_fields, said, structured
@@ -49,7 +49,7 @@ class Asked:
         yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
 
     def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
-        ending = Ending.told(answer, run) if answer is not None else Ending.seen(run, self.unreadable)
+        ending = CallEnding.told(answer, run) if answer is not None else CallEnding.seen(run, self.unreadable)
         why = (run and run.error) or self.unreadable or plain_text(ending.result)
         timed = run if run is not None and run.began else None
         return ToolCall(
@@ -70,7 +70,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CallEnding:
     """How a call came out. What never ran has no end, whatever was answered."""
 
     result: Any
@@ -79,12 +79,12 @@ class Ending:
     over: bool
 
     @classmethod
-    def told(cls, answer: ToolMessage, run: Run | None) -> Ending:
+    def told(cls, answer: ToolMessage, run: Run | None) -> CallEnding:
         broke = answer.status == "error"
         return cls(answer.content, answer.artifact, broke, run.began if run is not None else not broke)
 
     @classmethod
-    def seen(cls, run: Run | None, unreadable: str | None) -> Ending:
+    def seen(cls, run: Run | None, unreadable: str | None) -> CallEnding:
         if run is None:
             return cls(None, None, bool(unreadable), False)
         return cls(run.result, run.artifact, run.broke or bool(unreadable), run.began and run.ended_at is not None)
@@ -105,7 +105,7 @@ def run_as_call(run: Run) -> ToolCall:
 
 
 def tool_calls(
-    written: Sequence[Written], book: Book, before: Iterable[BaseMessage] = (), structured_response: Any = None
+    written: Sequence[WrittenMessage], book: Book, before: Iterable[BaseMessage] = (), structured_response: Any = None
 ) -> tuple[ToolCall, ...]:
     """The calls of a turn in their order: those that messages ask for, and those that only callbacks saw.
 
@@ -150,7 +150,7 @@ def _arguments(asked: Any, run: Run | None) -> Any:
     return ran if isinstance(ran, dict) and isinstance(asked, dict) and ran.keys() == asked.keys() else asked
 
 
-def _asked(written: Iterable[Written]) -> Iterator[Asked]:
+def _asked(written: Iterable[WrittenMessage]) -> Iterator[Asked]:
     from langchain_core.messages import AIMessage
 
     for order, message, parent in written:
@@ -163,7 +163,7 @@ def _asked(written: Iterable[Written]) -> Iterator[Asked]:
                 yield Asked(order, broken["name"] or "", broken["id"], broken["args"], parent, why)
 
 
-def _share_out(asked: Sequence[Asked], runs: Sequence[Run], written: Iterable[Written]) -> None:
+def _share_out(asked: Sequence[Asked], runs: Sequence[Run], written: Iterable[WrittenMessage]) -> None:
     """Give every call its runs and answers. Ids may come again: models that count from one do so in every round."""
     from langchain_core.messages import ToolMessage
 

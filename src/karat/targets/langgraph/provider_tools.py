@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from karat.model.trace import ToolCall
-from karat.targets.langgraph.callbacks import Written
+from karat.targets.langgraph.callbacks import WrittenMessage
 from karat.telemetry.tool_results import Said, said
 from karat.traces.clean import jsonable
 
@@ -23,7 +23,7 @@ _IDS = ("tool_call_id", "tool_use_id", "call_id", "id")
 _ENDED = frozenset({"completed", "success", "done", "incomplete", "failed", "error"})
 
 
-def provider_calls(written: Iterable[Written]) -> list[tuple[int, ToolCall]]:
+def provider_calls(written: Iterable[WrittenMessage]) -> list[tuple[int, ToolCall]]:
     """The calls of a turn that the provider ran, each with the place of its message."""
     found: list[tuple[int, ToolCall]] = []
     blocks = [(entry, block) for entry in written for block in _blocks(entry.message)]

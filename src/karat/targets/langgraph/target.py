@@ -24,7 +24,7 @@ from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph.loading import GraphSource, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
-from karat.targets.langgraph.turn import Conversation
+from karat.targets.langgraph.turn import GraphConversation
 from karat.targets.user_code import failed, from_outside
 
 RECURSION_LIMIT = 50
@@ -33,7 +33,7 @@ MISSING = "pip install 'karat[langgraph]'"
 ASYNC_SAVER = "Use its async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver."
 
 
-class Options(Struct, frozen=True, forbid_unknown_fields=True):
+class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Options of this kind of target."""
 
     recursion_limit: Annotated[int, Meta(ge=1)] | None = None
@@ -52,7 +52,7 @@ class LangGraphTarget:
         self.limits = config.limits
         self.options = config.identity
         self._config = config
-        self._options = read_options(config, Options)
+        self._options = read_options(config, GraphOptions)
         self._shapes: Shapes | None = None
         self._source: GraphSource | None = None
         self._graph: object = None
@@ -86,7 +86,9 @@ class LangGraphTarget:
         assert self._shapes is not None
         async with AsyncExitStack() as stack:
             graph = await self._graph_for(context, stack)
-            conversation = Conversation(graph, self._shapes, self._limit(graph), context, self._options.ignore_tools)
+            conversation = GraphConversation(
+                graph, self._shapes, self._limit(graph), context, self._options.ignore_tools
+            )
 
             async def turn(prompt: str) -> Trace:
                 task = asyncio.current_task()

@@ -32,7 +32,7 @@ NO_MEMORY = (
 NO_STATE = frozenset({"messages", "__interrupt__"})
 
 
-class Conversation:
+class GraphConversation:
     """One thread of a graph: setup prompts and the prompt."""
 
     def __init__(
