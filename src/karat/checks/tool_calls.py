@@ -81,7 +81,7 @@ class Rivals(Struct, frozen=True, omit_defaults=True):
     behind: tuple[WantedCall, ...] = ()
 
 
-class Tally(Struct, frozen=True):
+class CallTally(Struct, frozen=True):
     """The calls that an entry has: those of its own, and all such calls that are not those of another."""
 
     own: list[int]
@@ -231,17 +231,17 @@ class ToolCalls(Check):
         why = self._unseen(trace) or (self._untold(trace) if None in told else None)
         return self.unknown(why) if why else self.passed(called(trace))
 
-    def _tally(self, told: Sequence[Sequence[bool | None]], *, certain: bool) -> Tally:
+    def _tally(self, told: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
         """The calls that are this entry's: for sure, or if what nobody saw were as wanted."""
         fits = [[i for i, one in enumerate(row) if one or (one is None and not certain)] for row in told]
         at = len(self.rivals.before)
         if len(self.patterns) == 1:
-            return Tally(fits[0], fits[0])
+            return CallTally(fits[0], fits[0])
         slots = [row for row, pattern in enumerate(self.patterns) for _ in range(pattern.least)]
         given = assigned([fits[row] for row in slots])
         own = [call for row, call in zip(slots, given, strict=True) if row == at and call is not None]
         taken = {call for row, call in zip(slots, given, strict=True) if row != at and call is not None}
-        return Tally(own, [index for index in fits[at] if index not in taken])
+        return CallTally(own, [index for index in fits[at] if index not in taken])
 
     def _unseen(self, trace: Trace) -> str | None:
         return trace.doubt("tools") or not_understood(trace, (self.tool,))
@@ -255,7 +255,7 @@ class ToolCalls(Check):
         how = f"nothing says what {self.tool} {what}" if asked else f"nothing says whether {self.tool} {what}"
         return trace.doubt("tool_results") or how
 
-    def _nearest(self, trace: Trace, sure: Tally) -> str:
+    def _nearest(self, trace: Trace, sure: CallTally) -> str:
         """The call that comes nearest, argument by argument."""
         if sure.counted and self.own.least > 1:
             return f"{len(sure.counted)} such calls: {_listed(trace, sure.counted)}"

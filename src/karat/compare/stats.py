@@ -78,7 +78,7 @@ def marginals(pairs: Pairs) -> tuple[Counter[Runs], Counter[Runs]]:
 
 
 def correlation(pairs: Pairs) -> float:
-    """How far the rates of a case go together in both runs, at least 0; four made-up cases that tell nothing temper it."""
+    """How far the rates of a case go together in both runs, at least 0; tempered by four made-up cases."""
     values = [(b[0] / b[1], n[0] / n[1], count) for (b, n), count in pairs.items()]
     values += [(x, y, 1) for x in (0.0, 1.0) for y in (0.0, 1.0)]
     total = sum(count for _, _, count in values)
@@ -109,7 +109,7 @@ def resampled(pairs: Pairs, confidence: float) -> Interval:
 
 
 def mcnemar(broke: int, mended: int) -> float:
-    """McNemar's exact test, two-sided: how likely so uneven a split of the changed cases is if neither run is better."""
+    """McNemar's exact test, two-sided: how likely so uneven a split of changed cases is if no run is better."""
     changed = broke + mended
     return min(1.0, 2 * _binomial_tail(min(broke, mended), changed)) if changed else 1.0
 
