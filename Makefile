@@ -2,7 +2,7 @@
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system app demo golden golden-llm test lint unit counterparts bench clean
+.PHONY: help setup system app demo golden golden-llm test lint unit thorough counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
@@ -35,6 +35,9 @@ lint: setup
 
 unit: setup
 	$(BIN)/pytest -n auto --dist worksteal
+
+thorough: setup system ## Run what `make test` takes a few of: every case with every planted bug, more kills
+	$(BIN)/pytest -m thorough -n auto --dist worksteal
 
 counterparts: setup system ## Hold the adapters against other people's software, each in an environment of its own
 	UV=$(abspath $(UV)) $(BIN)/pytest -m counterpart tests/counterparts

@@ -15,6 +15,7 @@ from karat.targets.config import TargetConfig
 from recordings import CANVAS, ROOT, canvas
 
 EVALS = ROOT / ".claude" / "evals"
+KINDS = ((True, False), (False, True), (False, False))
 FILES = tuple(Path(suite).name for suite in CANVAS)
 
 
@@ -32,6 +33,13 @@ def sets_with(ids: set[str]) -> Suite:
     chosen = [suite for suite in suites() if not ids.isdisjoint(case.id for case in suite.cases)]
     cases = tuple(case for suite in chosen for case in suite.cases)
     return structs.replace(suites()[0], file=str(EVALS / "all.json"), cases=cases)
+
+
+def some_of(suite: Suite, red: set[str], unreached: set[str]) -> Suite:
+    """A few cases of each kind, from the beginning to the end of the suite."""
+    kinds = ([case for case in suite.cases if (case.id in red, case.id in unreached) == kind] for kind in KINDS)
+    chosen = {case.id for cases in kinds for case in cases[:: max(1, len(cases) // 3)][:3]}
+    return structs.replace(suite, cases=tuple(case for case in suite.cases if case.id in chosen))
 
 
 def with_bug(bug: str) -> TargetConfig:

@@ -189,17 +189,17 @@ def one_core() -> Iterator[None]:
 def test_a_language_model_drives_the_agent_and_is_judged(project: Path) -> None:
     """Not that it passes: a model of this size fails most cases, which is what golden sets are there to tell."""
     pytest.importorskip("xllamacpp", exc_type=ImportError)
-    ran = run(project, "run_agent_golden_llm.py", "2")
+    ran = run(project, "run_agent_golden_llm.py", "1")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "Judged:          2 of 2\n" in ran.stdout
-    assert ran.stdout.count("(wanted: ") == 2
+    assert "Judged:          1 of 1\n" in ran.stdout
+    assert ran.stdout.count("(wanted: ") == 1
     lines = [
         json.loads(line)
         for file in sorted((project / "karat-results").glob("agent_*.jsonl"))
         for line in file.read_text().splitlines()
     ]
     records = [line for line in lines if "trace" in line]
-    assert [record["verdict"]["status"] in ("PASS", "FAIL", "PARTIAL") for record in records] == [True, True]
+    assert [record["verdict"]["status"] in ("PASS", "FAIL", "PARTIAL") for record in records] == [True]
     assert all(record["trace"]["tokens"]["output"] > 0 for record in records)
     assert all(record["verdict"]["checks"] for record in records)
     assert all(record["trace"]["final_message"] for record in records)
