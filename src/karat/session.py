@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from karat import __version__
 from karat.checks.ui import worded
-from karat.engine.executors import Executor, Inline
+from karat.engine.executors import Executor, Inline, Nobody
 from karat.engine.plan import Plan
 from karat.engine.retries import Retries
 from karat.engine.runner import Policy, Runner, opened
@@ -54,15 +54,6 @@ class Earlier(Struct, frozen=True):
     redo: frozenset[CaseStatus] = frozenset()
 
 
-def refuse_unplayed(suite: Suite) -> None:
-    """Refuse cases that would be run as less than they say: a run that leaves out what was asked for is never green."""
-    for case in suite.cases:
-        unplayed = [key for key in ("turns", "replies", "skip", "xfail") if getattr(case, key)]
-        if unplayed:
-            message = f"the case {case.id!r} has '{unplayed[0]}', which can be read but not be run."
-            raise UsageError(message, where=suite.file, fix="Leave it out of this run.", slug="not-to-be-run")
-
-
 class Session:
     """One run of one suite against one target. It ends early, and can be resumed, once the order's `stop` is set."""
 
@@ -76,7 +67,6 @@ class Session:
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        refuse_unplayed(suite)
         self._suite = suite
         self._agent = agent
         self._options = options
@@ -176,6 +166,8 @@ class Session:
         case_timeout = options.timeout or self._agent.timeout or DEFAULT_TIMEOUT
         settings = Settings(case_timeout, self._agent.grace, str(self._attachments))
         redactor = self._redactor
+        if all(case.skip for case in self._suite.cases):
+            return Nobody()
         on_cluster = options.executor == "ray"
         concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
         if not on_cluster and options.workers == 0:

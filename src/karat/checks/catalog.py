@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from karat.checks.asking import AsksFor
 from karat.checks.base import Check
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
 from karat.checks.database import Database
@@ -40,6 +41,7 @@ CHECKS: tuple[type[Check], ...] = (
     ToolCalls,
     ToolOrder,
     ToolRequires,
+    AsksFor,
     Telemetry,
     Ui,
     MustSayAny,

@@ -39,6 +39,25 @@ class Executor(Protocol):
     async def close(self) -> None: ...
 
 
+class Nobody:
+    """Where nothing is to be carried out: the target is not even opened."""
+
+    keeps_rate = False
+    lanes = 1
+
+    async def open(self) -> None:
+        """Nothing is needed."""
+
+    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+        raise RuntimeError("there is nobody to run a case")
+
+    async def cleared(self, item: Item) -> None:
+        """Nothing ever goes on."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+
 class Inline:
     """In this process and on its event loop: for debugging and for use as a library.
 

@@ -14,7 +14,7 @@ from karat.engine.executors import Executor
 from karat.engine.limiter import Limiter
 from karat.engine.plan import Item, Plan
 from karat.engine.retries import Retries, failed_attempt, with_attempts
-from karat.engine.work import Done
+from karat.engine.work import Done, skipped
 from karat.errors import Exit, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
@@ -154,9 +154,12 @@ class Runner:
             self._tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)
-            await self._executor.cleared(item)
+            if not item.case.skip:
+                await self._executor.cleared(item)
 
     async def _tried(self, item: Item) -> Done:
+        if item.case.skip:
+            return skipped(item, self._redactor)
         attempts: list[Trace] = []
         while True:
             await self._limiter.turn()

@@ -25,6 +25,10 @@ from karat.traces.redact import Redactor
 
 _encode = msgspec.json.Encoder().encode
 
+ONE_TURN = TraceError(
+    "no-conversation",
+    "the target answered one prompt alone and cannot play several turns: see `converse` in docs/extending.md",
+)
 TIMEOUT = "timeout"
 BUG = "harness"
 GRACE = 3.0
@@ -129,6 +133,8 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
         if isinstance(error, Exception):  # a target that breaks its contract spoils its own case, not the run
             return context.recorder.partial(case, TraceError(BUG, f"the target broke: {_told(error)}"))
         return context.recorder.partial(case, TraceError("agent", _told(error)))
+    if case.is_conversation and not trace.turns:
+        return context.recorder.partial(case, ONE_TURN)
     # An agent that blocks the event loop, or ignores its cancellation, comes back late and is late all the same.
     return trace if loop.time() < end else overran(case, timeout, context)
 
@@ -145,6 +151,12 @@ def overran(case: Case, timeout: float, context: RunContext, how: str = "") -> T
 
 def too_long(timeout: float, how: str = "") -> TraceError:
     return TraceError(TIMEOUT, f"the case took longer than {timeout:g} s{how}")
+
+
+def skipped(item: Item, redactor: Redactor) -> Done:
+    """The record of a case that is not to be run."""
+    error = TraceError("skipped", f"it was not run: {item.case.skip}")
+    return concluded(item, Trace(case_id=item.case.id, input=item.case.prompt, error=error), 0.0, redactor)
 
 
 def broken(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> Done:

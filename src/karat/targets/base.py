@@ -7,17 +7,17 @@ import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.errors import ConfigError, Exit, KaratError
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
+from karat.targets.scripted_user import SCRIPT, ScriptedUser
 from karat.text.wording import said
 from karat.traces.recorder import Recorder
-
-Answer = TypeVar("Answer")
+from karat.traces.turns import conversation
 
 DENIED = "denied"
 """The kind of error that ends a run: what is wrong is the configuration, and no other case would fare better."""
@@ -82,6 +82,8 @@ class RunContext:
     attachments: Path | None = None
     """The folder for files that show what happened; None: none are wanted."""
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+    after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
+    """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
 
     def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:
         """Keep a file with the trace, or keep it only if the case does not pass."""
@@ -114,7 +116,11 @@ class Target(Protocol):
         ...
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        """The trace of the judged turn, or TargetError. When cancelled, it leaves nothing running and returns soon."""
+        """The trace of the judged turn, or of a conversation with all its turns, or TargetError.
+
+        Whoever can send one prompt after another leaves to `converse` which. When cancelled, it leaves nothing running
+        and returns soon.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -156,9 +162,39 @@ def secrets_of(target: Target) -> tuple[str, ...]:
 
 
 async def converse(
-    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Answer]], turn_timeout: float | None
-) -> Answer:
-    """Send the setup prompts and then the prompt; the answer to the prompt. Only its turn stays in the recorder."""
+    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
+) -> Trace:
+    """Say what the user of a case says, one prompt at a time, and give the trace of it.
+
+    This is how a target plays several turns: `turn` sends one prompt within the conversation of the case and gives the
+    trace of the answer to it alone, or raises TargetError. What it sees as it goes it writes into `context.recorder`,
+    which is empty when it is called: if a turn is cut short, that is what is known of it. It is first called with each
+    setup prompt, of which nothing is kept; then with `prompt`, or with what each turn of the case says, or with what
+    the scripted user answers. The first turn that breaks ends the conversation, and those before it stay judged.
+    """
+    await _set_up(case, context, turn, turn_timeout)
+    if not case.is_conversation:
+        context.recorder.restart()
+        return await _within(turn(case.prompt), turn_timeout)
+    user, recorder = ScriptedUser(case), context.recorder
+    prompt: str | None = case.prompt
+    while prompt is not None:
+        recorder.restart(prompt)
+        number = len(recorder.turns) + 1
+        try:
+            trace = structs.replace(await _within(turn(prompt), turn_timeout), input=prompt)
+            if context.after_turn is not None:
+                trace = await context.after_turn(number, trace)
+        except TargetError as error:
+            raise _broke(error, number, prompt, recorder) from error
+        recorder.finish(trace)
+        prompt = user.next(trace)
+    return _told(conversation(recorder.turns), user)
+
+
+async def _set_up(
+    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
+) -> None:
     for number, prompt in enumerate(case.setup_prompts, 1):
         context.recorder.restart()
         try:
@@ -169,11 +205,29 @@ async def converse(
             raise TargetError(
                 kind, f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
             ) from error
-    context.recorder.restart()
-    return await _within(turn(case.prompt), turn_timeout)
 
 
-async def _within(turn: Awaitable[Answer], seconds: float | None) -> Answer:
+def _broke(error: TargetError, number: int, prompt: str, recorder: Recorder) -> TargetError:
+    """The error of a turn, with the conversation up to it."""
+    place = f"turn {number}: "  # a recorded one names it already
+    message = place + error.message.removeprefix(place)
+    found = TargetError(error.kind, message, detail=error.detail, retry_after=error.retry_after)
+    if error.partial is not None:
+        broken = structs.replace(error.partial, input=prompt, error=found.error)
+        found.partial = conversation([*recorder.turns, broken], found.error)
+    return found
+
+
+def _told(trace: Trace, user: ScriptedUser) -> Trace:
+    """The trace with how a scripted user came to the end of what he says."""
+    if not user.ended:
+        return trace
+    unused = [list(reply.asks_for) for reply in user.unused]
+    script = {"ended": user.ended} | ({"never_asked_for": unused} if unused else {})
+    return structs.replace(trace, metadata={**trace.metadata, SCRIPT: script})
+
+
+async def _within(turn: Awaitable[Trace], seconds: float | None) -> Trace:
     """The answer, if it comes in time: an agent that blocks or ignores its cancellation is late all the same."""
     if seconds is None:
         return await turn
@@ -189,5 +243,5 @@ async def _within(turn: Awaitable[Answer], seconds: float | None) -> Answer:
             raise
         raise TargetError("timeout", late, detail=error.detail, partial=error.partial) from error
     if loop.time() >= end:
-        raise TargetError("timeout", late, partial=answer if isinstance(answer, Trace) else None)
+        raise TargetError("timeout", late, partial=answer)
     return answer

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from time import monotonic
 from typing import IO, cast
 
@@ -23,6 +24,8 @@ GRACE = 1.0
 """How long a process may take to end after SIGTERM, and its pipes to close after its end."""
 POLL = 0.05
 """How often a process that writes nothing is looked at."""
+PROMPTLY = 0.01
+"""How often, if somebody may send it something."""
 
 
 @dataclass(slots=True)
@@ -35,13 +38,20 @@ class Ended:
 
 
 class Child:
-    """A process that gets `stdin`, and whose stdout is handed on line by line."""
+    """A process that gets `stdin`, and whose stdout is handed on line by line.
 
-    def __init__(self, argv: Sequence[str], cwd: Path, env: dict[str, str], stdin: bytes) -> None:
+    One that is to be `spoken_to` gets what is sent while it runs, until nothing more is to come.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], cwd: Path, env: dict[str, str], stdin: bytes = b"", *, spoken_to: bool = False
+    ) -> None:
         self._argv = argv
         self._cwd = cwd
         self._env = env
         self._stdin = memoryview(stdin)
+        self._letters: SimpleQueue[bytes | None] = SimpleQueue()
+        self._spoken_to = spoken_to
         self._stdout = bytearray()
         self._stderr = bytearray()
         self._seen = 0
@@ -50,6 +60,10 @@ class Child:
     def stop(self) -> None:
         """Ask, from another thread, that the process be ended."""
         self._stopping.set()
+
+    def send(self, data: bytes | None) -> None:
+        """Write to its stdin, from another thread; None: nothing more is to come."""
+        self._letters.put(data)
 
     def run(self, on_line: OnLine) -> Ended:
         """Run to the end. Whatever happens, the whole process group is dead and reaped afterwards."""
@@ -79,7 +93,8 @@ class Child:
             self._watch(selector, process)
             deadline: float | None = None
             while (selector.get_map() or process.poll() is None) and not self._stopping.is_set():
-                for key, _ in selector.select(POLL):
+                self._take_letters(selector, process)
+                for key, _ in selector.select(PROMPTLY if self._spoken_to else POLL):
                     self._serve(selector, key, on_line)
                 if deadline is None and process.poll() is not None:
                     deadline = monotonic() + GRACE
@@ -92,7 +107,17 @@ class Child:
         for pipe, event, name in (*pipes, (process.stdin, selectors.EVENT_WRITE, "stdin")):
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
-                selector.register(pipe, event, name)
+                if name != "stdin" or not self._spoken_to:
+                    selector.register(pipe, event, name)
+
+    def _take_letters(self, selector: selectors.BaseSelector, process: subprocess.Popen[bytes]) -> None:
+        """Get ready to write what was sent, as soon as the process reads it."""
+        while not self._letters.empty():
+            letter = self._letters.get()
+            self._spoken_to = letter is not None
+            self._stdin = memoryview(bytes(self._stdin) + (letter or b""))
+            if process.stdin is not None and not process.stdin.closed and process.stdin not in selector.get_map():
+                selector.register(process.stdin, selectors.EVENT_WRITE, "stdin")
 
     def _serve(self, selector: selectors.BaseSelector, key: selectors.SelectorKey, on_line: OnLine) -> None:
         if key.data == "stdin":
@@ -107,9 +132,11 @@ class Child:
                 del self._stderr[:-STDERR_TAIL]
         if done:
             selector.unregister(key.fileobj)
-            cast(IO[bytes], key.fileobj).close()
+            if key.data != "stdin" or not self._spoken_to or self._stdin:
+                cast(IO[bytes], key.fileobj).close()
 
     def _feed(self, fd: int) -> bool:
+        """Write some of what is there; whether that was all, or nobody reads it."""
         try:
             written = os.write(fd, self._stdin[:CHUNK])
         except BlockingIOError:

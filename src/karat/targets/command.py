@@ -19,6 +19,10 @@ with `"tool_calls": []`; otherwise its tool calls count as not observed. There i
 for each setup prompt, with the events of its turn before it, and then the one that is judged. `{"error": "..."}`
 instead of `final_message` says that the turn failed.
 
+For a case of several turns the object holds `"conversation": true`, the first prompt and no `setup_prompts`. Once the
+program has answered, it gets the next prompt on a line of its own, `{"prompt": "..."}`, and so on; the input ends after
+the last answer. Setup prompts come first, in the same way. `turn_timeout` then counts for each turn.
+
 Other lines are taken for logs. No answer, too few or too many answers, an exit status other than 0, or death by a
 signal make the case an ERROR with the end of stderr. On a time-out the process group gets SIGTERM and, a second later,
 SIGKILL; processes that outlive the command are killed too. `turn_timeout` counts for all turns together.
@@ -31,6 +35,7 @@ import os
 import shlex
 import shutil
 import signal
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from time import perf_counter, time
@@ -41,7 +46,7 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import RunContext, TargetError
+from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.child_process import STDOUT_CAP, Child, Ended
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.short_form import (
@@ -60,6 +65,7 @@ from karat.traces.clean import jsonable, loads
 
 LOG_CAP = 300
 KINDS = ("tool_call", "message", "telemetry")
+MORE_ANSWERS = "the command wrote more lines with `final_message` than it got prompts"
 ALIKE = 0.85
 """A type so like one of ours is a slip; any other line is a log."""
 
@@ -93,6 +99,8 @@ class CommandTarget:
         self._threads.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        if case.is_conversation:
+            return await self._converse(case, context)
         answers = _Answers(case, context)
         env = {**os.environ, **self._config.env}
         child = Child(self._argv, self._config.root, env, _request(case, context))
@@ -113,6 +121,24 @@ class CommandTarget:
         trace = answers.trace(ended)
         took = (perf_counter() - began) * 1000
         return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or round(took, 3))
+
+    async def _converse(self, case: Case, context: RunContext) -> Trace:
+        """Several turns with one process."""
+        env = {**os.environ, **self._config.env}
+        child = Child(self._argv, self._config.root, env, spoken_to=True)
+        talk = _Talk(case, context, child.send)
+        running = asyncio.ensure_future(self._threads.call(partial(child.run, talk.line)))
+        running.add_done_callback(talk.over)
+        try:
+            trace = await converse(case, context, talk.turn, self._config.turn_timeout)
+            child.send(None)
+            _, going_on = await asyncio.wait({running}, timeout=self._config.turn_timeout)
+            if going_on:
+                raise TargetError("timeout", "the command went on after its last answer", partial=trace)
+        finally:
+            child.stop()
+            await asyncio.wait({running})
+        return talk.whole(trace)
 
     def _executable(self, name: str) -> str:
         path = str(self._config.root / name) if "/" in name else name
@@ -225,14 +251,74 @@ class _Answers:
         )
 
 
+class _Talk(_Answers):
+    """A process that is told one prompt after the other, each once it has answered the one before."""
+
+    def __init__(self, case: Case, context: RunContext, send: Callable[[bytes], None]) -> None:
+        super().__init__(case, context)
+        self._send = send
+        self._first = {"case_id": case.id, "conversation": True, "metadata": case.metadata, "context": context.given}
+        self._loop = asyncio.get_running_loop()
+        self._inbox: asyncio.Queue[Short | TargetError | Ended] = asyncio.Queue()
+
+    def line(self, data: bytes) -> None:
+        sound = self._flaw is None
+        super().line(data)
+        if sound and self._flaw is not None:
+            self._loop.call_soon_threadsafe(self._inbox.put_nowait, self._flaw)
+
+    def _answer(self, short: Short) -> None:
+        self._loop.call_soon_threadsafe(self._inbox.put_nowait, short)
+
+    def over(self, running: asyncio.Future[Ended]) -> None:
+        """The process has ended, or could not be started."""
+        error = running.exception()
+        started = TargetError("agent", f"the command could not be started: {error}")
+        self._inbox.put_nowait(running.result() if error is None else started)
+
+    async def turn(self, prompt: str) -> Trace:
+        """Say one thing; the trace of the answer to it."""
+        self._send(_encoded({"prompt": prompt, **self._first}))
+        self._first = {}
+        began, started_at = perf_counter(), time()
+        answer = await self._inbox.get()
+        if not isinstance(answer, Short):
+            raise self._broke(answer)
+        took = round((perf_counter() - began) * 1000, 3)
+        trace = to_trace(answer, self._case, has_page=False, recorder=self._recorder)
+        return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or took)
+
+    def whole(self, trace: Trace) -> Trace:
+        """The conversation, if the process came to a good end after it."""
+        end = self._inbox.get_nowait()
+        if isinstance(end, Ended) and not self._died(end):
+            return trace
+        broke = TargetError("bad-answer", MORE_ANSWERS) if isinstance(end, Short) else self._broke(end)
+        broke.partial = trace
+        raise broke
+
+    def _broke(self, end: TargetError | Ended) -> TargetError:
+        if isinstance(end, TargetError):
+            return end
+        said = f"; it wrote: {self._log}" if self._log else ""
+        broke = self._died(end) or TargetError("agent", f"the command ended before it answered{said}")
+        broke.detail = end.stderr
+        return broke
+
+
 def _request(case: Case, context: RunContext) -> bytes:
-    request = {
-        "case_id": case.id,
-        "setup_prompts": list(case.setup_prompts),
-        "prompt": case.prompt,
-        "metadata": case.metadata,
-        "context": context.given,
-    }
+    return _encoded(
+        {
+            "case_id": case.id,
+            "setup_prompts": list(case.setup_prompts),
+            "prompt": case.prompt,
+            "metadata": case.metadata,
+            "context": context.given,
+        }
+    )
+
+
+def _encoded(request: Mapping[str, object]) -> bytes:
     given = {
         key: value for key, value in request.items() if key in ("case_id", "prompt") or value not in (None, [], {})
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
-from karat.model.suite import Case
+from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Trace
 from karat.plugins.code import extend_path, load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
@@ -73,7 +75,8 @@ class Hooked:
         try:
             if self._setup is not None:
                 context.given = await self._call("setup", self._setup, case, _offered(case))
-            trace = await self._queried(case, context, await self._target.run(case, context))
+            context.after_turn = partial(self._queried_turn, case, context)
+            trace = await self._queried(case, context, case.checks, await self._target.run(case, context))
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) or not from_outside(error, task):
                 await self._reset_after(error, case, context)
@@ -85,9 +88,13 @@ class Hooked:
             raise
         return trace
 
-    async def _queried(self, case: Case, context: RunContext, trace: Trace) -> Trace:
-        """The trace with what the database answers to the queries of the case, before anything is reset."""
-        queries = [str(msgspec.json.decode(spec.args)["sql"]) for spec in case.checks if spec.name == DATABASE]
+    async def _queried_turn(self, case: Case, context: RunContext, number: int, trace: Trace) -> Trace:
+        checks = case.turns[number - 1].checks if number <= len(case.turns) else ()
+        return await self._queried(case, context, checks, trace)
+
+    async def _queried(self, case: Case, context: RunContext, checks: Sequence[CheckSpec], trace: Trace) -> Trace:
+        """The trace with what the database answers to the queries of these checks, before anything is reset."""
+        queries = [str(msgspec.json.decode(spec.args)["sql"]) for spec in checks if spec.name == DATABASE]
         if self._database is None or not queries:
             return trace
         offered = _offered(case, context)

@@ -95,6 +95,10 @@ class Interpreted:
         return trace
 
     def _read(self, trace: Trace) -> Trace:
+        if trace.turns:
+            turns = tuple(map(self._read, trace.turns))
+            calls = [call for turn in turns for call in turn.tool_calls]
+            return structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls), turns=turns)
         if self._dialect and trace.telemetry:
             calls = completed(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))

@@ -16,19 +16,20 @@ from itertools import islice
 from typing import get_args
 
 import msgspec
-from msgspec import Raw, Struct, UnsetType
+from msgspec import Raw, Struct, UnsetType, structs
 
 from karat.errors import ConfigError, Problem, SuiteError
 from karat.model.attachments import moved, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Tokens, ToolCall, Trace, TraceError
-from karat.targets.base import RunContext, TargetError
+from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.short_form import Short, read, to_trace
-from karat.text.wording import did_you_mean
+from karat.text.wording import counted, did_you_mean
 from karat.traces.clean import loads
 
 PROBLEMS_CAP = 20
+OTHER_PROMPT = "the trace was recorded with another prompt: record it again"
 WHOLE_ONLY = frozenset({"unobserved", "cuts"})
 """A line with one of these keys is a whole trace: what it leaves out was observed to be empty."""
 
@@ -52,8 +53,11 @@ class Recorded(Struct, frozen=True):
 
     case_id: str
     repeat: int
-    whole: Trace | None = None
-    short: Short | None = None
+    form: Trace | Short
+
+    @property
+    def turns(self) -> Sequence[Trace | Short]:
+        return self.form.turns or ()
 
 
 class ReplayTarget:
@@ -90,16 +94,12 @@ class ReplayTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
-        if recorded.short is not None:
-            _same_prompt(recorded.short.input, case)
-            return moved(to_trace(recorded.short, case, has_page=True), along)
-        if recorded.whole is None:
-            raise TargetError("not-recorded", f"{self._path} changed while it was replayed")
-        trace = moved(recorded.whole, along)
-        _same_prompt(trace.input, case)
-        if trace.error is not None:
-            raise TargetError(trace.error.kind, trace.error.message, detail=trace.error.detail, partial=trace)
-        return trace
+        if case.is_conversation != bool(recorded.turns) and not recorded.form.error:
+            what = ("a conversation", "one prompt")[:: 1 if recorded.turns else -1]
+            raise TargetError("not-recorded", f"the trace is of {what[0]}, and the case has {what[1]}: record it again")
+        if recorded.turns:
+            return moved(await _played(recorded, case, context), along)
+        return moved(_one_turn(recorded.form, case, case.prompt), along)
 
     def _index(self, file: BufferedReader) -> Iterator[Problem]:
         """Find every case; what cannot be read is a problem with its line."""
@@ -116,7 +116,7 @@ class ReplayTarget:
 
     def _add(self, recorded: Recorded, offset: int) -> None:
         key = _key(recorded.case_id, recorded.repeat)
-        if recorded.whole is None and key in self._offsets:
+        if isinstance(recorded.form, Short) and key in self._offsets:
             raise ValueError(f'case {recorded.case_id!r} is recorded twice. Number its repeats: "repeat": 1')
         self._offsets[key] = offset
 
@@ -171,7 +171,7 @@ def parse(data: bytes) -> Recorded | None:
     short = read(value)
     if not short.case_id:
         raise ValueError("it has no `case_id`")
-    return Recorded(short.case_id, repeat, short=short)
+    return Recorded(short.case_id, repeat, short)
 
 
 def _refuse_twice(data: bytes) -> None:
@@ -190,7 +190,7 @@ def _whole(data: bytes, repeat: int) -> Recorded:
         trace = _trace.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"its trace cannot be read: {error}") from error
-    return Recorded(trace.case_id, repeat, whole=trace)
+    return Recorded(trace.case_id, repeat, trace)
 
 
 def _known(value: object) -> None:
@@ -198,6 +198,9 @@ def _known(value: object) -> None:
     if not isinstance(value, dict):
         return
     _only(value, Trace.__struct_fields__, "")
+    turns = value.get("turns")
+    for turn in turns if isinstance(turns, list) else ():
+        _known(turn)
     for name, form in _PARTS.items():
         part = value.get(name)
         for entry in part if isinstance(part, list) else [part]:
@@ -216,6 +219,31 @@ def _key(case_id: str, repeat: int) -> str | tuple[str, int]:
     return (case_id, repeat) if repeat else case_id
 
 
-def _same_prompt(recorded: str | None, case: Case) -> None:
-    if recorded and recorded != case.prompt:
-        raise TargetError("not-recorded", "the trace was recorded with another prompt: record it again")
+def _one_turn(form: Trace | Short, case: Case, prompt: str) -> Trace:
+    """A recorded turn, if it is the answer to this prompt."""
+    if form.input and form.input != prompt:
+        raise TargetError("not-recorded", OTHER_PROMPT)
+    if isinstance(form, Short):
+        return to_trace(form, case, has_page=True)
+    if form.error is not None:
+        raise TargetError(form.error.kind, form.error.message, detail=form.error.detail, partial=form)
+    return form
+
+
+async def _played(recorded: Recorded, case: Case, context: RunContext) -> Trace:
+    """A recorded conversation, if its user would say the same today."""
+    turns = iter(recorded.turns)
+
+    async def turn(prompt: str) -> Trace:
+        form = next(turns, None)
+        if form is None:
+            raise TargetError(
+                "not-recorded", f"the recording has {counted(len(recorded.turns), 'turn')}: record it again"
+            )
+        return _one_turn(form, case, prompt)
+
+    played = await converse(structs.replace(case, setup_prompts=()), context, turn, None)
+    if next(turns, None) is not None:
+        message = f"the recording goes on after turn {len(played.turns)}: record it again"
+        raise TargetError("not-recorded", message, partial=played)
+    return played if isinstance(recorded.form, Short) else _one_turn(recorded.form, case, played.input)

@@ -1,11 +1,11 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, tokens, database, metadata, started_at, timings, attachments`. `final_message` is needed unless `error` is
-there. `telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With
-telemetry alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A
-key that is left out, or null, was not observed; an empty list was observed to be empty. A page of null says that the
-agent has no page.
+duration_ms, tokens, database, metadata, started_at, timings, attachments, turns`. `final_message` is needed unless
+`error` is there, or `turns`: a recorded conversation, each turn of it in this form. `telemetry` holds objects or raw
+lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls are derived
+from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null, was not
+observed; an empty list was observed to be empty. A page of null says that the agent has no page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
 ended_at, unfinished, kind, parent`. Without `success`, an error means failure; else the result says it; else it is left
@@ -100,7 +100,10 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     started_at: float | str | None = None
     timings: dict[str, Span] | None = None
     attachments: dict[str, str] | None = None
+    turns: list[Short] | None = None
 
+
+_OF_ONE_TURN = tuple(name for name in Short.__struct_fields__ if name not in ("case_id", "metadata", "turns"))
 
 Form = TypeVar("Form", bound=Struct)
 
@@ -125,11 +128,33 @@ def convert(value: object, to: type[Form]) -> Form:
 
 def read(value: object) -> Short:
     """The short form in a dict, or a ValueError as `convert` raises it."""
-    short = convert(value, Short)
+    return _sound(convert(value, Short))
+
+
+def _sound(short: Short) -> Short:
+    if short.turns is not None:
+        return _conversation(short)
     if short.final_message is None and short.error is None:
         raise ValueError("it has no `final_message`")
     if short.tool_calls is not None and short.tools_called is not None:
         raise ValueError("give either `tool_calls` or `tools_called`, not both")
+    return short
+
+
+def _conversation(short: Short) -> Short:
+    """Turns tell all of a conversation: beside them stand `case_id` and `metadata`, no more."""
+    told = [name for name in _OF_ONE_TURN if getattr(short, name) not in (None, UNSET)]
+    if told or not short.turns:
+        raise ValueError(
+            f"`{told[0]}` stands beside `turns`, each of which has its own" if told else "`turns` is empty"
+        )
+    for number, turn in enumerate(short.turns, 1):
+        if turn.turns is not None:
+            raise ValueError(f"turn {number} has turns itself")
+        try:
+            _sound(turn)
+        except ValueError as error:
+            raise ValueError(f"turn {number}: {error}") from None
     return short
 
 

@@ -49,7 +49,7 @@ def asked(text: str) -> Span | None:
     words = prose(text)
     for mark in _MARK.finditer(words.text):
         start = _sentence_start(words, mark.start())
-        if not _is_courtesy(words.text[start : mark.start()]) and not _is_quoted(words.text, start, mark.start()):
+        if not is_courtesy(words.text[start : mark.start()]) and not _is_quoted(words.text, start, mark.start()):
             return words.written(start, mark.end())
     for request in _REQUEST.finditer(words.text):
         if not _NO_REQUEST.search(words.clause_before(request.start()) + words.clause_after(request.end())):
@@ -63,7 +63,8 @@ def _sentence_start(words: Prose, end: int) -> int:
     return starts[-1] if starts else nearby
 
 
-def _is_courtesy(sentence: str) -> bool:
+def is_courtesy(sentence: str) -> bool:
+    """Whether a question wants no answer but the next wish."""
     return not sentence.strip() or _COURTESY.search(sentence) is not None
 
 

@@ -20,22 +20,28 @@ class Recorder:
     None means that nothing was seen of a channel, which is not the same as seeing that nothing happened.
     """
 
-    __slots__ = ("final_message", "messages", "page", "page_before", "prompt", "telemetry", "tool_calls", "turns")
+    __slots__ = ("_prompt", "final_message", "messages", "page", "page_before", "telemetry", "tool_calls", "turns")
 
     def __init__(self) -> None:
         self.turns: list[Trace] = []
         """The turns of a conversation that are over."""
+        self._prompt: str | None = None
         self.restart()
 
     def restart(self, prompt: str | None = None) -> None:
         """Forget what was seen of a turn: a new one begins, in a conversation with this prompt."""
-        self.prompt = prompt
+        self._prompt = prompt
         self.final_message = ""
         self.messages: list[Message] = []
         self.tool_calls: list[ToolCall] | None = None
         self.telemetry: list[str] | None = None
         self.page: str | None = None
         self.page_before: str | None = None
+
+    def finish(self, turn: Trace) -> None:
+        """Keep a turn of a conversation that is over."""
+        self.turns.append(turn)
+        self.restart()
 
     def tool_call(self, call: ToolCall) -> None:
         if self.tool_calls is None:
@@ -49,8 +55,10 @@ class Recorder:
 
     def partial(self, case: Case, error: TraceError) -> Trace:
         """The trace of a case that broke; in a conversation, with the turns before."""
+        if self._prompt is None and self.turns:
+            return conversation(self.turns, error)
         broken = self._turn(case, error)
-        return broken if self.prompt is None else conversation([*self.turns, broken], error)
+        return broken if self._prompt is None else conversation([*self.turns, broken], error)
 
     def _turn(self, case: Case, error: TraceError) -> Trace:
         telemetry = tuple(self.telemetry or ())
@@ -62,7 +70,7 @@ class Recorder:
         }
         return Trace(
             case_id=case.id,
-            input=case.prompt if self.prompt is None else self.prompt,
+            input=case.prompt if self._prompt is None else self._prompt,
             final_message=self.final_message,
             messages=tuple(self.messages),
             tool_calls=joined(tuple(self.tool_calls or ()), telemetry),

@@ -1,0 +1,62 @@
+"""What the answer asks the user for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.sample_traces import says
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, Group, Status
+from karat.text.asking import asked_for_any
+
+ORDER = {"things": ["order number"]}
+
+
+@dataclass(frozen=True, slots=True)
+class AsksFor(Check):
+    """The answer asks for this, in a question or a request. It is not enough that it names it."""
+
+    name: ClassVar = "asks_for"
+    group: ClassVar = Group.TOOL_HYGIENE
+    looks_at: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "asks_for",
+            Annotated[list[Phrase | Phrases], Meta(min_length=1)],
+            "The answer asks for each of these; a list within it holds several names of one thing.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example(ORDER, says("What is your order number?"), Status.PASSED),
+        Example(ORDER, says("Please send me the number of your order."), Status.PASSED),
+        Example({"things": ["order id", "order number"]}, says("I need your order number."), Status.PASSED),
+        Example(ORDER, says("I need:\n- your name\n- your order number"), Status.PASSED),
+        Example(ORDER, says("Your order number is A-17."), Status.FAILED),
+        Example(ORDER, says("I do not need your order number. What is your name?"), Status.FAILED),
+        Example(ORDER, says("I found your order number. Anything else?"), Status.FAILED),
+        Example(ORDER, says("", unobserved={"final_message": "the page moved on"}), Status.UNKNOWN),
+    )
+    things: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+        listed = expected.get("asks_for")
+        for index, names in enumerate(listed if isinstance(listed, list) else ()):
+            yield Reading({"things": [names] if isinstance(names, str) else names}, ("asks_for", index))
+
+    @property
+    def wanted(self) -> str:
+        return f"asks for {quoted(self.things)}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.present(trace, asked_for_any(trace.final_message, self.things))
+
+    def flaws(self) -> Iterator[Flaw]:
+        return (Flaw(flaw.slug, flaw.message) for flaw in blank(self.things))

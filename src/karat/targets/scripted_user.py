@@ -1,0 +1,56 @@
+"""The user of a case: what is said next, by what the agent answered. The same answers get the same words."""
+
+from __future__ import annotations
+
+from karat.model.suite import Case, Reply
+from karat.model.trace import Trace
+from karat.text.asking import asked_for_any
+from karat.text.wording import counted
+
+MOST_TURNS = 10
+"""What a user with replies says at most, where the case gives no `max_turns`."""
+SCRIPT = "scripted_user"
+"""Where the metadata of a conversation tells how it came to its end."""
+
+
+class ScriptedUser:
+    """Says the turns of a case in order; or answers what is asked for, until nothing is that a reply knows."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._most = len(case.turns) or case.max_turns or MOST_TURNS
+        self._said = 1
+        self._used: set[int] = set()
+        self.ended = ""
+        """Why nothing more is said, where that is not the end of a script."""
+
+    def next(self, answer: Trace) -> str | None:
+        """What the user says to this answer; None: nothing more."""
+        if self._case.turns:
+            self._said += 1
+            return self._case.turns[self._said - 1].prompt if self._said <= self._most else None
+        told = self._replies(answer.final_message)
+        if told and self._said < self._most:
+            self._said += 1
+            return " ".join(told)
+        self.ended = f"after {counted(self._said, 'turn')}, " + (
+            "as many as it may have" if told else "because the last answer asks for nothing that a reply knows"
+        )
+        return None
+
+    @property
+    def unused(self) -> tuple[Reply, ...]:
+        """The replies that nobody asked for."""
+        return tuple([reply for place, reply in enumerate(self._case.replies) if place not in self._used])
+
+    def _replies(self, answer: str) -> list[str]:
+        """What answers each thing that is asked for. Of several replies to one thing, the next one."""
+        asked = [n for n, reply in enumerate(self._case.replies) if asked_for_any(answer, reply.asks_for)]
+        chosen: dict[tuple[str, ...], int] = {}
+        for place in asked:
+            thing = self._case.replies[place].asks_for
+            if thing not in chosen or chosen[thing] in self._used:
+                chosen[thing] = place
+        if self._said < self._most:
+            self._used.update(chosen.values())
+        return [self._case.replies[place].say for place in chosen.values()]
