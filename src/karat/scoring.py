@@ -54,7 +54,7 @@ def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError
     What is known to fail must fail: one that passes is a FAIL, so that nobody forgets to take the mark away.
     """
     if case.skip:
-        return Verdict(CaseStatus.SKIP, reason=case.skip)
+        return Verdict(CaseStatus.SKIP, reason=f"it was not run: {case.skip}")
     found = verdict(results, case.scoring, error)
     if not case.xfail:
         return found

@@ -23,6 +23,7 @@ RENAMED = {"Release Radar": "Vercel Deployments"}
 IN_GOLDEN_SETS = "it is about decisions that a database keeps, which the golden sets ask for; the canvas app makes none"
 IN_KARAT_1 = "the suites of the example agents in Karat 1 ask for it"
 UNUSED = {
+    "asks_for": IN_KARAT_1,
     "tool_order": IN_KARAT_1,
     "tool_requires": IN_KARAT_1,
     "allocation_valid": IN_GOLDEN_SETS,

@@ -67,6 +67,7 @@ ROWS = {
     ),
     "tool_order": Row({"tool_order": ["find", "book"]}, calls("find", "log", "book"), calls("book", "find")),
     "tool_requires": Row({"tool_requires": {"book": ["find"]}}, calls("find+", "book"), calls("find-", "book")),
+    "asks_for": Row({"asks_for": ["order number"]}, says("What is your order number?"), says("Order number A-17.")),
     "tool_calls_none": Row({"tool_calls_none": ["drop"]}, calls("book"), calls("drop!")),
     "telemetry start": Row({"telemetry": ["tool.book start"]}, logs(START), logs({**START, "source": "tool.booking"})),
     "telemetry result": Row({"telemetry": ["tool.book result success:true"]}, logs(result(True)), logs(result(False))),

@@ -303,23 +303,6 @@ def test_an_error_in_a_row_names_the_line_of_the_table(tmp_path: Path) -> None:
     assert str(caught.value).endswith(said)
 
 
-@pytest.mark.parametrize(
-    ("keys", "named"),
-    [
-        ({"prompt": "p", "skip": "later"}, "skip"),
-        ({"prompt": "p", "xfail": "known"}, "xfail"),
-        ({"prompt": "p", "replies": [{"asks_for": ["x"], "say": "y"}]}, "replies"),
-        ({"turns": [{"prompt": "p"}]}, "turns"),
-    ],
-)
-def test_what_cannot_be_run_is_refused_and_not_left_out(keys: dict[str, Any], named: str) -> None:
-    read = suite({"cases": [{"id": "A", "expected": EXPECTED, **keys}]})
-    with pytest.raises(UsageError) as caught:
-        karat.run(read, lambda prompt: "a")
-    said = f"s.json: the case 'A' has '{named}', which can be read but not be run."
-    assert str(caught.value) == f"{said} Leave it out of this run. [not-to-be-run]"
-
-
 def test_a_suite_of_single_prompts_runs() -> None:
     read = suite(
         {"cases": [{**TEMPLATE, "each": [{"name": "a", "n": 1}], "expected": {"must_say_any": ["{name} {n}"]}}]}
@@ -330,7 +313,7 @@ def test_a_suite_of_single_prompts_runs() -> None:
 
 def test_one_turn_does_not_judge_a_conversation() -> None:
     (case,) = suite({"cases": [{"id": "A", "turns": [{"prompt": "p", "expected": EXPECTED}]}]}).cases
-    with pytest.raises(UsageError, match="is a conversation, the trace is of one turn"):
+    with pytest.raises(UsageError, match="has 1 turn, the trace 0"):
         karat.judge(case, karat.Trace(case_id="A", final_message="a"))
 
 

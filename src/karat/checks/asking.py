@@ -30,7 +30,7 @@ class AsksFor(Check):
             "asks_for",
             Annotated[list[Phrase | Phrases], Meta(min_length=1)],
             "The answer asks for each of these; a list within it holds several names of one thing.",
-            since="1",
+            since="0.3",
         ),
     )
     examples: ClassVar = (
