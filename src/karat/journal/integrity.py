@@ -78,11 +78,11 @@ class Identity:
     def hold(self, record: SeenRecord | CaseRecord, *, follows: bool = True) -> None:
         """Note a record; `follows`: its verdict is the one that its checks add up to."""
         case = record.case
-        if self._indexes.setdefault(case.id, record.index) != record.index or not self._is_case(record) or not follows:
+        if self._indexes.setdefault(case.id, record.index) != record.index or not self.is_of_case(record) or not follows:
             self.edited[case.id] = None
 
-    def _is_case(self, record: SeenRecord | CaseRecord) -> bool:
-        """Of a case or a target that lost a secret, nobody can tell."""
+    def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:
+        """Whether its key is that of its case. Of a case or a target that lost a secret, nobody can tell."""
         if self._keys is None or not record.key or OF_CASE in record.trace.cuts:
             return True
         return record.key == self._keys.of(record.case)

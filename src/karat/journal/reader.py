@@ -18,9 +18,9 @@ from karat.model.verdict import CaseStatus
 
 Decoded = TypeVar("Decoded")
 
-_record = msgspec.json.Decoder(CaseRecord).decode
+read_record = msgspec.json.Decoder(CaseRecord).decode
 _header = msgspec.json.Decoder(Header).decode
-_footer = msgspec.json.Decoder(Footer).decode
+read_footer = msgspec.json.Decoder(Footer).decode
 
 
 class _Kind(msgspec.Struct):
@@ -54,14 +54,14 @@ class Glimpse(msgspec.Struct):
     duration_ms: float = 0.0
 
 
-_kind = msgspec.json.Decoder(_Kind).decode
+read_kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
 _glimpse = msgspec.json.Decoder(Glimpse).decode
 _seen = msgspec.json.Decoder(SeenRecord).decode
 
 CASE = b'{"kind":"case"'
 BUFFER = 1 << 18
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
 class Journal:
@@ -123,12 +123,12 @@ class Journal:
     def records(self) -> Iterator[CaseRecord]:
         """Every record, in suite order, repeats of a case together."""
         for line in self.lines():
-            yield self._decoded(line, _record)
+            yield self._decoded(line, read_record)
 
     def glimpses(self) -> Iterator[tuple[Glimpse, Callable[[], CaseRecord]]]:
         """How every case came out, in suite order, each with a way to the whole record."""
         for line in self.lines():
-            yield self._decoded(line, _glimpse), partial(self._decoded, line, _record)
+            yield self._decoded(line, _glimpse), partial(self._decoded, line, read_record)
 
     def is_doubled(self, index: int, repeat: int) -> bool:
         """Whether several lines tell of this run of a case, so that none can be believed."""
@@ -153,13 +153,13 @@ class Journal:
     def _decoded(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
         try:
             return decode(line)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise JournalError(f"a record cannot be read: {error}.", where=self.path) from error
 
     def _scan(self) -> None:
         with self._open() as file:
             line = file.readline()
-            self.header = self._read_header(line)
+            self.header = read_header(line, self.path)
             offset, number = len(line), 1
             try:
                 for line in file:
@@ -171,7 +171,7 @@ class Journal:
                         where = f"{self.path}:{number}"
                         raise JournalError("this line is neither a case nor a footer.", where=where)
                     offset += len(line)
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 where, fix = f"{self.path}:{number}", "The file was changed."
                 raise JournalError(f"this line cannot be read: {error}.", where=where, fix=fix) from error
 
@@ -179,32 +179,34 @@ class Journal:
         """Note what a line holds; False if it is none that stands after the header."""
         if self.footer is not None:
             self._after_end += 1
-        if line.startswith(CASE) or (kind := _kind(line).kind) == "case":
+        if line.startswith(CASE) or (kind := read_kind(line).kind) == "case":
             place = _place(line)
             self._places.append(place.index << 32 | place.repeat)
             self._offsets.append(offset)
         elif kind == "footer":
-            self.footer = _footer(line)
+            self.footer = read_footer(line)
         else:
             return False
         return True
 
-    def _read_header(self, line: bytes) -> Header:
-        if not line:
-            raise JournalError("the journal is empty.", where=self.path)
-        try:
-            kind = _kind(line)
-        except _UNREADABLE as error:
-            fix = "A journal is the .jsonl file that `karat run` leaves."
-            raise JournalError("this is no journal.", where=self.path, fix=fix) from error
-        if kind.kind != "header":
-            raise JournalError("this is no journal: it does not begin with a header.", where=self.path)
-        if kind.format > FORMAT:
-            fix = "Use a newer Karat."
-            raise JournalError(
-                f"the journal has format {kind.format}; this Karat reads {FORMAT}.", where=self.path, fix=fix
-            )
-        try:
-            return _header(line)
-        except _UNREADABLE as error:
-            raise JournalError(f"its header cannot be read: {error}.", where=self.path) from error
+
+def read_header(line: bytes, path: str) -> Header:
+    """The header that a journal begins with."""
+    if not line:
+        raise JournalError("the journal is empty.", where=path)
+    try:
+        kind = read_kind(line)
+    except UNREADABLE as error:
+        fix = "A journal is the .jsonl file that `karat run` leaves."
+        raise JournalError("this is no journal.", where=path, fix=fix) from error
+    if kind.kind != "header":
+        raise JournalError("this is no journal: it does not begin with a header.", where=path)
+    if kind.format > FORMAT:
+        fix = "Use a newer Karat."
+        raise JournalError(
+            f"the journal has format {kind.format}; this Karat reads {FORMAT}.", where=path, fix=fix
+        )
+    try:
+        return _header(line)
+    except UNREADABLE as error:
+        raise JournalError(f"its header cannot be read: {error}.", where=path) from error

@@ -1,0 +1,92 @@
+"""What broke in a case, and which breaks are of one kind: the same check, the same kind of evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple, Protocol
+
+from karat.model.suite import Case
+from karat.model.trace import TraceError
+from karat.model.verdict import CheckResult, Status, Verdict
+
+OF_RUN: Final = -1
+"""The number of a break that belongs to no check: agent or harness broke."""
+SHAPE: Final = 90
+_SEEN: Final = 400
+_OPENING: Final = 12
+"""How much of what was found must begin the answer, to be taken for it."""
+
+_digits = re.compile(r"\d+(?:[.,:]\d+)*")
+_quoted = re.compile(r"'[^']{1,200}'|\"[^\"]{1,200}\"|/[^/\s]{1,200}/")
+_space = re.compile(r"\s+")
+
+
+class Broken(NamedTuple):
+    """A check that did not pass, by its number in the verdict; `kind` is what it found without what differs by case."""
+
+    number: int
+    label: str
+    name: str
+    status: str
+    group: str
+    kind: str
+
+
+class _Told(Protocol):
+    @property
+    def error(self) -> TraceError | None: ...
+
+    @property
+    def final_message(self) -> str: ...
+
+
+class Breakable(Protocol):
+    """As much of a record as tells what broke in it."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def verdict(self) -> Verdict: ...
+
+    @property
+    def trace(self) -> _Told: ...
+
+
+def broken(record: Breakable) -> list[Broken]:
+    """What did not pass in a record, in the order of its checks; an error of the agent first."""
+    return list(_broken(record))
+
+
+def _broken(record: Breakable) -> Iterator[Broken]:
+    error = record.trace.error
+    if error is not None:
+        yield Broken(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))
+    for number, result in enumerate(record.verdict.checks):
+        if result.status != Status.PASSED:
+            yield Broken(number, label(record, number), result.name, result.status, result.group, _kind(result, record))
+
+
+def label(record: Breakable, number: int) -> str:
+    """Where the suite asked for a check, such as `must_not_say[1]`, else its name."""
+    specs, results = record.case.checks, record.verdict.checks
+    name = results[number].name
+    if len(specs) == len(results) and specs[number].name == name:
+        return specs[number].path or name
+    return name
+
+
+def _kind(result: CheckResult, record: Breakable) -> str:
+    """What was found; where that is the agent's own words, no two cases are alike, and only their place counts."""
+    if result.at is not None and result.at.start is not None:
+        return f"in {result.at.channel.replace('_', ' ')}"
+    words = result.found[:_OPENING]
+    quotes = len(words) == _OPENING and words in record.trace.final_message[: 2 * _OPENING]
+    return "not in the answer" if quotes else shape(result.found)
+
+
+def shape(text: str) -> str:
+    """A text without what differs between cases: numbers and quotations."""
+    plain = _digits.sub("#", _quoted.sub("'…'", _space.sub(" ", text[:_SEEN]).strip()))
+    return plain if len(plain) <= SHAPE else plain[: SHAPE - 1] + "…"

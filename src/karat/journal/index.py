@@ -1,0 +1,359 @@
+"""An index over folders of journals: derived, kept in a file of its own, brought up to date when a journal is newer.
+
+It tells which runs there are, how they came out, and which cases a filter leaves; the journals stay the truth, and a
+record is always read from its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from karat.errors import JournalError
+from karat.journal.broken import OF_RUN
+from karat.journal.index_tables import SCHEMA, SEPARATOR, VERSION, JournalRows
+from karat.journal.reader import BUFFER, UNREADABLE, read_record
+from karat.model.run import CaseRecord, Footer, Header, Summary
+
+DEEPEST: Final = 6
+"""How many folders down journals are looked for."""
+MOST_JOURNALS: Final = 20_000
+_PASSED_BY: Final = frozenset({".git", ".venv", "node_modules", "__pycache__", ".tools"})
+
+
+class IndexedRun(Struct, frozen=True, kw_only=True):
+    """A run as the index knows it. `problem`: why its journal, or the rest of it, cannot be read."""
+
+    key: str
+    path: str
+    header: Header
+    summary: Summary
+    finished_at: str = ""
+    problem: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    version: str = ""
+    """Changes whenever the journal does."""
+    torn: bool = False
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.finished_at)
+
+
+class Foreign(Struct, frozen=True):
+    """A file that looks like a journal and is none."""
+
+    path: str
+    problem: str
+
+
+class CaseFilter(Struct, frozen=True, kw_only=True):
+    """Which cases to list: those that meet all of it. `check`: it did not pass; `kind`: and found this kind of thing."""
+
+    status: str = ""
+    category: str = ""
+    tag: str = ""
+    check: str = ""
+    kind: str = ""
+    text: str = ""
+
+
+class Listed(Struct, frozen=True):
+    """A case that a filter leaves: where its shown run stands, and how each run of it came out."""
+
+    index: int
+    repeat: int
+    offset: int
+    status: str
+    strip: tuple[str, ...]
+
+
+class FailureGroup(Struct, frozen=True):
+    """Cases that broke in the same way."""
+
+    name: str
+    status: str
+    kind: str
+    cases: int
+    first: tuple[tuple[str, int, int, int], ...]
+    """Id, index, repeat and number of the check, of a few of them."""
+
+
+class Choices(Struct, frozen=True):
+    """What the cases of a run can be filtered by, each with how many there are."""
+
+    statuses: dict[str, int]
+    categories: dict[str, int]
+    tags: dict[str, int]
+    checks: dict[str, int]
+
+
+class Index:
+    """Journals below some folders. `place` of None keeps it in memory."""
+
+    def __init__(self, folders: Sequence[Path], place: Path | None = None) -> None:
+        self._folders = [Path(os.path.realpath(folder)) for folder in folders]
+        self._lock = threading.RLock()
+        self._database = _opened(place)
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def refresh(self) -> None:
+        """Look for journals that are new, newer or gone."""
+        with self._changing() as database:
+            known = {row[0]: row[1:] for row in database.execute("SELECT key, inode, mtime, size FROM runs")}
+            there = dict(self._found())
+            for key in known.keys() - there.keys():
+                for table, column in (("runs", "key"), ("records", "run"), ("broken", "run")):
+                    database.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+            for key, path in there.items():
+                self._update(key, path, known.get(key))
+
+    def _update(self, key: str, path: Path, known: tuple[int, int, int] | None) -> None:
+        with suppress(FileNotFoundError):  # a run that ends without a case removes its journal
+            stat = path.stat()
+            if known != (stat.st_ino, stat.st_mtime_ns, stat.st_size) and stat.st_size:
+                JournalRows(self._database, key, path).bring_up_to_date()
+
+    def runs(self) -> list[IndexedRun]:
+        """Every run, the latest first."""
+        query = "SELECT key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime FROM runs"
+        with self._lock:
+            rows = self._database.execute(f"{query} WHERE header != ''").fetchall()
+        return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
+
+    def foreign(self) -> list[Foreign]:
+        """Files that are no journals."""
+        with self._lock:
+            rows = self._database.execute("SELECT path, problem FROM runs WHERE header = '' ORDER BY path").fetchall()
+        return [Foreign(*row) for row in rows]
+
+    def run(self, key: str) -> IndexedRun | None:
+        return next((run for run in self.runs() if run.key == key), None)
+
+    def key_of(self, path: Path) -> str:
+        """The key of a journal, which stays the same as long as the journal stays where it is."""
+        return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+
+    def cases(self, run: str, chosen: CaseFilter, start: int = 0, most: int = 200) -> tuple[list[Listed], int]:
+        """The cases of a run that a filter leaves, in suite order, and how many those are in all."""
+        where, given = _where(run, chosen)
+        rank = "min(repeat + (status != ended) * 1000000)"
+        page = (
+            f"SELECT idx, {rank}, repeat, offset, ended FROM records WHERE {where} GROUP BY idx ORDER BY idx"
+            " LIMIT ? OFFSET ?"
+        )
+        with self._lock:
+            total = self._database.execute(f"SELECT count(DISTINCT idx) FROM records WHERE {where}", given).fetchone()
+            rows = self._database.execute(page, (*given, most, start)).fetchall()
+            strips = self._strips(run, [row[0] for row in rows])
+        found = [Listed(index, repeat, offset, ended, strips[index]) for index, _, repeat, offset, ended in rows]
+        return found, int(total[0])
+
+    def _strips(self, run: str, indexes: Sequence[int]) -> Mapping[int, tuple[str, ...]]:
+        if not indexes:
+            return {}
+        query = "SELECT idx, status FROM records WHERE run = ? AND idx BETWEEN ? AND ? ORDER BY idx, repeat"
+        strips: dict[int, tuple[str, ...]] = {}
+        wanted = set(indexes)
+        for index, status in self._database.execute(query, (run, indexes[0], indexes[-1])):
+            if index in wanted:
+                strips[index] = (*strips.get(index, ()), status)
+        return strips
+
+    def neighbours(self, run: str, index: int, chosen: CaseFilter) -> tuple[int | None, int | None]:
+        """The cases before and after one, among those that a filter leaves."""
+        where, given = _where(run, chosen)
+        query = f"SELECT max(CASE WHEN idx < ? THEN idx END), min(CASE WHEN idx > ? THEN idx END) FROM records WHERE {where}"
+        with self._lock:
+            before, after = self._database.execute(query, (index, index, *given)).fetchone()
+        return before, after
+
+    def repeats(self, run: str, index: int) -> list[tuple[int, str]]:
+        """Which runs of a case there are, and how each came out."""
+        query = "SELECT repeat, status FROM records WHERE run = ? AND idx = ? ORDER BY repeat"
+        with self._lock:
+            return self._database.execute(query, (run, index)).fetchall()
+
+    def place_of(self, run: str, case_id: str) -> tuple[int, int] | None:
+        """Index and shown repeat of the case with this id."""
+        query = "SELECT idx, repeat FROM records WHERE run = ? AND id = ? ORDER BY status != ended, repeat LIMIT 1"
+        with self._lock:
+            found: tuple[int, int] | None = self._database.execute(query, (run, case_id)).fetchone()
+        return found
+
+    def record(self, run: IndexedRun, index: int, repeat: int) -> CaseRecord | None:
+        """One record, read from its journal."""
+        query = "SELECT offset FROM records WHERE run = ? AND idx = ? AND repeat = ?"
+        with self._lock:
+            row = self._database.execute(query, (run.key, index, repeat)).fetchone()
+        return next(self.records(run, [row[0]])) if row else None
+
+    def records(self, run: IndexedRun, offsets: Sequence[int]) -> Iterator[CaseRecord]:
+        """Records of a run, read from where they stand in its journal."""
+        try:
+            with open(run.path, "rb", BUFFER) as file:
+                for offset in offsets:
+                    file.seek(offset)
+                    yield read_record(file.readline())
+        except OSError as error:
+            raise JournalError(f"it cannot be read: {error.strerror}.", where=run.path) from error
+        except UNREADABLE as error:
+            raise JournalError("the file changed while it was read.", where=run.path, fix="Load it again.") from error
+
+    def statuses(self, run: str) -> dict[str, str]:
+        """How every case of a run came out, by id."""
+        with self._lock:
+            rows = self._database.execute("SELECT id, ended FROM records WHERE run = ? ORDER BY idx", (run,))
+            return dict(rows.fetchall())
+
+    def choices(self, run: str) -> Choices:
+        """What the cases of a run can be filtered by."""
+        count = "count(DISTINCT idx)"
+        each = f"SELECT {{0}}, {count} FROM records WHERE run = ? AND {{0}} != '' GROUP BY {{0}} ORDER BY {{0}}"
+        checks = f"SELECT name, {count} FROM broken WHERE run = ? AND number != {OF_RUN} GROUP BY name ORDER BY name"
+        with self._lock:
+            find = self._database.execute
+            tags: dict[str, int] = {}
+            for listed, cases in find(each.format("tags"), (run,)):
+                for tag in listed.strip(SEPARATOR).split(SEPARATOR):
+                    tags[tag] = tags.get(tag, 0) + cases
+            return Choices(
+                dict(find(each.format("ended"), (run,)).fetchall()),
+                dict(find(each.format("category"), (run,)).fetchall()),
+                dict(sorted(tags.items())),
+                dict(find(checks, (run,)).fetchall()),
+            )
+
+    def groups(self, run: str, most: int = 30, shown: int = 5) -> list[FailureGroup]:
+        """What broke, the most frequent first: the same check with the same kind of evidence."""
+        query = (
+            "SELECT name, status, kind, count(DISTINCT idx) AS cases FROM broken WHERE run = ?"
+            " GROUP BY name, status, kind ORDER BY cases DESC, min(idx), min(number) LIMIT ?"
+        )
+        few = (
+            "SELECT r.id, b.idx, b.repeat, b.number FROM broken b JOIN records r USING (run, idx, repeat)"
+            " WHERE b.run = ? AND b.name = ? AND b.status = ? AND b.kind = ? GROUP BY b.idx ORDER BY b.idx LIMIT ?"
+        )
+        with self._lock:
+            groups = self._database.execute(query, (run, most)).fetchall()
+            return [
+                FailureGroup(
+                    name,
+                    status,
+                    kind,
+                    cases,
+                    tuple(self._database.execute(few, (run, name, status, kind, shown)).fetchall()),
+                )
+                for name, status, kind, cases in groups
+            ]
+
+    def _found(self) -> Iterator[tuple[str, Path]]:
+        number = 0
+        for folder in self._folders:
+            for path in _journals(folder, DEEPEST):
+                number += 1
+                if number > MOST_JOURNALS:
+                    return
+                yield self.key_of(path), path
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._database:
+            yield self._database
+
+
+def _journals(folder: Path, depth: int) -> Iterator[Path]:
+    """The files that are named as journals are. Links are not followed: they may lead anywhere."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return  # it went away, or is not ours to read
+    for entry in entries:
+        if entry.is_symlink():
+            continue
+        if entry.is_file() and entry.name.endswith(".jsonl") and not entry.name.startswith("."):
+            yield Path(entry.path)
+        elif depth and entry.is_dir() and entry.name not in _PASSED_BY:
+            yield from _journals(Path(entry.path), depth - 1)
+
+
+def _opened(place: Path | None) -> sqlite3.Connection:
+    """The index at its place; one of another version, or that cannot be read, is made anew, in memory if need be."""
+    if place is not None:
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for _ in range(2):
+            with suppress(sqlite3.Error, OSError):
+                return _connected(str(place))
+            with suppress(OSError):
+                place.unlink()
+    return _connected(":memory:")
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    if place != ":memory:":
+        os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
+    database = sqlite3.connect(place, check_same_thread=False, timeout=30)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = OFF")  # it is derived: what a power cut spoils is made again
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise sqlite3.DatabaseError("another version")
+        if version == 0:
+            database.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _run(row: tuple[object, ...]) -> IndexedRun:
+    key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime = row
+    end = msgspec.json.decode(footer, type=Footer) if isinstance(footer, bytes) and footer else None
+    return IndexedRun(
+        key=str(key),
+        path=str(path),
+        header=msgspec.json.decode(_bytes(header), type=Header),
+        summary=msgspec.json.decode(_bytes(summary), type=Summary),
+        finished_at=end.finished_at if end else "",
+        problem=str(problem),
+        tokens_in=tokens_in if isinstance(tokens_in, int) else None,
+        tokens_out=tokens_out if isinstance(tokens_out, int) else None,
+        version=f"{size}-{mtime}",
+        torn=size != done,
+    )
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def _where(run: str, chosen: CaseFilter) -> tuple[str, tuple[object, ...]]:
+    """A filter as SQL: every word of the text must stand somewhere."""
+    conditions: list[tuple[str, tuple[object, ...]]] = [("run = ?", (run,))]
+    if chosen.status:
+        conditions.append(("ended = ?", (chosen.status,)))
+    if chosen.category:
+        conditions.append(("category = ?", (chosen.category,)))
+    if chosen.tag:
+        conditions.append(("instr(tags, ?)", (f"{SEPARATOR}{chosen.tag}{SEPARATOR}",)))
+    if chosen.check:
+        kind = " AND b.kind = ?" if chosen.kind else ""
+        named = "SELECT idx FROM broken b WHERE b.run = ? AND b.name = ?"
+        conditions.append((f"idx IN ({named}{kind})", (run, chosen.check, *([chosen.kind] if kind else []))))
+    conditions += [("instr(text, ?)", (word,)) for word in chosen.text.casefold().split()]
+    return " AND ".join(text for text, _ in conditions), tuple(value for _, given in conditions for value in given)

@@ -1,0 +1,265 @@
+"""The tables of the index, and how one journal gets into them: only what was appended since is read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from karat.errors import JournalError
+from karat.journal.broken import Broken, broken
+from karat.journal.integrity import Identity, SeenRecord, SeenTrace, agrees, derived, ending, figures
+from karat.journal.reader import BUFFER, CASE, UNREADABLE, read_footer, read_header, read_kind
+from karat.model.run import Footer, Header
+from karat.model.trace import Tokens
+from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
+from karat.repeats import Tally, case_status
+from karat.text.wording import counted
+
+VERSION: Final = 1
+SEPARATOR: Final = "\x1f"
+"""Stands around each tag, so that one is found whole."""
+BATCH: Final = 500
+SEARCHED: Final = 2_000
+"""How much of a prompt and of an answer is searched."""
+LONGEST_HEADER: Final = 1 << 22
+
+SCHEMA: Final = """
+CREATE TABLE runs (
+  key TEXT PRIMARY KEY, path TEXT, inode INTEGER, mtime INTEGER, size INTEGER, done INTEGER, lines INTEGER,
+  after_end INTEGER, header BLOB, footer BLOB, summary BLOB, problem TEXT, tokens_in INTEGER, tokens_out INTEGER
+) WITHOUT ROWID;
+CREATE TABLE records (
+  run TEXT, idx INTEGER, repeat INTEGER, offset INTEGER, status TEXT, ended TEXT, id TEXT, category TEXT, tags TEXT,
+  text TEXT, ms REAL, soft REAL, rate REAL, short INTEGER, edited INTEGER, PRIMARY KEY (run, idx, repeat)
+) WITHOUT ROWID;
+CREATE TABLE broken (
+  run TEXT, idx INTEGER, repeat INTEGER, number INTEGER, label TEXT, name TEXT, status TEXT, part TEXT, kind TEXT,
+  PRIMARY KEY (run, idx, repeat, number)
+) WITHOUT ROWID;
+"""
+_PUT: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 15)})"
+_BREAK: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 9)})"
+
+_encode = msgspec.json.encode
+_PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach
+_PASSED: Final = Status.PASSED
+
+
+class IndexedTrace(SeenTrace, frozen=True):
+    """What of a trace is searched and counted."""
+
+    final_message: str = ""
+    tokens: Tokens | None = None
+
+
+class IndexedRecord(SeenRecord, frozen=True, kw_only=True):
+    """As much of a record as the index keeps."""
+
+    trace: IndexedTrace
+    duration_ms: float = 0.0
+
+
+_indexed = msgspec.json.Decoder(IndexedRecord).decode
+
+
+class Stand(NamedTuple):
+    """How far a journal was read, and which file it was."""
+
+    inode: int
+    done: int
+    lines: int
+    after_end: int
+    footer: bytes | None
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+class JournalRows:
+    """One journal on its way into the tables."""
+
+    def __init__(self, database: sqlite3.Connection, key: str, path: Path) -> None:
+        self._database = database
+        self._key = key
+        self._path = path
+        self._header: Header
+        self._footer: Footer | None = None
+        self._lines = self._done = self._after_end = 0
+        self._tokens: list[int | None] = [None, None]
+
+    def bring_up_to_date(self) -> None:
+        """Read what the tables do not hold yet, or all of it if the file is another one."""
+        with open(self._path, "rb", BUFFER) as file:
+            stat = os.fstat(file.fileno())
+            stand = self._stand()
+            if stand is None or stand.inode != stat.st_ino or stat.st_size < stand.done:
+                self._forget()
+                stand = None
+            problem = ""
+            try:
+                self._begin(file, stand)
+                self._take_all(file)
+            except JournalError as error:
+                problem = str(error)
+        if not hasattr(self, "_header"):
+            self._note(stat, b"", b"", problem)
+            return
+        self._settle_cases()
+        footer = _encode(self._footer) if self._footer else b""
+        self._note(stat, _encode(self._header), footer, problem, self._summary(problem))
+
+    def _stand(self) -> Stand | None:
+        row = self._database.execute(
+            "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out FROM runs"
+            " WHERE key = ? AND problem = ''",
+            (self._key,),
+        ).fetchone()
+        return Stand(*row) if row else None
+
+    def _forget(self) -> None:
+        for table in ("records", "broken"):
+            self._database.execute(f"DELETE FROM {table} WHERE run = ?", (self._key,))
+
+    def _begin(self, file: BinaryIO, stand: Stand | None) -> None:
+        line = file.readline(LONGEST_HEADER)
+        self._header = read_header(line, str(self._path))
+        self._identity = Identity(self._header)
+        if stand is None:
+            self._done, self._lines = len(line), 1
+            return
+        self._done, self._lines, self._after_end = stand.done, stand.lines, stand.after_end
+        self._footer = read_footer(stand.footer) if stand.footer else None
+        self._tokens = [stand.tokens_in, stand.tokens_out]
+        file.seek(stand.done)
+
+    def _take_all(self, file: BinaryIO) -> None:
+        try:
+            rows = self._rows(file)
+            while batch := list(islice(rows, BATCH)):
+                self._database.executemany(_PUT, (row for row, _ in batch))
+                self._database.executemany(_BREAK, (row for _, found in batch for row in found))
+        except UNREADABLE as error:
+            where, fix = f"{self._path}:{self._lines + 1}", "The file was changed."
+            raise JournalError(f"this line cannot be read: {error}.", where=where, fix=fix) from error
+
+    def _rows(self, file: BinaryIO) -> Iterator[tuple[tuple[object, ...], list[tuple[object, ...]]]]:
+        for line in file:
+            if not line.endswith(b"\n"):
+                return  # still being written, or torn
+            self._after_end += self._footer is not None
+            if line.startswith(CASE) or read_kind(line).kind == "case":
+                record = _indexed(line)
+                plain = _plainly_passed(record)
+                found = [] if plain else broken(record)
+                verdict = record.verdict if plain else derived(record)
+                yield self._row(record, verdict, found), [self._break(record, one) for one in found]
+            else:
+                self._footer = read_footer(line)
+            self._done += len(line)
+            self._lines += 1
+
+    def _row(self, record: IndexedRecord, verdict: Verdict, found: list[Broken]) -> tuple[object, ...]:
+        case = record.case
+        follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
+        if record.trace.tokens is not None:
+            self._count(record.trace.tokens)
+        short = verdict.shortfall if found else NOTHING_SHORT
+        said = (case.id, case.category, *case.tags, case.prompt[:SEARCHED], record.trace.final_message[:SEARCHED])
+        return (
+            self._key,
+            record.index,
+            record.repeat,
+            self._done,
+            verdict.status.value,
+            verdict.status.value,
+            case.id,
+            case.category,
+            f"{SEPARATOR}{SEPARATOR.join(case.tags)}{SEPARATOR}" if case.tags else "",
+            "\n".join((*said, *(one.label for one in found))).casefold(),
+            record.duration_ms,
+            verdict.soft.value,
+            case.min_pass_rate,
+            short.failed | short.unknown << 1,
+            not follows,
+        )
+
+    def _break(self, record: IndexedRecord, one: Broken) -> tuple[object, ...]:
+        return (self._key, record.index, record.repeat, *one)
+
+    def _count(self, tokens: Tokens) -> None:
+        for place, number in enumerate((tokens.input, tokens.output)):
+            if number is not None:
+                self._tokens[place] = (self._tokens[place] or 0) + number
+
+    def _settle_cases(self) -> None:
+        """Of a case with several runs, say at each how the case came out."""
+        if self._header.repeat <= 1:
+            return
+        each = self._database.execute(
+            "SELECT idx, group_concat(status), max(rate) FROM records WHERE run = ? GROUP BY idx", (self._key,)
+        )
+        ends = [(_end_of(statuses, rate), self._key, index) for index, statuses, rate in each]
+        self._database.executemany("UPDATE records SET ended = ? WHERE run = ? AND idx = ?", ends)
+
+    def _summary(self, problem: str) -> bytes:
+        tally = Tally(self._header.repeat)
+        query = "SELECT idx, status, soft, rate, short FROM records WHERE run = ?"
+        for index, status, soft, rate, short in self._database.execute(query, (self._key,)):
+            tally.add(index, CaseStatus(status), soft, rate, Shortfall(bool(short & 1), bool(short & 2)))
+        faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
+        told, footer = tally.summary(), self._footer
+        if footer and not faults and figures(told) != figures(footer.summary):
+            faults.append("the footer counts otherwise")
+        return _encode(tally.summary(**ending(faults, footer)))
+
+    def _faults(self, known: int) -> Iterator[str]:
+        """Lines that are there twice, those that the run did not have, and those that are lost."""
+        cases = self._lines - 1 - (self._footer is not None)
+        if cases > known:
+            yield f"{counted(cases - known, 'line')} doubled"
+        repeat = max(self._header.repeat, 1)
+        strange = self._number("repeat >= ? OR idx * ? >= ?", repeat, repeat, self._header.total)
+        if strange:
+            yield f"{counted(strange, 'line')} of cases that the run did not have"
+        whole = self._footer is not None and not self._footer.summary.incomplete
+        if whole and known - strange < self._header.total:
+            yield f"{counted(self._header.total - known + strange, 'line')} lost"
+        if self._after_end:
+            yield "lines behind the footer"
+        if edited := self._number("edited") + self._twice():
+            yield f"{counted(edited, 'record')} edited"
+
+    def _number(self, where: str, *given: object) -> int:
+        query = f"SELECT count(*) FROM records WHERE run = ? AND ({where})"
+        return int(self._database.execute(query, (self._key, *given)).fetchone()[0])
+
+    def _twice(self) -> int:
+        """Ids that stand for several cases."""
+        query = "SELECT count(*) FROM (SELECT 1 FROM records WHERE run = ? GROUP BY id HAVING min(idx) != max(idx))"
+        return int(self._database.execute(query, (self._key,)).fetchone()[0])
+
+    def _note(self, stat: os.stat_result, header: bytes, footer: bytes, problem: str, summary: bytes = b"") -> None:
+        known = (stat.st_ino, stat.st_mtime_ns, stat.st_size, self._done, self._lines, self._after_end)
+        row = (self._key, str(self._path), *known, header, footer, summary, problem, *self._tokens)
+        self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _plainly_passed(record: IndexedRecord) -> bool:
+    """Whether nothing is left to derive: every check passed, and no threshold could say otherwise."""
+    checks = record.verdict.checks
+    if record.verdict.status is not _PASS or record.trace.error or len(checks) != len(record.case.checks):
+        return False
+    for check in checks:
+        if check.status is not _PASSED:
+            return False
+    return bool(checks) and record.case.scoring.threshold is None
+
+
+def _end_of(statuses: str, rate: float | None) -> str:
+    each = [CaseStatus(status) for status in statuses.split(",")]
+    return case_status({status: each.count(status) for status in each}, rate).value
