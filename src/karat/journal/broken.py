@@ -70,10 +70,10 @@ def _broken(record: Breakable) -> Iterator[Broken]:
 
 def label(record: Breakable, number: int) -> str:
     """Where the suite asked for a check, such as `must_not_say[1]`, else its name."""
-    specs, results = record.case.checks, record.verdict.checks
+    asked, results = record.case.asked, record.verdict.checks
     name = results[number].name
-    if len(specs) == len(results) and specs[number].name == name:
-        return specs[number].path or name
+    if number < len(asked) and asked[number][1].name == name:
+        return asked[number][1].path or name
     return name
 
 

@@ -58,7 +58,7 @@ class Foreign(Struct, frozen=True):
 
 
 class CaseFilter(Struct, frozen=True, kw_only=True):
-    """Which cases to list: those that meet all of it. `check`: it did not pass; `kind`: and found this kind of thing."""
+    """Which cases to list: those that meet all of it. `check` did not pass, and found that `kind`."""
 
     status: str = ""
     category: str = ""
@@ -131,13 +131,13 @@ class Index:
         """Every run, the latest first."""
         query = "SELECT key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime FROM runs"
         with self._lock:
-            rows = self._database.execute(f"{query} WHERE header != ''").fetchall()
+            rows = self._database.execute(f"{query} WHERE header != x''").fetchall()
         return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
 
     def foreign(self) -> list[Foreign]:
         """Files that are no journals."""
         with self._lock:
-            rows = self._database.execute("SELECT path, problem FROM runs WHERE header = '' ORDER BY path").fetchall()
+            rows = self._database.execute("SELECT path, problem FROM runs WHERE header = x'' ORDER BY path").fetchall()
         return [Foreign(*row) for row in rows]
 
     def run(self, key: str) -> IndexedRun | None:
@@ -176,7 +176,8 @@ class Index:
     def neighbours(self, run: str, index: int, chosen: CaseFilter) -> tuple[int | None, int | None]:
         """The cases before and after one, among those that a filter leaves."""
         where, given = _where(run, chosen)
-        query = f"SELECT max(CASE WHEN idx < ? THEN idx END), min(CASE WHEN idx > ? THEN idx END) FROM records WHERE {where}"
+        sides = "max(CASE WHEN idx < ? THEN idx END), min(CASE WHEN idx > ? THEN idx END)"
+        query = f"SELECT {sides} FROM records WHERE {where}"
         with self._lock:
             before, after = self._database.execute(query, (index, index, *given)).fetchone()
         return before, after

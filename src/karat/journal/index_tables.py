@@ -257,7 +257,8 @@ def _plainly_passed(record: IndexedRecord) -> bool:
     for check in checks:
         if check.status is not _PASSED:
             return False
-    return bool(checks) and record.case.scoring.threshold is None
+    case = record.case
+    return bool(checks) and case.scoring.threshold is None and not case.xfail and not case.skip
 
 
 def _end_of(statuses: str, rate: float | None) -> str:

@@ -78,7 +78,11 @@ class Identity:
     def hold(self, record: SeenRecord | CaseRecord, *, follows: bool = True) -> None:
         """Note a record; `follows`: its verdict is the one that its checks add up to."""
         case = record.case
-        if self._indexes.setdefault(case.id, record.index) != record.index or not self.is_of_case(record) or not follows:
+        if (
+            self._indexes.setdefault(case.id, record.index) != record.index
+            or not self.is_of_case(record)
+            or not follows
+        ):
             self.edited[case.id] = None
 
     def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:

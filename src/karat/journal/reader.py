@@ -203,9 +203,7 @@ def read_header(line: bytes, path: str) -> Header:
         raise JournalError("this is no journal: it does not begin with a header.", where=path)
     if kind.format > FORMAT:
         fix = "Use a newer Karat."
-        raise JournalError(
-            f"the journal has format {kind.format}; this Karat reads {FORMAT}.", where=path, fix=fix
-        )
+        raise JournalError(f"the journal has format {kind.format}; this Karat reads {FORMAT}.", where=path, fix=fix)
     try:
         return _header(line)
     except UNREADABLE as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from textwrap import dedent
 from typing import Final
 from urllib.parse import quote
@@ -58,6 +59,13 @@ def terminal(text: str, limit: int | None = None) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _hidden.sub(_visible, text)
+
+
+def hidden_as(text: str, shown: Callable[[str], str]) -> str:
+    """Text with its lines and tabs; what else is hidden in it stands as `shown` makes of its visible escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _hidden.sub(lambda found: found[0] if found[0] in "\n\t" else shown(_visible(found)), text)
 
 
 def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:

@@ -1,0 +1,119 @@
+"""A record as its page shows it: what was said, what was called, how each check came out, and where it looked."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from typing import Final
+
+from karat.journal.broken import label
+from karat.model.run import CaseRecord, Header
+from karat.model.trace import REMOVED, Trace
+from karat.model.verdict import CheckResult, Status
+from karat.reports.facts import log, reasons
+from karat.reports.html.calls import duration, shown_json
+from karat.reports.html.differences import alike, difference
+from karat.reports.html.evidence import EvidencePlaces
+from karat.reports.html.marks import inert
+from karat.reports.html.views import CaseView, CheckView, FileView
+from karat.reports.inert import clip
+
+MOST_CHECKS: Final = 500
+CHECK_TEXT: Final = 1_500
+
+Address = Callable[[str], str | None]
+"""Where a file of the run can be seen, or None if it cannot."""
+
+
+def anchor_of(index: int, repeat: int) -> str:
+    """The name of a case on a page, from which those of its checks and their evidence begin."""
+    return f"c{index}r{repeat}"
+
+
+def case_view(record: CaseRecord, header: Header, address: Address) -> CaseView:
+    """The page of a record. `address`: where its files can be seen."""
+    trace, verdict, case = record.trace, record.verdict, record.case
+    anchor = anchor_of(record.index, record.repeat)
+    checks = verdict.checks[:MOST_CHECKS]
+    pages = EvidencePlaces(trace, checks, anchor)
+    turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
+    views = [_check(record, number, result, pages) for number, result in enumerate(checks)]
+    soft = verdict.soft
+    return CaseView(
+        anchor=anchor,
+        id=case.id,
+        index=record.index,
+        repeat=record.repeat,
+        status=verdict.status,
+        category=case.category,
+        tags=case.tags,
+        reasons=[clip(reason, CHECK_TEXT) for reason in reasons(record)],
+        log=log(record),
+        broken=sorted(filter(_is_broken, views), key=lambda view: view.status != Status.FAILED),
+        passed=[view for view in views if not _is_broken(view)],
+        checks_left_out=len(verdict.checks) - len(checks),
+        turns=turns,
+        groups={name: (score.passed, score.judged) for name, score in verdict.groups.items()},
+        soft="" if soft.value is None else f"{soft.value:.2f}" + (f" of {soft.threshold:g}" if soft.threshold else ""),
+        took=duration(record.duration_ms),
+        tokens=tokens_of(trace),
+        attempts=[f"{one.error.kind}: {clip(one.error.message, CHECK_TEXT)}" for one in record.attempts if one.error],
+        preconditions=case.preconditions,
+        attachments=[_attachment(name, file, address) for name, file in list(trace.attachments.items())[:50]],
+        more=_more(trace),
+        command=command(header, case.id),
+    )
+
+
+def _is_broken(view: CheckView) -> bool:
+    return view.status != Status.PASSED
+
+
+def tokens_of(trace: Trace) -> str:
+    known = trace.tokens
+    if known is None or (known.input is None and known.output is None):
+        return ""
+    return f"{known.input or 0:,} in, {known.output or 0:,} out"
+
+
+def command(header: Header, case_id: str) -> str:
+    """What runs this case again; what is secret is not known here."""
+    options = header.options.get("overrides")
+    given = [f"{key}={_plain(value)}" for key, value in options.items()] if isinstance(options, dict) else []
+    words = ["karat", "run", header.suite, "--target", header.target, "--cases", case_id]
+    words += [word for pair in given if REMOVED not in pair for word in ("-o", pair)]
+    return shlex.join(words)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _check(record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces) -> CheckView:
+    expected, found = clip(result.expected, CHECK_TEXT), clip(result.found, CHECK_TEXT)
+    differs = result.status != Status.PASSED and alike(expected, found)
+    return CheckView(
+        number=number,
+        label=label(record, number),
+        group=result.group,
+        status=result.status,
+        expected=inert(expected),
+        found=inert(found),
+        diff=difference(expected, found) if differs else "",
+        evidence=pages.anchor_for(number),
+        where=result.at.channel.replace("_", " ") if result.at else "",
+        turn=result.turn,
+    )
+
+
+def _attachment(name: str, file: str, address: Address) -> FileView:
+    link = address(file)
+    picture = link if link and link.startswith("data:") else ""
+    return FileView(name, file, picture or "", link or "")
+
+
+def _more(trace: Trace) -> dict[str, str]:
+    """What else the target saw."""
+    each = {"database": trace.database, "state": trace.state, "metadata": trace.metadata, "timings": trace.timings}
+    return {name: shown for name, value in each.items() if (shown := shown_json(value))}

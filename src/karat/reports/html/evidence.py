@@ -1,0 +1,184 @@
+"""Where the evidence of each check stands: its words, its call, its line, its node of the page; one turn at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from karat.model.trace import UNSEEN_WORDS, Message, Trace
+from karat.model.verdict import CheckResult
+from karat.reports.html.calls import CallView, call_views, duration, span_of_time, timeline
+from karat.reports.html.markdown import as_written, rendered
+from karat.reports.html.marks import Mark, Marker, inert, worst
+from karat.reports.html.views import LineView, MessageView, SpanView, TurnView
+from karat.reports.inert import clip
+
+LONGEST: Final = 40_000
+"""Of a text on the page; the journal has all of it."""
+MOST_LINES: Final = 400
+MOST_MESSAGES: Final = 200
+MOST_CALLS: Final = 500
+MOST_SPANS: Final = 1_000
+NO_ANSWER: Final = ("user", "human", "tool", "system", UNSEEN_WORDS)
+LISTS: Final = ("tool_calls", "telemetry", "messages")
+
+SpanNode = Any  # until traces hold spans
+
+
+def spans_of(trace: Trace) -> Sequence[SpanNode]:
+    found: Sequence[SpanNode] = getattr(trace, "spans", ())
+    return found
+
+
+Spot = tuple[int, str]
+"""A turn, counted from 0, and a channel of it."""
+
+
+class EvidencePlaces:
+    """The evidence of the checks of one record, by the turn in which it stands."""
+
+    def __init__(self, trace: Trace, checks: Sequence[CheckResult], anchor: str) -> None:
+        self._turns = trace.turns or (trace,)
+        self._checks = checks
+        self._anchor = anchor
+        self._marks: dict[Spot, list[Mark]] = defaultdict(list)
+        self._entries: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+        self._whole: dict[Spot, list[int]] = defaultdict(list)
+        self._placed: set[int] = set()
+        for number, check in enumerate(checks):
+            self._place(number, check)
+
+    def _place(self, number: int, check: CheckResult) -> None:
+        at = check.at
+        if at is None:
+            return
+        turn = self._turn_of(check)
+        if at.channel in LISTS and at.index is not None:
+            turn, index = self._entry(turn, at.channel, at.index, of_turn=check.turn is not None)
+            self._entries[turn, at.channel, index].append(number)
+        elif at.start is not None:
+            end = at.start if at.end is None else at.end
+            self._marks[turn, at.channel].append(Mark(at.start, end, number, check.status))
+        else:
+            self._whole[turn, at.channel].append(number)
+
+    def _turn_of(self, check: CheckResult) -> int:
+        last = len(self._turns) - 1
+        return last if check.turn is None else min(max(check.turn - 1, 0), last)
+
+    def _entry(self, turn: int, channel: str, index: int, *, of_turn: bool) -> tuple[int, int]:
+        """The lists of a conversation are those of its turns, one behind the other."""
+        if of_turn:
+            return turn, index
+        for number, trace in enumerate(self._turns):
+            size = len(getattr(trace, channel))
+            if index < size:
+                return number, index
+            index -= size
+        return turn, index
+
+    def anchor_for(self, number: int) -> str:
+        """Where to look for a check: its evidence, else the answer that it judged."""
+        if number in self._placed:
+            return f"{self._anchor}-e{number}"
+        check = self._checks[number]
+        in_answer = check.at is None or check.at.channel == "final_message"
+        return f"{self._anchor}-answer{self._turn_of(check)}" if in_answer else ""
+
+    def turn(self, number: int, trace: Trace) -> TurnView:
+        """One turn as the page shows it; `number` counts from 0."""
+        return TurnView(
+            number=number + 1 if len(self._turns) > 1 else None,
+            answer=f"{self._anchor}-answer{number}",
+            said=list(self._said(number, trace)),
+            calls=[self._called(number, view) for view in call_views(trace.tool_calls[:MOST_CALLS])],
+            calls_left_out=max(len(trace.tool_calls) - MOST_CALLS, 0),
+            telemetry=[self._line(number, index, line) for index, line in enumerate(trace.telemetry[:MOST_LINES])],
+            lines_left_out=max(len(trace.telemetry) - MOST_LINES, 0),
+            spans=_span_views(spans_of(trace)[:MOST_SPANS]),
+            page=self._page(number, "page", trace.page),
+            page_before=self._page(number, "page_before", trace.page_before),
+            unobserved=dict(trace.unobserved),
+            took="" if trace.duration_ms is None else duration(trace.duration_ms),
+        )
+
+    def _said(self, turn: int, trace: Trace) -> Iterator[MessageView]:
+        messages = trace.messages[-MOST_MESSAGES:]
+        skipped = len(trace.messages) - len(messages)
+        if not any(message.role in ("user", "human") for message in messages):
+            yield MessageView("user", "", rendered(clip(trace.input, LONGEST), Marker((), "")))
+        final = _last_with(messages, trace.final_message)
+        for index, message in enumerate(messages):
+            checks = self._entries.get((turn, "messages", index + skipped), [])
+            self._placed.update(checks)
+            if index == final:
+                yield self._answer(turn, trace, message.name or "", checks)
+            elif message.content or checks:
+                html = self._anchors(checks) + rendered(clip(message.content, LONGEST), Marker((), ""))
+                yield MessageView(message.role, message.name or "", html, checks=_numbers(checks))
+        if final is None and trace.error is None:
+            yield self._answer(turn, trace, "", [])
+
+    def _answer(self, turn: int, trace: Trace, name: str, checks: Sequence[int]) -> MessageView:
+        text = clip(trace.final_message, LONGEST)
+        marker = Marker(self._marks.get((turn, "final_message"), ()), self._anchor)
+        html = rendered(text, marker)
+        hidden = marker.wanted - marker.placed
+        written = as_written(text, marker) if hidden and not html.startswith('<div class="plain">') else ""
+        self._placed |= marker.placed
+        return MessageView("assistant", name, self._anchors(checks) + html, True, written, _numbers(checks))
+
+    def _called(self, turn: int, view: CallView) -> CallView:
+        checks = self._entries.get((turn, "tool_calls", view.number), [])
+        self._placed.update(checks)
+        return replace(view, checks=_numbers(checks), status=self._worst(checks), anchors=self._anchors(checks))
+
+    def _line(self, turn: int, index: int, text: str) -> LineView:
+        checks = self._entries.get((turn, "telemetry", index), [])
+        self._placed.update(checks)
+        return LineView(index, inert(clip(text, 4_000)), _numbers(checks), self._worst(checks), self._anchors(checks))
+
+    def _page(self, turn: int, channel: str, text: str | None) -> str:
+        if not text:
+            return ""
+        whole = self._whole.get((turn, channel), [])
+        marker = Marker(self._marks.get((turn, channel), ()), self._anchor)
+        html = self._anchors(whole) + marker.html(clip(text, LONGEST))
+        self._placed |= marker.placed | set(whole)
+        return html
+
+    def _anchors(self, checks: Sequence[int]) -> str:
+        return "".join(f'<a id="{self._anchor}-e{check}"></a>' for check in checks)
+
+    def _worst(self, checks: Sequence[int]) -> str:
+        return worst([self._checks[check].status for check in checks])
+
+
+def _last_with(messages: Sequence[Message], text: str) -> int | None:
+    """The message that is the answer."""
+    found = [
+        index
+        for index, message in enumerate(messages)
+        if message.role not in NO_ANSWER and message.content.strip() == text.strip()
+    ]
+    return found[-1] if found else None
+
+
+def _numbers(checks: Sequence[int]) -> str:
+    return " ".join(map(str, checks))
+
+
+def _span_views(spans: Sequence[SpanNode]) -> list[SpanView]:
+    depths: dict[str, int] = {}
+    views = []
+    for span, bar in zip(spans, timeline(spans), strict=True):
+        depth = depths[span.id] = depths.get(span.parent, -1) + 1 if span.parent else 0
+        tokens = span.tokens
+        used = f"{tokens.input or 0:,} in, {tokens.output or 0:,} out" if tokens else ""
+        cost = "" if span.cost_usd is None else f"${span.cost_usd:.4f}"
+        about = " · ".join(filter(None, (span.model, used, cost)))
+        took = span_of_time(span)
+        views.append(SpanView(span.name, span.kind, min(depth, 8), took, bar, about, span.error or ""))
+    return views

@@ -1,0 +1,85 @@
+"""The templates, the style and the script of all pages, and the rules under which a browser may use them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from karat.reports.html.marks import attribute, inert
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+HERE: Final = Path(__file__).parent
+
+
+class Links(Protocol):
+    """Where the parts of a page lead; everything that is returned is fit for an attribute."""
+
+    def case(self, index: int, repeat: int) -> str: ...
+
+    def hash(self, anchor: str) -> str: ...
+
+    def group(self, group: object) -> str: ...
+
+    def back(self, case: object) -> str:
+        """HTML that leads out of a case."""
+        ...
+
+
+class Assets(NamedTuple):
+    """The one style sheet and the one script."""
+
+    style: str
+    script: str
+
+
+@cache
+def environment() -> Environment:
+    """The templates of the report; what is not marked as HTML is escaped, and inert besides where it is `text`."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader([str(HERE / "templates"), str(HERE.parents[1] / "viewer" / "templates")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["text"] = lambda value: Markup(inert(str(value)))
+    made.filters["attr_text"] = lambda value: Markup(attribute(str(value)))
+    return made
+
+
+def template(name: str) -> Template:
+    return environment().get_template(name)
+
+
+@cache
+def fragment(name: str) -> Callable[..., str]:
+    """A macro of those that all pages share."""
+    found: Callable[..., str] = getattr(template("fragments.html").module, name)
+    return found
+
+
+@cache
+def assets() -> Assets:
+    folder = HERE / "static"
+    return Assets((folder / "karat.css").read_text("utf-8"), (folder / "karat.js").read_text("utf-8"))
+
+
+@cache
+def report_policy() -> str:
+    """What a report may do: its own style and script, and pictures that stand in the file itself."""
+    found = assets()
+    allowed = f"script-src {_hash(found.script)}; style-src {_hash(found.style)}; img-src data:"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

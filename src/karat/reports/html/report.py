@@ -1,0 +1,145 @@
+"""`--report html`: a run in one file that needs no network and no server.
+
+The cases that did not pass stand in it as they are, so that it can be read where no script runs. Of a large run the
+others are packed, and unpacked by the reader's browser when they are opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import ClassVar, Final
+
+from karat.journal.index import CaseFilter
+from karat.model.run import CaseRecord
+from karat.model.run import RunView as Recorded
+from karat.model.verdict import CaseStatus
+from karat.reports import facts
+from karat.reports.artifacts import Sink
+from karat.reports.html import run_view
+from karat.reports.html.case_view import case_view
+from karat.reports.html.files import as_data, own_file
+from karat.reports.html.packing import Packs, Spool
+from karat.reports.html.pages import assets, fragment, report_policy, template
+from karat.reports.html.row_view import row_view
+from karat.reports.html.run_tally import RunTally
+from karat.reports.html.run_view import RunHead
+from karat.reports.repeated import Together, repeated
+
+SMALL: Final = 200
+"""In a run of no more cases, all of them stand in the file as they are."""
+MOST_PLAIN: Final = 5 << 20
+MOST_PICTURES: Final = 4 << 20
+LARGEST_PICTURE: Final = 1 << 20
+
+
+class InFile:
+    """Addresses within the one file."""
+
+    def case(self, index: int, repeat: int) -> str:
+        return ""
+
+    def hash(self, anchor: str) -> str:
+        return f"#{anchor}"
+
+    def group(self, group: object) -> str:
+        return "#cases"
+
+    def back(self, case: object) -> str:
+        return '<a href="#cases">← All cases</a>'
+
+
+class HtmlReport:
+    """Takes records in suite order; what stands at the top is known last, so everything else is held back."""
+
+    extension: ClassVar = "html"
+
+    def __init__(self, run: Recorded, out: Sink) -> None:
+        self._run = run
+        self._out = out
+        self._rows = Spool()
+        self._cases = Spool()
+        self._packs = Packs()
+        self._pictures = 0
+        self._large = run.header.total > SMALL
+        self._tally = RunTally()
+        self._together = Together(self._take)
+
+    def case(self, record: CaseRecord) -> None:
+        self._together.add(record)
+
+    def end(self) -> None:
+        self._together.end()
+        for piece in self._pieces():
+            self._out.write(piece)
+
+    def _take(self, runs: list[CaseRecord]) -> None:
+        total = repeated(runs)
+        status = total.status if len(runs) > 1 else runs[0].verdict.status
+        strip = [(run.verdict.status.value, run.repeat) for run in runs] if len(runs) > 1 else []
+        packs = [self._put_case(record, strip) for record in runs]
+        self._tally.add(runs, status)
+        row = row_view(total.shown, status, strip)
+        self._rows.write(_bytes(fragment("row")(row, InFile(), " ".join(str(pack) for pack in packs if pack))))
+
+    def _put_case(self, record: CaseRecord, strip: Sequence[tuple[str, int]]) -> int:
+        """Put a case where it belongs; the number of its pack, or 0."""
+        shown = case_view(record, self._run.header, partial(self._picture, record))
+        html = _bytes(fragment("case")(shown, InFile(), strip))
+        passed = record.verdict.status is CaseStatus.PASS
+        if (passed and self._large) or self._cases.size + len(html) > MOST_PLAIN:
+            return self._packs.add(html)
+        self._cases.write(html)
+        return 0
+
+    def _picture(self, record: CaseRecord, name: str) -> str | None:
+        """A picture as part of the page; of a large run, only those of cases that did not pass."""
+        if record.verdict.status is CaseStatus.PASS and self._large:
+            return None
+        file = own_file(self._run.path, name)
+        if file is None or not file.is_picture or file.size > min(LARGEST_PICTURE, MOST_PICTURES - self._pictures):
+            return None
+        self._pictures += file.size
+        return as_data(file)
+
+    def _pieces(self) -> Iterator[bytes]:
+        head = template("report.html").render(
+            policy=report_policy(),
+            style=assets().style,
+            run=self._head(),
+            title=f"{run_view.suite_name(self._run.header)} · Karat",
+            groups=self._tally.groups(),
+            choices=self._tally.choices(),
+            chosen=CaseFilter(),
+            to=InFile(),
+        )
+        yield _bytes(head)
+        yield from self._rows.pieces()
+        yield _bytes(template("report_end.html").render())
+        yield from self._cases.pieces()
+        yield b"</main>"
+        yield from self._packs.pieces()
+        yield _bytes(template("help.html").render())
+        yield _bytes(f"<script>{assets().script}</script>\n</body>\n</html>\n")
+
+    def _head(self) -> RunHead:
+        header, summary = self._run.header, self._run.summary
+        average = summary.avg_soft_score
+        return RunHead(
+            suite=header.suite,
+            name=run_view.suite_name(header),
+            target=header.target,
+            started=run_view.moment(header.started_at),
+            took=run_view.between(header.started_at, self._run.finished_at),
+            parts=run_view.parts(run_view.counts(summary)),
+            rate=run_view.rate_view(summary.passed, summary.total),
+            soft="" if average is None else f"{average:.3f}",
+            repeats=facts.repeats(summary),
+            trouble=facts.incomplete(self._run),
+            scores=self._tally.scores,
+            versions=header.versions,
+        )
+
+
+def _bytes(text: str) -> bytes:
+    return str(text).encode("utf-8", "replace")

@@ -1,0 +1,270 @@
+"use strict";
+// One script for the report and the viewer. Without it everything can still be read; it filters, lights and moves.
+(() => {
+  const PAGE = 200;
+  const one = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const local = document.body.hasAttribute("data-local");
+  const form = one(".filters");
+  const body = one("table.cases tbody");
+  const told = one(".found");
+  const more = one(".more button");
+
+  // Evidence: a check lights its words, its call, its line; a click goes there.
+  const evidence = (check) => all(`[data-c~="${check.dataset.check}"]`, check.closest(".case"));
+  const light = (check, on) => {
+    evidence(check).forEach((place) => place.classList.toggle("lit", on));
+    const target = one(".name[href]", check);
+    const place = target && document.getElementById(target.hash.slice(1));
+    if (place && place.classList.contains("answer")) place.classList.toggle("lit", on);
+  };
+  const unlight = () => {
+    all(".lit").forEach((place) => place.classList.remove("lit"));
+    all(".check.on").forEach((check) => check.classList.remove("on"));
+  };
+  const reveal = (place) => {
+    for (let up = place; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    place.scrollIntoView({ block: "center" });
+  };
+  const show = (check, { move = true } = {}) => {
+    unlight();
+    check.classList.add("on");
+    for (let up = check; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    light(check, true);
+    if (!move) return;
+    const link = one(".name[href]", check);
+    const place = evidence(check)[0] || (link && document.getElementById(link.hash.slice(1)));
+    if (place) reveal(place);
+    check.focus({ preventScroll: true });
+  };
+  for (const [event, on] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
+    document.addEventListener(event, (happened) => {
+      const check = happened.target.closest && happened.target.closest("[data-check].check");
+      if (check && !check.classList.contains("on")) light(check, on);
+    });
+  }
+  document.addEventListener("click", (event) => {
+    const name = event.target.closest("a.name");
+    if (name) {
+      event.preventDefault();
+      const check = name.closest(".check");
+      history.replaceState(history.state, "", `#${check.id}`);
+      show(check);
+      return;
+    }
+    const marked = event.target.closest("mark[data-c], .call[data-c] .tool, .lines [data-c]");
+    if (marked && !getSelection().toString()) {
+      const number = marked.closest("[data-c]").dataset.c.split(" ")[0];
+      const check = one(`[data-check="${number}"].check`, marked.closest(".case"));
+      if (check) { show(check, { move: false }); check.scrollIntoView({ block: "nearest" }); }
+    }
+    const copy = event.target.closest("button.copy");
+    if (copy) copyText(copy);
+  });
+  const copyText = async (button) => {
+    const code = one("code", button.parentElement);
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    } catch {
+      const range = document.createRange();
+      range.selectNodeContents(code);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      button.textContent = "Press Ctrl+C";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  };
+
+  // Filtering. The report has every row; the viewer asks for those that are left.
+  const chosen = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+  let rows = [];
+  let left = [];
+  let shown = 0;
+  const describe = (count, total) => {
+    told.textContent = count === total ? `${total} cases` : `${count} of ${total} cases`;
+  };
+  const extend = () => {
+    const next = left.slice(shown, shown + PAGE);
+    shown += next.length;
+    body.append(...next.map((row) => row.element));
+    more.hidden = shown >= left.length;
+  };
+  const filterHere = () => {
+    const { text = "", status, category, tag, check } = chosen();
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    left = rows.filter((row) =>
+      (!status || row.status === status) && (!category || row.category === category) &&
+      (!tag || row.tags.includes(tag)) && (!check || row.checks.includes(check)) &&
+      words.every((word) => row.text.includes(word)));
+    shown = 0;
+    body.replaceChildren();
+    extend();
+    describe(left.length, rows.length);
+  };
+  const readRows = () => {
+    rows = all("tr", body).map((element) => ({
+      element, status: element.dataset.s, category: element.dataset.g, tags: element.dataset.t.split("\x1f"),
+      checks: element.dataset.k.split(" "), text: element.textContent.toLowerCase(),
+    }));
+  };
+  let asking = null;
+  const ask = async (address) => {
+    asking?.abort();
+    asking = new AbortController();
+    const answer = await fetch(address, { signal: asking.signal, headers: { "X-Karat": "part" } });
+    return answer.ok ? answer : null;
+  };
+  const filterThere = async (start = 0) => {
+    const query = new URLSearchParams(chosen());
+    if (start === 0) history.replaceState(history.state, "", query.size ? `?${query}` : location.pathname);
+    query.set("part", "rows");
+    query.set("start", start);
+    try {
+      const answer = await ask(`${location.pathname}?${query}`);
+      if (!answer) return;
+      const html = await answer.text();
+      if (start === 0) body.replaceChildren();
+      body.insertAdjacentHTML("beforeend", html);
+      const count = Number(answer.headers.get("X-Cases"));
+      describe(count, Number(answer.headers.get("X-Total")));
+      more.hidden = body.rows.length >= count;
+    } catch (error) {
+      if (error.name !== "AbortError") told.textContent = "The viewer does not answer. Is karat view still running?";
+    }
+  };
+  const filter = () => (local ? filterHere() : filterThere());
+  if (form && body) {
+    if (local) { readRows(); filterHere(); } else { describe(Number(form.dataset.count), Number(form.dataset.total)); more.hidden = body.rows.length >= Number(form.dataset.count); }
+    form.addEventListener("input", (event) => { if (event.target.name === "check") form.kind.value = ""; filter(); });
+    form.addEventListener("submit", (event) => { event.preventDefault(); filter(); });
+    form.addEventListener("reset", (event) => {
+      event.preventDefault();
+      for (const field of form.elements) if ("value" in field) field.value = "";
+      filter();
+    });
+    more.addEventListener("click", () => (local ? extend() : filterThere(body.rows.length)));
+    document.addEventListener("click", (event) => {
+      const group = event.target.closest("a.group");
+      const count = event.target.closest("a.count");
+      if (!group && !count) return;
+      event.preventDefault();
+      for (const field of form.elements) if ("value" in field) field.value = "";
+      const field = group ? form.check : form.status;
+      if (field) field.value = group ? group.dataset.check : count.dataset.status;
+      if (group && !local) form.kind.value = group.dataset.kind;
+      filter();
+      one("#cases").scrollIntoView();
+    });
+  }
+
+  // Keyboard
+  const help = one("dialog.help");
+  let at = -1;
+  const visibleRows = () => (body ? [...body.rows] : all("[data-row]"));
+  const select = (step) => {
+    const list = visibleRows();
+    if (!list.length) return;
+    list[at]?.classList.remove("here");
+    at = Math.min(Math.max(at + step, 0), list.length - 1);
+    list[at].classList.add("here");
+    const link = one("a", list[at]);
+    link.focus({ preventScroll: true });
+    list[at].scrollIntoView({ block: "nearest" });
+  };
+  const openCase = () => one(".case.open") || (local ? null : one(".case"));
+  const neighbour = (step) => {
+    const link = one(step > 0 ? "a[rel=next]" : "a[rel=prev]", openCase());
+    if (link) { link.click(); return; }
+    if (!local || !rows.length) return;
+    const index = left.findIndex((row) => one("th > a", row.element).hash === `#${openCase().id}`);
+    const next = left[index + step];
+    if (next) location.hash = one("th > a", next.element).hash;
+  };
+  const nextCheck = (step) => {
+    const checks = all(".check", openCase());
+    const index = checks.findIndex((check) => check.classList.contains("on"));
+    const check = checks[Math.min(Math.max(index + step, 0), checks.length - 1)];
+    if (check) show(check);
+  };
+  const up = () => {
+    const link = one(".crumbs a", openCase() || document);
+    if (link) link.click();
+  };
+  const KEYS = {
+    "/": () => { if (form && !openCase()) { form.text.focus(); form.text.select(); } },
+    "?": () => help?.showModal(),
+    j: () => (openCase() ? neighbour(1) : select(1)),
+    k: () => (openCase() ? neighbour(-1) : select(-1)),
+    n: () => openCase() && nextCheck(1),
+    p: () => openCase() && nextCheck(-1),
+    u: up,
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
+    const typing = event.target.closest("input, select, textarea");
+    if (typing && event.key === "Escape") { event.target.blur(); return; }
+    if (typing || !KEYS[event.key]) return;
+    event.preventDefault();
+    KEYS[event.key]();
+  });
+  one(".keys-hint")?.addEventListener("click", () => help?.showModal());
+
+  // Cases within the report: those that are packed are unpacked when they are asked for.
+  const unpacked = new Set();
+  const unpack = async (number) => {
+    const pack = document.getElementById(`pack${number}`);
+    if (!pack || unpacked.has(number)) return;
+    unpacked.add(number);
+    const bytes = Uint8Array.from(atob(pack.textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const template = document.createElement("template");
+    template.innerHTML = await new Response(stream).text();
+    one("main").append(template.content);
+  };
+  let place = 0;
+  const route = async () => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    const caseId = /^c\d+r\d+/.exec(id)?.[0];
+    const was = one(".case.open");
+    if (!was) place = scrollY;
+    if (caseId && !document.getElementById(caseId)) {
+      const row = rows.find((row) => one("th", row.element).innerHTML.includes(`#${caseId}"`));
+      for (const number of row?.element.dataset.p?.split(" ") ?? []) await unpack(number);
+    }
+    const found = caseId && document.getElementById(caseId);
+    was?.classList.remove("open");
+    document.body.classList.toggle("in-case", Boolean(found));
+    if (!found) {
+      if (was) { unlight(); scrollTo(0, place); }
+      if (caseId) told.textContent = "This case did not fit into the file: see it with karat view.";
+      return;
+    }
+    found.classList.add("open");
+    scrollTo(0, 0);
+    arrive(id);
+  };
+  // A link to a check leads to its evidence.
+  const arrive = (id) => {
+    const target = id && document.getElementById(id);
+    if (target?.matches(".check")) show(target);
+    else if (target && !target.matches(".case")) reveal(target);
+  };
+  addEventListener("hashchange", () => (local ? route() : arrive(decodeURIComponent(location.hash.slice(1)))));
+  if (local) route(); else arrive(decodeURIComponent(location.hash.slice(1)));
+
+  // A run that is still going on fills in.
+  const head = one("[data-live]");
+  const follow = async () => {
+    const answer = await fetch(`${location.pathname}?part=live`, { headers: { "X-Karat": "part" } }).catch(() => null);
+    if (answer?.ok && answer.headers.get("X-Version") !== head.dataset.version) {
+      head.dataset.version = answer.headers.get("X-Version");
+      head.innerHTML = await answer.text();
+      const start = body.rows.length;
+      if (start <= PAGE) await filterThere(0);
+      if (answer.headers.get("X-Ended") === "1") return;
+    }
+    setTimeout(follow, 1000);
+  };
+  if (head && head.dataset.live === "1") setTimeout(follow, 1000);
+})();

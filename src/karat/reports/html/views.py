@@ -1,0 +1,116 @@
+"""What the pages of a case are made of, ready for the templates: texts that are HTML already say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from karat.reports.html.calls import CallView, TimeBar
+
+
+@dataclass(frozen=True, slots=True)
+class CheckView:
+    """One check: how it came out, what it wanted and found, and the anchor of its evidence."""
+
+    number: int
+    label: str
+    group: str
+    status: str
+    expected: str
+    found: str
+    diff: str
+    evidence: str
+    where: str
+    turn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """One message; `answer`: it is the one that is judged."""
+
+    role: str
+    name: str
+    html: str
+    answer: bool = False
+    written: str = ""
+    """The text as it stands, where reading it as Markdown hides evidence."""
+    checks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineView:
+    """A line of telemetry, or of another list."""
+
+    number: int
+    html: str
+    checks: str = ""
+    status: str = ""
+    anchors: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanView:
+    """A span of the agent's own telemetry."""
+
+    name: str
+    kind: str
+    depth: int
+    took: str
+    bar: TimeBar | None
+    about: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """A file of the run; `source` is where its picture is."""
+
+    name: str
+    file: str
+    source: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One prompt and everything that followed."""
+
+    number: int | None
+    answer: str
+    said: list[MessageView]
+    calls: list[CallView]
+    calls_left_out: int
+    telemetry: list[LineView]
+    lines_left_out: int
+    spans: list[SpanView]
+    page: str
+    page_before: str
+    unobserved: dict[str, str]
+    took: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """Everything that the page of a case shows."""
+
+    anchor: str
+    id: str
+    index: int
+    repeat: int
+    status: str
+    category: str
+    tags: tuple[str, ...]
+    reasons: list[str]
+    log: list[str]
+    broken: list[CheckView]
+    passed: list[CheckView]
+    checks_left_out: int
+    turns: list[TurnView]
+    groups: dict[str, tuple[int, int]]
+    soft: str
+    took: str
+    tokens: str
+    attempts: list[str]
+    preconditions: tuple[str, ...]
+    attachments: list[FileView]
+    more: dict[str, str]
+    command: str
