@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
     from karat.api import aaudit as aaudit
+    from karat.api import add_target as add_target
+    from karat.api import ainspect as ainspect
     from karat.api import ajudge as ajudge
     from karat.api import alint as alint
     from karat.api import aload_suite as aload_suite
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from karat.api import aresume as aresume
     from karat.api import arun as arun
     from karat.api import audit as audit
+    from karat.api import inspect as inspect
     from karat.api import judge as judge
     from karat.api import lint as lint
     from karat.api import load_suite as load_suite
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from karat.errors import Problem as Problem
     from karat.errors import SuiteError as SuiteError
     from karat.errors import UsageError as UsageError
+    from karat.inspections.inspection import Inspection as Inspection
+    from karat.inspections.inspection import Sighting as Sighting
     from karat.journal.reader import Journal as Journal
     from karat.model.audit import AuditReport as AuditReport
     from karat.model.check import Example as Example
@@ -79,6 +84,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "karat.api": (
         "aaudit",
+        "add_target",
+        "ainspect",
         "ajudge",
         "alint",
         "aload_suite",
@@ -87,6 +94,7 @@ _HOMES = {
         "aresume",
         "arun",
         "audit",
+        "inspect",
         "judge",
         "lint",
         "load_suite",
@@ -107,6 +115,7 @@ _HOMES = {
         "RunStarted",
     ),
     "karat.errors": ("ConfigError", "Exit", "KaratError", "Problem", "SuiteError", "UsageError"),
+    "karat.inspections.inspection": ("Inspection", "Sighting"),
     "karat.journal.reader": ("Journal",),
     "karat.model.audit": ("AuditReport",),
     "karat.model.check": ("Example", "Field", "Flaw"),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from karat.audits.run_audit import Auditor
     from karat.engine.events import Listener
+    from karat.inspections.inspection import Inspection
     from karat.model.audit import AuditReport
     from karat.order import AnyTarget, ExecutorName, RunKeywords
     from karat.smells.linter import LintReport
@@ -268,6 +269,35 @@ async def alint(
 
 
 lint = synchronous(alint)
+
+
+async def ainspect(
+    where: str,
+    *,
+    prompt: str | None = None,
+    name: str | None = None,
+    kind: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Inspection:
+    """Look at an agent that nobody described yet, and find a target that works for it.
+
+    `where` is an address, a spec such as `langgraph:module:graph`, or a name of karat.toml; `kind` says what answers at
+    an address. The prompt is sent to see what comes of it, and again to prove the target.
+    """
+    from karat.inspections.catalog import GREETING, inspector, target
+
+    config = target(where, kind, name, options or {}, Path.cwd())
+    return await inspector(config.kind)(config, GREETING if prompt is None else prompt)
+
+
+inspect = synchronous(ainspect)
+
+
+def add_target(inspection: Inspection) -> Path:
+    """Add an inspected target to the configuration of this folder, which must have none of its name; the file."""
+    from karat.inspections.writing import add
+
+    return add(inspection, Path.cwd())
 
 
 def default_results_dir(suite: str) -> Path:

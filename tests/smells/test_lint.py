@@ -15,8 +15,8 @@ from audits.support import case
 from karat.checks.catalog import CATALOG
 from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint
-from karat.smells.target import tools_of
 from karat.suites.reading import located
+from karat.targets.langgraph.tools import tools_of
 from karat.text import safe_regex
 from karat.text.regex_examples import UnreadableError, example
 

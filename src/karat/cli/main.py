@@ -13,6 +13,7 @@ from karat.errors import Exit, KaratError, SuiteError
 
 COMMANDS = {
     "run": "karat.cli.run",
+    "inspect": "karat.cli.inspect",
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",

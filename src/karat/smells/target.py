@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ from karat.plugins.code import extend_path, load_attribute
 from karat.smells.base import Surroundings
 from karat.targets.config import Config, TargetConfig, resolve
 from karat.targets.config import load as load_config
-
-DEEPEST = 20
+from karat.targets.langgraph.tools import tools_of
 
 
 def surroundings(target: str | TargetConfig | None) -> Surroundings:
@@ -37,22 +35,6 @@ def around(target: TargetConfig) -> Surroundings:
     """What is known of one target. A graph is built for it, so this runs the agent's code, but no case."""
     tools = tools_of(_graph(target)) if target.kind == "langgraph" else None
     return Surroundings(target.name or target.use, target.ui_vocabulary, tools)
-
-
-def tools_of(graph: object) -> frozenset[str] | None:
-    """The tools of a graph's tool nodes; None if it has no such node, because then any node may call anything."""
-    names = {name for node in _nodes(graph, DEEPEST) for name in getattr(node, "tools_by_name", None) or ()}
-    return frozenset(names) or None
-
-
-def _nodes(graph: object, depth: int) -> Iterator[object]:
-    nodes = getattr(graph, "nodes", None)
-    if not isinstance(nodes, Mapping) or not depth:
-        return
-    for node in nodes.values():
-        inner = getattr(node, "bound", node)
-        yield inner
-        yield from _nodes(inner, depth - 1)
 
 
 def _graph(target: TargetConfig) -> object:

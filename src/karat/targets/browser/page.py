@@ -119,7 +119,7 @@ class ChatPage:
     async def reach(self, preconditions: Sequence[str]) -> None:
         """Go the way to the chat box, and wait until the page rests."""
         await self._way.go(preconditions)
-        await self._come_to_rest()
+        await come_to_rest(self._page)
         await self._way.clear()
 
     async def ask(self, prompt: str, log: TurnLog | None) -> AnswerWords:
@@ -189,16 +189,6 @@ class ChatPage:
 
     async def screenshot(self, path: str) -> None:
         await self._page.screenshot(path=path, full_page=True)
-
-    async def _come_to_rest(self) -> None:
-        """What the page brings by itself a little after its chat box is not the work of a prompt."""
-        from playwright.async_api import Error
-
-        try:
-            await self._page.evaluate(AT_REST, [REST_MS, RESTLESS_MS])
-        except Error as error:
-            if not any(sign in error.message for sign in LOADING):
-                raise
 
     async def _remember(self) -> None:
         """What is there before the prompt, so that what comes after it can be told from it."""
@@ -298,3 +288,14 @@ class ChatPage:
         if response.status >= HTTPStatus.BAD_REQUEST and response.request.resource_type in ("fetch", "xhr", "document"):
             request = response.request
             self._refused.append(f"{response.status} to {request.method} {urlsplit(request.url).path}")
+
+
+async def come_to_rest(page: Page) -> None:
+    """What a page brings by itself a little after its chat box is not the work of a prompt."""
+    from playwright.async_api import Error
+
+    try:
+        await page.evaluate(AT_REST, [REST_MS, RESTLESS_MS])
+    except Error as error:
+        if not any(sign in error.message for sign in LOADING):
+            raise

@@ -39,6 +39,7 @@
     : node.tagName === "SLOT" && node.assignedNodes().length ? node.assignedNodes() : node.childNodes;
   const put = (node, block, into) => {
     const element = node.parentElement || block;
+    if (isIcon(node.data, styleOf(element))) return;
     const blank = !node.data.trim();
     const seen = blank ? node.data : seenText(node, element);
     if (seen !== node.data) into.hidden.push(node.data.trim());

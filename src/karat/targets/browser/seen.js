@@ -141,6 +141,10 @@ const boxSeen = (rect, element, color = "") => {
   return !points.length || !points.every((x) => hiddenAt(x, y, element, color));
 };
 
+// The name of a picture, which an icon font draws in its place.
+const isIcon = (text, style) => /\b(icons?|symbols?|awesome|glyphs?)\b/i.test(style.fontFamily.split(",")[0])
+  && /^[\w-]{1,40}$/.test(text.trim());
+
 // Of a text, what a reader sees: all of it, nothing, or the words that are not clipped.
 const seenText = (node, element) => {
   const style = styleOf(element), ink = inkOf(element);

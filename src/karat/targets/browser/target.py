@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from msgspec import structs
@@ -19,6 +16,7 @@ from msgspec import structs
 from karat.model.suite import Case
 from karat.model.trace import UNSEEN_WORDS, Message, Trace
 from karat.targets.base import Limits, RunContext, TargetError, converse
+from karat.targets.browser import window
 from karat.targets.browser.evidence import PageEvidence
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import (
@@ -27,18 +25,18 @@ from karat.targets.browser.options import (
     BrowserOptions,
     checked,
     environment_values,
-    filled,
     script,
     secret_values,
 )
 from karat.targets.browser.page import ChatPage
 from karat.targets.browser.stage import Stage
+from karat.targets.browser.window import HURRY
 from karat.targets.config import TargetConfig, read_options
 from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Error, StorageState
+    from playwright.async_api import BrowserContext, Error
 
 NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
 ONE_SESSION = "all cases share the session that was given"
@@ -47,8 +45,6 @@ NO_LOG = (
     "`start_env` (TELEMETRY_LOG_PATH for the script)"
 )
 NO_LOG_SEEN = {"tools": NO_LOG, "telemetry": NO_LOG}
-HURRY = 0.8
-"""Seconds for a look at a page that is stuck, or at one whose case was cancelled: who cancelled is waiting."""
 
 
 class BrowserTarget:
@@ -88,8 +84,9 @@ class BrowserTarget:
         session = self._options.session or f"karat-{uuid4().hex}"
         try:
             browser = await self._stage.ready()
-            async with self._window(browser, session) as window:
-                return await self._conversation(case, context, window, session)
+            base = self._stage.base.replace(SESSION, session)
+            async with window.opened(browser, self._options, base, session, self._script) as opened:
+                return await self._conversation(case, context, opened, session)
         except Error as error:
             raise await self._explained(TargetError("agent", _first_line(error))) from error
         except TargetError as error:
@@ -100,44 +97,13 @@ class BrowserTarget:
         why = await self._stage.gone() if error.kind != "gone" else ""
         return TargetError("gone", f"{why} ({error.message})", detail=error.detail) if why else error
 
-    @asynccontextmanager
-    async def _window(self, browser: Browser, session: str) -> AsyncIterator[BrowserContext]:
-        """A context of its own: nothing of another case is in it."""
-        from playwright.async_api import Error
-
-        options, base = self._options, self._stage.base.replace(SESSION, session)
-        width, height = options.viewport
-        window = await browser.new_context(
-            viewport={"width": width, "height": height},
-            extra_http_headers={name: filled(value, session) for name, value in options.headers.items()},
-            reduced_motion="reduce",
-            storage_state=self._storage(base, session),
-        )
-        try:
-            window.set_default_timeout(options.wait_ms)
-            for name, value in options.cookies.items():
-                await window.add_cookies([{"name": name, "value": filled(value, session), "url": base}])
-            if self._script:
-                await window.add_init_script(self._script)
-            yield window
-        finally:
-            with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
-                async with asyncio.timeout(HURRY):
-                    await window.close()
-
-    def _storage(self, base: str, session: str) -> StorageState:
-        """The local storage that the app finds."""
-        kept: Any = [{"name": name, "value": filled(v, session)} for name, v in self._options.local_storage.items()]
-        parts = urlsplit(base)
-        return {"cookies": [], "origins": [{"origin": f"{parts.scheme}://{parts.netloc}", "localStorage": kept}]}
-
-    async def _conversation(self, case: Case, context: RunContext, window: BrowserContext, session: str) -> Trace:
+    async def _conversation(self, case: Case, context: RunContext, opened: BrowserContext, session: str) -> Trace:
         if not self._options.screenshots:
             context.attachments = None
-        evidence = PageEvidence(case, context, window, self.secrets, [*self._options.headers])
+        evidence = PageEvidence(case, context, opened, self.secrets, [*self._options.headers])
         await evidence.start()
         base, starts = self._stage.base.replace(SESSION, session), self._stage.starts
-        chat = ChatPage(await window.new_page(), self._options, base, session)
+        chat = ChatPage(await opened.new_page(), self._options, base, session)
 
         async def turn(prompt: str) -> Trace:
             trace = await self._turn(case, context.recorder, chat, session, prompt)

@@ -37,6 +37,11 @@ class Way:
 
     async def go(self, preconditions: Sequence[str]) -> None:
         """Up to the chat box, with all preconditions brought about."""
+        await self.arrive(preconditions)
+        await self._step(Step(wait_for=self._options.chat_box), "the chat box")
+
+    async def arrive(self, preconditions: Sequence[str] = ()) -> None:
+        """Open the app and go its steps."""
         known = self._options.preconditions
         missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
         if missing is not None:
@@ -49,7 +54,6 @@ class Way:
         for sentence in preconditions:
             for number, step in enumerate(known.get(sentence, ()), 1):
                 await self._step(step, f"step {number} of the precondition {sentence!r}")
-        await self._step(Step(wait_for=self._options.chat_box), "the chat box")
 
     async def clear(self) -> None:
         """Dismiss what shows now: nothing else may come that would meet it."""

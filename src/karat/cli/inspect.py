@@ -1,0 +1,58 @@
+"""`karat inspect`"""
+
+from __future__ import annotations
+
+import click
+
+from karat.cli.options import assignments
+from karat.errors import Exit
+
+
+@click.command(short_help="Look at an agent, and write the target for it.")
+@click.argument("where", metavar="URL|TARGET")
+@click.option("--prompt", default=None, metavar="TEXT", help="What is sent (default: a greeting).")
+@click.option("--name", metavar="NAME", help="What the target is to be called.")
+@click.option("--as", "kind", metavar="KIND", help="What answers at the URL, if Karat takes it for something else.")
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    multiple=True,
+    callback=assignments,
+    metavar="KEY=VALUE",
+    help="An option of the target that is known already, such as `steps` of a login.",
+)
+@click.option("--write", is_flag=True, help="Add the target to karat.toml instead of printing it.")
+def command(
+    where: str, prompt: str | None, name: str | None, kind: str | None, options: dict[str, object], write: bool
+) -> int:
+    """Look at an agent that nobody described yet: show what Karat sees of it, and write a target that works.
+
+    The prompt is sent to see what comes of it, and once more, or twice on a page, to prove the target. What was
+    seen goes to stderr, the target to stdout; --write adds it to karat.toml, where nothing else is changed.
+
+    \b
+    Examples:
+      karat inspect langgraph:my_graph.py:graph
+      karat inspect langgraph:my_graph.py:graph --name desk >> karat.toml
+
+    \b
+    Of a web app:
+      karat inspect http://127.0.0.1:8000 --prompt "What can you do?" --write
+      karat inspect browser:app --prompt Hi -o start="./serve --port {port}"
+    """
+    from karat.api import add_target, inspect
+    from karat.cli.main import complain
+
+    found = inspect(where, prompt=prompt, name=name, kind=kind, options=options)
+    for what, seen in found.sightings:
+        for number, line in enumerate(seen):
+            complain(f"{what if not number else '':<22} {line}".rstrip())
+    if not found.works:
+        complain(f"karat: no target was written: {found.problem}. Say more of it with -o, see `karat inspect --help`.")
+        return Exit.FAILED
+    if write:
+        complain(f"added [targets.{found.name}] to {add_target(found)}")
+    else:
+        click.echo(found.toml)
+    return Exit.OK

@@ -1,0 +1,98 @@
+"""Who inspects what: by kind of target, and for a bare address by what answers there."""
+
+from __future__ import annotations
+
+import importlib
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from karat.errors import ConfigError, UsageError
+from karat.inspections.inspection import Inspection
+from karat.targets.config import TargetConfig, load, resolve
+from karat.text.wording import did_you_mean, listed
+
+Inspect: TypeAlias = Callable[[TargetConfig, str], Awaitable[Inspection]]
+"""Looks at the agent of a configuration, whose name is that of the target to propose, with one prompt."""
+
+GREETING = "Hello! What can you do for me?"
+PROBE = 10.0
+PAGES = ("text/html", "application/xhtml+xml")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Inspector(NamedTuple):
+    """Inspects one kind of target; named but not yet imported."""
+
+    kind: str
+    module: str
+    function: str
+
+
+INSPECTORS = (
+    Inspector("browser", "karat.inspections.page.inspect", "inspect_page"),
+    Inspector("langgraph", "karat.inspections.graphs", "inspect_graph"),
+)
+
+
+def inspector(kind: str) -> Inspect:
+    """What inspects targets of this kind."""
+    for each in INSPECTORS:
+        if each.kind == kind:
+            found: Inspect = getattr(importlib.import_module(each.module), each.function)
+            return found
+    known = [each.kind for each in INSPECTORS]
+    fix = did_you_mean(kind, known) or f"Inspect a target of kind {listed(known)}."
+    raise UsageError(f"targets of kind {kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
+
+
+def target(where: str, kind: str | None, name: str | None, options: Mapping[str, object], cwd: Path) -> TargetConfig:
+    """The target that is meant: an address, a spec, or a name of karat.toml; with the name to propose."""
+    if where.startswith(("http://", "https://")):
+        config = TargetConfig(kind=kind or _kind_at(where), spec=where, root=cwd)
+    else:
+        config = resolve(where, load(cwd), cwd)
+        config = config if kind is None else structs.replace(config, kind=kind)
+    named = name or config.name or _name_of(config)
+    return structs.replace(config, name=named, options={**config.options, **options})
+
+
+def _kind_at(url: str) -> str:
+    """Whether a page answers at an address, or something that is none."""
+    told = _content_type(url)
+    if told in PAGES:
+        return "browser"
+    if any(each.kind == "http" for each in INSPECTORS):
+        return "http"
+    fix = "Give the address of the page with the chat; --as browser opens it all the same."
+    raise ConfigError(f"{told or 'nothing'} answers at {url}, not a page.", fix=fix, slug="no-page")
+
+
+def _content_type(url: str) -> str:
+    """What the answer to a GET says that it is; a refusal is an answer too."""
+    direct = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in LOOPBACK else []
+    request = urllib.request.Request(url, headers={"Accept": "text/html, */*;q=0.5"})
+    try:
+        with urllib.request.build_opener(*direct).open(request, timeout=PROBE) as response:
+            return str(response.headers.get_content_type())
+    except urllib.error.HTTPError as error:
+        with error:
+            return str(error.headers.get_content_type())
+    except (OSError, ValueError) as error:
+        why = getattr(error, "reason", error)
+        raise ConfigError(
+            f"nothing answers at {url}: {why}.", fix="Start the app, or mend the address.", slug="no-app"
+        ) from error
+
+
+def _name_of(config: TargetConfig) -> str:
+    """`app` for a page, the last word of its spec for anything else."""
+    if "://" in config.spec:
+        return "app"
+    last = config.spec.rpartition(":")[2].rpartition("/")[2].partition(".")[0]
+    return "".join(char if char.isalnum() or char in "-_" else "-" for char in last).strip("-") or "agent"

@@ -1,0 +1,153 @@
+"""`karat inspect langgraph:module:graph`: what a graph takes and gives, its tools, and what a first prompt records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import structs
+
+from karat.errors import ConfigError
+from karat.inspections.inspection import Inspection, Sighting
+from karat.inspections.proof import proved, told
+from karat.inspections.toml import Value
+from karat.model.trace import Trace
+from karat.plugins.code import extend_path
+from karat.targets.base import TargetError
+from karat.targets.config import TargetConfig
+from karat.targets.langgraph.loading import pregel, source
+from karat.targets.langgraph.shapes import PROMPT
+from karat.targets.langgraph.tools import tools_of
+from karat.text.wording import counted
+
+ASKED = ("question", "query", "user_input", "input", "prompt", "request", "message", "text", "topic", "task")
+ANSWERED = ("answer", "output", "response", "reply", "result", "final", "summary", "report", "generation", "text")
+INVENTED = "test"
+"""What stands in for a field that a graph needs besides the prompt."""
+WHOLE = "$"
+DEEPEST = 4
+NO_TEXT = "its state has neither `messages` nor a field of text for the prompt: set `input` and `output`"
+EACH = "it is made for each case, so nothing of it is known before"
+
+
+async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
+    """Load the graph, see what it takes and gives, and send it a prompt."""
+    graph = await _loaded(config)
+    trace, problem = None, NO_TEXT
+    options: dict[str, Value] = dict(config.options)
+    for candidate in _candidates(graph, config.options):
+        try:
+            options, trace = await _tried(config, candidate, prompt)
+        except (TargetError, ConfigError) as error:
+            problem = error.message
+            continue
+        break
+    recorded = [Sighting("a first prompt records", _recorded(trace))] if trace is not None else []
+    table: dict[str, Value] = {"use": config.use}
+    if options:
+        table["options"] = options
+    return Inspection(config.name, table, (*_sightings(graph), *recorded), trace, problem)
+
+
+async def _loaded(config: TargetConfig) -> Any:
+    """The graph, as far as there is one before a case."""
+    extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
+    found = source(config.spec, config.root)
+    async with AsyncExitStack() as stack:
+        return None if found.each else pregel(await found.graph(stack))
+
+
+async def _tried(config: TargetConfig, options: dict[str, Value], prompt: str) -> tuple[dict[str, Value], Trace]:
+    """The trace of a turn with these options; one that gave all of its state tells where the answer stands in it."""
+    trace = await proved(structs.replace(config, options=options), prompt)
+    if options.get("output") != WHOLE:
+        return options, trace
+    options = options | {"output": _answer_path(trace.state, options.get("input"))}
+    return options, await proved(structs.replace(config, options=options), prompt)
+
+
+def _candidates(graph: Any, given: dict[str, Value]) -> Iterator[dict[str, Value]]:
+    """Options to try: those given alone, then with an input of the graph's own fields, and all that it gives read."""
+    speaks = graph is None or not hasattr(graph, "builder") or "messages" in graph.channels
+    if speaks or ("input" in given and "output" in given):
+        yield given
+    outputs: dict[str, Value] = {} if "output" in given else {"output": WHOLE}
+    if speaks or "input" in given:
+        yield given | outputs
+        return
+    takes = _fields(graph, "input")
+    texts = [name for name, kind in takes.items() if kind == "text"]
+    for name in sorted(texts, key=_rank(ASKED)):
+        yield given | outputs | {"input": {name: PROMPT}}
+        others: dict[str, Value] = {other: INVENTED for other in texts if other != name}
+        if others:
+            yield given | outputs | {"input": {name: PROMPT, **others}}
+
+
+def _answer_path(state: dict[str, Any], asked: Any) -> str:
+    """Where in the state the answer most likely stands: words that were not given to it."""
+    known = set(asked) if isinstance(asked, dict) else set()
+    paths = [path for path in _texts(state) if path[0] not in known]
+    if not paths:
+        raise TargetError("bad-answer", f"no answer stands in the state of the graph (it has: {', '.join(state)})")
+    best = min(paths, key=lambda path: min(map(_rank(ANSWERED), path)))
+    return "$" + "".join(f".{part}" if part.isidentifier() else f"[{json.dumps(part)}]" for part in best)
+
+
+def _texts(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The ways to all words in a state."""
+    if isinstance(value, str) and value.strip() and path:
+        yield path
+    elif isinstance(value, dict) and len(path) < DEEPEST:
+        for name, inner in value.items():
+            yield from _texts(inner, (*path, name))
+
+
+def _rank(names: tuple[str, ...]) -> Callable[[str], int]:
+    """By how early one of these words stands in a name; other names come last, as they came."""
+    return lambda name: next((place for place, word in enumerate(names) if word in name.lower()), len(names))
+
+
+def _fields(graph: Any, which: str) -> dict[str, str]:
+    """The fields of a schema of the graph, with what they hold."""
+    schema = getattr(getattr(graph, "builder", graph), f"{which}_schema", None)
+    try:
+        hints = get_type_hints(schema) if schema is not None else {}
+    except (NameError, TypeError):  # types that are not there at run time, or an entrypoint that takes no table
+        return {}
+    return {name: _kind(hint) for name, hint in hints.items()}
+
+
+def _kind(hint: Any) -> str:
+    """What a field holds, as people say it."""
+    if get_origin(hint) in (UnionType, Union):
+        hint = next((part for part in get_args(hint) if part is not NoneType), hint)
+    found = get_origin(hint) or hint
+    return {str: "text", list: "list", dict: "table"}.get(found, getattr(found, "__name__", str(found)))
+
+
+def _sightings(graph: Any) -> Iterator[Sighting]:
+    if graph is None:
+        yield Sighting("graph", (EACH,))
+        return
+    for which in ("input", "output", "context"):
+        fields = _fields(graph, which)
+        if fields or which != "context":
+            yield Sighting(which, tuple(f"{name}: {kind}" for name, kind in fields.items()) or ("no fields are told",))
+    nodes = [name for name in getattr(graph, "nodes", ()) if not name.startswith("__")]
+    yield Sighting("nodes", (f"{counted(len(nodes), 'node')}: {', '.join(nodes)}",))
+    tools = tools_of(graph)
+    yield Sighting("tools", tuple(sorted(tools)) if tools else ("none in tool nodes: any node may call anything",))
+    saver = getattr(graph, "checkpointer", None)
+    none = "none: earlier prompts are sent again, and what it asks cannot be answered"
+    yield Sighting("checkpointer", (none if saver in (None, False) else type(saver).__name__,))
+
+
+def _recorded(trace: Trace) -> tuple[str, ...]:
+    state = (f"state: {', '.join(trace.state)}",) if trace.state else ()
+    spent = (f"{trace.tokens.input} tokens in, {trace.tokens.output} out",) if trace.tokens else ()
+    return (*told(trace), *state, *spent)

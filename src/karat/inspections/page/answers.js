@@ -1,0 +1,87 @@
+// Where the answer to a prompt stands: selectors for the assistant's messages, the likeliest first.
+([prompt, box]) => {
+  const { before, touched } = window.karatLook, old = new Map(window.karatLook.old);
+  const flat = (text) => text.replace(/\s+/g, " ").trim();
+  const INLINE = /^(P|SPAN|A|B|I|EM|STRONG|CODE|PRE|LI|UL|OL|TABLE|TBODY|TR|TD|H[1-6]|BLOCKQUOTE|DL|DD|DT)$/;
+  const CHROME = "button, [role=button], nav, footer, [role=status], [role=alert], [role=navigation], time, label, option, [aria-hidden=true]";
+  const texts = [];
+  const collect = (root) => {
+    for (const node of root.childNodes) {
+      if (node.nodeType === Node.TEXT_NODE && node.data.trim()) texts.push(node);
+      else if (node.nodeType === Node.ELEMENT_NODE && !/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TEXTAREA)$/.test(node.tagName)) collect(node);
+    }
+  };
+  collect(document.body);
+  const wanted = flat(prompt);
+  const echoes = [...document.querySelectorAll("body *")].filter((element) => element !== box && !box.contains(element)
+    && shown(element) && flat(element.textContent).includes(wanted)
+    && ![...element.children].some((child) => flat(child.textContent).includes(wanted)));
+  const echo = echoes.filter((element) => !element.closest("nav, aside, title, header")).at(-1) || echoes.at(-1) || null;
+  const stood = (node) => {
+    const left = old.get(node.data.trim()) || 0;
+    old.set(node.data.trim(), left - 1);
+    return left > 0;
+  };
+  const isNew = (node) => !stood(node) && (touched.has(node) || !before.has(node.parentElement));
+  const fresh = texts.filter((node) => isNew(node) && shown(node.parentElement) && !node.parentElement.closest(CHROME)
+    && !(echo && echo.contains(node)) && !box.contains(node));
+  const stops = (element) => element === document.body || element.contains(box) || Boolean(echo && element.contains(echo));
+  const branchOf = (node) => {
+    let at = node.parentElement;
+    while (at && !stops(at) && at.parentElement && !stops(at.parentElement)) at = at.parentElement;
+    return at && !stops(at) ? at : null;
+  };
+  const depth = (element) => element ? 1 + depth(element.parentElement) : 0;
+  const branches = new Map();
+  for (const node of fresh) {
+    const branch = branchOf(node);
+    if (branch) branches.set(branch, [...(branches.get(branch) || []), node]);
+  }
+  const letters = (nodes) => nodes.reduce((sum, node) => sum + flat(node.data).length, 0);
+  const most = Math.max(0, ...[...branches.values()].map(letters));
+  const ranked = [...branches].filter(([, nodes]) => letters(nodes) >= 0.4 * most)
+    .sort((a, b) => depth(b[0]) - depth(a[0]) || letters(b[1]) - letters(a[1]));
+
+  const smallest = (branch, nodes) => {
+    const inside = (element) => letters(nodes.filter((node) => element.contains(node)));
+    let at = branch;
+    for (;;) {
+      const next = [...at.children].find((child) => inside(child) >= 0.85 * letters(nodes));
+      if (!next) break;
+      at = next;
+    }
+    while (INLINE.test(at.tagName) && at !== branch) at = at.parentElement;
+    return at;
+  };
+  const fits = (selector, element) => {
+    const all = found(selector).filter(shown);
+    return all.includes(element) && !all.some((one) => one.contains(box) || (echo && one.contains(echo)));
+  };
+  const extra = (element, nodes) => Math.max(0, flat(element.innerText).length / Math.max(1, letters(nodes)) - 1);
+  const score = (selector, element, nodes, branch) => {
+    const strays = found(selector).filter((one) => shown(one) && !before.has(one) && !branch.contains(one)).length;
+    const kind = / /.test(selector) ? 0 : selector.startsWith("[data-") ? 2 : selector.startsWith("[") ? 1.5 : 1;
+    return kind + (TELLING.test(selector) ? 4 : 0) + (SPOKEN.test(selector) ? 1 : 0)
+      - 3 * Math.min(1, extra(element, nodes)) - 6 * Math.min(1, strays)
+      - (INLINE.test(element.tagName) ? 3 : 0);
+  };
+  const candidates = [];
+  const offer = (selector, element, nodes, branch) => {
+    if (!candidates.some((one) => one.selector === selector) && fits(selector, element))
+      candidates.push({ selector, score: score(selector, element, nodes, branch), words: element.innerText.slice(0, 300) });
+  };
+  for (const [branch, nodes] of ranked.slice(0, 3)) {
+    const chain = [];
+    for (let at = smallest(branch, nodes); at; at = at === branch ? null : at.parentElement) chain.push(at);
+    for (const element of chain) for (const name of namesOf(element)) offer(name, element, nodes, branch);
+    // Where no name of its own tells an element, one of what it stands in may.
+    for (const [place, outer] of chain.entries()) for (const name of namesOf(outer)) for (const inner of chain.slice(0, place))
+      for (const small of [...namesOf(inner), inner.localName]) offer(`${name} ${small}`, inner, nodes, branch);
+  }
+  const times = ranked.length ? ranked[0][1].map((node) => touched.get(node) || touched.get(node.parentElement) || 0) : [];
+  return {
+    echoed: Boolean(echo), spoke: Math.max(0, ...times),
+    words: ranked.length ? ranked[0][1].map((node) => node.data.trim()).join(" ").slice(0, 600) : "",
+    places: candidates.sort((a, b) => b.score - a.score).slice(0, 8),
+  };
+}

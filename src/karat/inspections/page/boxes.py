@@ -1,0 +1,59 @@
+"""Where prompts are written and how they are sent: elements, and places that find them again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from karat.inspections.page.scripts import with_names
+from karat.targets.browser.options import Place
+from karat.targets.browser.way import located
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Page
+
+BOXES = with_names("boxes.js")
+MARK = "data-karat-look"
+_HEAD = re.compile(r"""-\s+['"]?(?P<role>[a-z]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?""")
+
+
+async def controls(page: Page) -> dict[str, Any]:
+    """The boxes on the page that prompts may go into, and the buttons near the likeliest."""
+    seen: dict[str, Any] = await page.evaluate(BOXES, None)
+    return seen
+
+
+async def element(page: Page, kind: str, index: int = 0) -> ElementHandle:
+    """One of the controls that were found."""
+    handle = await page.evaluate_handle(f"(index) => window.karat{kind}[index]", index)
+    found = handle.as_element()
+    assert found is not None, "it was found a moment ago"
+    return found
+
+
+async def places(page: Page, found: ElementHandle, names: list[str], tag: str) -> list[Place]:
+    """Places that find this element first, the plainest for a reader of karat.toml before others."""
+    role, name = await _role_and_name(page, found)
+    offered = [Place(role=role, name=name)] if role and name else []
+    offered += [Place(selector=each) for each in sorted(names, key=lambda each: each.startswith("[placeholder"))]
+    offered += [*([Place(role=role)] if role else []), Place(selector=tag)]
+    return [place for place in offered if await finds(page, place, found)]
+
+
+async def finds(page: Page, place: Place, found: ElementHandle) -> bool:
+    """Whether the first match of a place is this element."""
+    matches = located(page, place)
+    return bool(await matches.count()) and bool(
+        await matches.first.evaluate("(one, other) => one === other", await found.evaluate_handle("(e) => e"))
+    )
+
+
+async def _role_and_name(page: Page, found: ElementHandle) -> tuple[str, str]:
+    """How assistive technology calls it."""
+    await found.evaluate("(element, mark) => element.setAttribute(mark, '')", MARK)
+    try:
+        told = await page.locator(f"[{MARK}]").first.aria_snapshot()
+    finally:
+        await found.evaluate("(element, mark) => element.removeAttribute(mark)", MARK)
+    head = _HEAD.match(told.strip())
+    return (head["role"], (head["name"] or "").replace('\\"', '"')) if head else ("", "")

@@ -1,0 +1,158 @@
+"""`karat inspect URL`: a look at the page, and of the targets that follow from it the first that gives an answer."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from karat.inspections.inspection import Inspection, Sighting
+from karat.inspections.page.look import Look, look
+from karat.inspections.proof import proved, told
+from karat.inspections.toml import Value
+from karat.targets.base import TargetError
+from karat.targets.browser.options import BrowserOptions, Place, checked
+from karat.targets.config import TargetConfig, read_options
+from karat.telemetry.events import PREFIX
+from karat.text.wording import counted, shorten, visible
+
+LATE = 500.0
+"""Milliseconds by which a sign of work may be over before the last words stand."""
+LONGEST_GAP = 600.0
+SHORTEST = 100.0
+"""What shows for less may be missed in the next turn; `aria-busy` is never missed."""
+QUIET_MS = 1500
+TRIES = 6
+SHOWN = 4
+NEW_NODES = 14
+WORK_FIRST = {"busy": 0, "spinner": 1, "gone": 2}
+
+
+async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
+    """Look at one turn, propose a target, and prove it with two turns of a fresh conversation."""
+    options = checked(read_options(config, BrowserOptions), config.spec)
+    seen = await look(config, options, prompt)
+    given: dict[str, Value] = msgspec.to_builtins(config.options)
+    trace, problem, table = None, "", given
+    for candidate in list(_candidates(seen, options))[:TRIES]:
+        table = given | _telemetry(seen, given) | candidate
+        try:
+            trace = await proved(structs.replace(config, options=table | _patience(seen, options)), prompt, prompt)
+        except TargetError as error:
+            problem = problem or error.message
+            continue
+        break
+    sightings = (*_sightings(seen), *([Sighting("a turn with it", told(trace))] if trace else []))
+    return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
+
+
+def _patience(seen: Look, options: BrowserOptions) -> dict[str, Value]:
+    """A proof waits no longer than a turn of this app may take."""
+    return {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)}
+
+
+def signs(seen: Look) -> list[dict[str, Any]]:
+    """The signs of work that tell when an answer is complete: on until the last words, without a break; best first."""
+    fit = [
+        sign
+        for sign in seen.signs
+        if sign["last"] >= seen.spoke - LATE and sign["gap"] <= LONGEST_GAP and sign["last"] - sign["first"] >= SHORTEST
+    ]
+    return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
+
+
+def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, Value]]:
+    """Options to try, the most telling first; what the user configured is not questioned."""
+    common: dict[str, Value] = {"chat_box": _place(seen.chat_box)}
+    if seen.send is not None:
+        common["send"] = _place(seen.send)
+    if seen.alert and options.failure is None:
+        common["failure"] = {"role": "alert"}
+    quiet: dict[str, Value] = {"quiet_ms": round(max(QUIET_MS, min(10_000, 2 * seen.pause)), -2)}
+    works: list[dict[str, Value]] = [{"complete": work} for work in (*_signs_of_work(seen), quiet)]
+    answers: list[dict[str, Value]] = [{"answer": {"selector": place["selector"]}} for place in seen.places[:2]]
+    if options.complete != BrowserOptions().complete:
+        works = [{}]
+    if options.answer is not None:
+        answers = []
+    yield from (common | work | answer for answer in answers for work in works)
+    yield common | works[-1]
+
+
+def _signs_of_work(seen: Look) -> list[dict[str, Value]]:
+    return [{sign["kind"]: sign["value"]} for sign in signs(seen)[:2]]
+
+
+def _telemetry(seen: Look, given: dict[str, Value]) -> dict[str, Value]:
+    """Which line ends a turn, and which field names the conversation, as far as the log of the turn tells."""
+    if not seen.log or "telemetry" in given:
+        return {}
+    events = [event for event in map(_object, seen.log) if event]
+    plain = [event for event in events if not str(event.get("source", "")).startswith(PREFIX) and event.get("event")]
+    found: dict[str, Value] = {}
+    last = plain[-1] if plain and events and plain[-1] is events[-1] else None
+    if (
+        last is not None
+        and sum((e.get("source"), e["event"]) == (last.get("source"), last["event"]) for e in plain) == 1
+    ):
+        found = {f"end_{part}": str(last[part]) for part in ("source", "event") if last.get(part)}
+    names = [name for name, value in (events[-1] if events else {}).items() if value == seen.session]
+    if names:
+        found["correlation_field"] = names[0]
+    return {"telemetry": found} if found else {}
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _place(place: Place) -> dict[str, Value]:
+    return {name: value for name, value in structs.asdict(place).items() if value}
+
+
+def _sightings(seen: Look) -> Iterator[Sighting]:
+    yield Sighting("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
+    yield Sighting("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
+    if seen.moved:
+        yield Sighting("answer", ("the app left the page for it, so nobody could watch it come",))
+    else:
+        yield Sighting(
+            "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in seen.places[:SHOWN])
+        )
+    at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(seen)[:SHOWN])
+    yield Sighting("busy signs", at_work or ("none that lasts until the answer is complete",))
+    yield Sighting("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
+    yield Sighting("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none but by web socket, if any",))
+    if seen.log:
+        yield Sighting("telemetry", (counted(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
+    else:
+        yield Sighting("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
+
+
+def _new_nodes(seen: Look) -> Iterator[str]:
+    """Nodes of the page that were not there before the turn: messages, cards of tools, forms."""
+    lines = difflib.ndiff(seen.page_before.split("\n"), seen.page.split("\n"))
+    new = [line[2:].strip() for line in lines if line.startswith("+ ")]
+    yield from map(_line, new[:NEW_NODES])
+    if len(new) > NEW_NODES:
+        yield f"and {len(new) - NEW_NODES} more"
+
+
+def _box(box: dict[str, Any]) -> str:
+    return _line(f"{box['tag']} {box['words']}")
+
+
+def _seconds(sign: dict[str, Any]) -> str:
+    return f"{sign['first'] / 1000:.1f} s to {sign['last'] / 1000:.1f} s"
+
+
+def _line(text: str) -> str:
+    return visible(shorten(" ".join(text.split()), 120))

@@ -1,0 +1,198 @@
+"""One turn on a page that nobody described: find its chat box, send a prompt, and watch what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from karat.inspections.page.boxes import controls, element, finds, places
+from karat.inspections.page.scripts import with_names
+from karat.targets.base import TargetError
+from karat.targets.browser import window
+from karat.targets.browser.options import SESSION, BrowserOptions, Place, script
+from karat.targets.browser.page import come_to_rest
+from karat.targets.browser.stage import Stage
+from karat.targets.browser.way import Way, located
+from karat.targets.browser.words import LOADING
+from karat.targets.config import TargetConfig
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Page, Response
+
+OBSERVE = with_names("observe.js")
+ANSWERS = with_names("answers.js")
+POLL = 0.1
+QUIET, PATIENT = 3.0, 20.0
+"""So long nothing may have changed before the answer is taken for complete; the second where something is at work."""
+FEW_LETTERS = 12
+SENT_WITHIN = 2.0
+COMES_UP = 10.0
+"""How long a page may take to show its chat box."""
+VALUE = "(element) => element.value ?? element.innerText"
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen of one turn. `places` are those of the assistant's messages, `signs` what showed it at work."""
+
+    boxes: list[dict[str, Any]] = field(default_factory=list)
+    chat_box: Place = BrowserOptions().chat_box
+    send: Place | None = None
+    """The button that sends; None: the Enter key does."""
+    words: str = ""
+    spoke: float = 0.0
+    places: list[dict[str, Any]] = field(default_factory=list)
+    signs: list[dict[str, Any]] = field(default_factory=list)
+    pause: float = 0.0
+    moved: bool = False
+    """Whether the app left the page for its answer: then nobody could watch."""
+    alert: bool = False
+    page: str = ""
+    page_before: str = ""
+    requests: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    session: str = ""
+    took: float = 0.0
+    """Seconds from the prompt to the end of the look."""
+
+
+async def look(config: TargetConfig, options: BrowserOptions, prompt: str) -> Look:
+    """Go to the chat, send the prompt and see what comes of it. Raises ConfigError or TargetError."""
+    stage = Stage(config, options)
+    seen = Look(session=options.session or f"karat-{uuid4().hex}")
+    try:
+        await stage.open()
+        base = stage.base.replace(SESSION, seen.session)
+        early = script(options.init_script, config.root)
+        async with window.opened(await stage.ready(), options, base, seen.session, early) as opened:
+            page = await opened.new_page()
+            way = Way(page, options, base, seen.session)
+            await way.arrive()
+            await come_to_rest(page)
+            await way.clear()
+            await _turn(page, options, prompt, seen, stage.log)
+    finally:
+        await stage.close()
+    return seen
+
+
+async def _turn(page: Page, options: BrowserOptions, prompt: str, seen: Look, log: Path | None) -> None:
+    box, offered = await _box(page, options, seen)
+    written = log.stat().st_size if log is not None and log.exists() else 0
+    seen.page_before = await page.locator("body").aria_snapshot()
+    seen.alert = bool(await page.locator("[role=alert]").count())
+    page.on("response", lambda response: _note(response, seen))
+    await page.evaluate(OBSERVE, None)
+    began = asyncio.get_running_loop().time()
+    await _send(page, box, prompt, seen)
+    await _await_answer(page, box, prompt, seen, options.wait_ms / 1000)
+    seen.took = asyncio.get_running_loop().time() - began
+    seen.page = await page.locator("body").aria_snapshot()
+    for place in offered if not seen.moved else ():
+        if await finds(page, place, box):  # a name that went with the first turn finds nothing in the second
+            seen.chat_box = place
+            break
+    if log is not None and log.exists():
+        seen.log = log.read_bytes()[written:].decode("utf-8", "replace").splitlines()
+
+
+async def _box(page: Page, options: BrowserOptions, seen: Look) -> tuple[ElementHandle, list[Place]]:
+    """The chat box, and the places that find it; one that is configured stays."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + min(COMES_UP, options.wait_ms / 1000)
+    found = await controls(page)
+    while not found["boxes"] and loop.time() < end:
+        await asyncio.sleep(POLL)
+        found = await controls(page)
+    if options.chat_box != BrowserOptions().chat_box:
+        seen.chat_box = options.chat_box
+        box = await located(page, options.chat_box).first.element_handle()
+        return box, [options.chat_box]
+    if not found["boxes"]:
+        raise TargetError(
+            "config",
+            f"nothing at {page.url} takes a prompt: no box that can be written into shows. "
+            "Where the chat comes after a login or a click, say the way with -o 'steps=[...]'",
+        )
+    seen.boxes = found["boxes"]
+    box = await element(page, "Boxes")
+    return box, await places(page, box, found["boxes"][0]["names"], found["boxes"][0]["tag"])
+
+
+async def _send(page: Page, box: ElementHandle, prompt: str, seen: Look) -> None:
+    """Write the prompt and press Enter; where that does not send it, click the button beside the box."""
+    await box.fill(prompt)
+    await box.press("Enter")
+    if await _left(page, box, prompt):
+        return
+    await box.fill(prompt)
+    buttons = (await controls(page))["buttons"]
+    for index, told in enumerate(buttons):
+        button = await element(page, "Buttons", index)
+        offered = await places(page, button, told["names"], told["tag"])
+        if offered and await button.is_enabled():
+            await button.click()
+            if await _left(page, box, prompt):
+                seen.send = offered[0]
+                return
+    raise TargetError(
+        "config", "the prompt stayed in its box: neither Enter nor a button beside it sent it; set `send`"
+    )
+
+
+async def _left(page: Page, box: ElementHandle, prompt: str) -> bool:
+    """Whether the prompt has left its box."""
+    from playwright.async_api import Error
+
+    loop = asyncio.get_running_loop()
+    end = loop.time() + SENT_WITHIN
+    while loop.time() < end:
+        try:
+            if prompt not in await box.evaluate(VALUE) or not await box.evaluate("(element) => element.isConnected"):
+                return True
+        except Error:  # a new page is being loaded
+            return True
+        await asyncio.sleep(POLL)
+    return False
+
+
+async def _await_answer(page: Page, box: ElementHandle, prompt: str, seen: Look, seconds: float) -> None:
+    """Watch until words stand and nothing changes any more."""
+    from playwright.async_api import Error
+
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while loop.time() < end:
+        await asyncio.sleep(POLL)
+        try:
+            state = await page.evaluate("() => window.karatLook ? window.karatLook.state() : null")
+            if state is None:
+                seen.moved = True
+                await come_to_rest(page)
+                return
+            enough = PATIENT if state["working"] or 0 < len(seen.words) < FEW_LETTERS else QUIET
+            if not state["changes"] or state["quiet"] < min(enough, QUIET):
+                continue
+            told = await page.evaluate(ANSWERS, [prompt, box])
+            seen.words, seen.spoke, seen.places = told["words"], told["spoke"], told["places"]
+            if seen.words and state["quiet"] >= (PATIENT if len(seen.words) < FEW_LETTERS else enough):
+                watched = await page.evaluate("() => window.karatLook.stop()")
+                seen.signs, seen.pause = watched["signs"], watched["pause"]
+                return
+        except Error as error:
+            if not any(sign in error.message for sign in LOADING):
+                raise
+    raise TargetError("timeout", f"no words appeared within {seconds:g} s after the prompt")
+
+
+def _note(response: Response, seen: Look) -> None:
+    request = response.request
+    if request.resource_type in ("fetch", "xhr", "document", "eventsource"):
+        kind = response.headers.get("content-type", "").partition(";")[0]
+        told = f"{request.method} {urlsplit(request.url).path}: {response.status} {kind}".rstrip()
+        if told not in seen.requests:
+            seen.requests.append(told)

@@ -1,0 +1,43 @@
+"""A target put into the configuration that holds for a folder; what stands there stays as it is."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+from karat.errors import ArtifactError, ConfigError
+from karat.inspections.inspection import Inspection
+from karat.inspections.toml import target_table
+from karat.plugins.tables import nearest
+
+NEW = "karat.toml"
+
+
+def add(inspection: Inspection, folder: Path) -> Path:
+    """Write the target at the end of the configuration, or of a new karat.toml; the file."""
+    tables = nearest(folder)
+    file, section, content = (folder / NEW, "", {}) if tables is None else tables
+    if inspection.name in content.get("targets", {}):
+        fix = "Choose another with --name, or remove that one."
+        raise ConfigError(f"it has a target {inspection.name!r} already.", where=str(file), fix=fix, slug="name-taken")
+    before = file.read_text("utf-8-sig") if tables is not None else ""
+    gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+    addition = f"{gap}{target_table(inspection.name, inspection.table, section)}\n"
+    _try(before + addition, file)
+    try:
+        with file.open("ab" if before else "xb", buffering=0) as out:
+            out.write(addition.encode())
+            os.fsync(out.fileno())
+    except OSError as error:
+        raise ArtifactError(f"it cannot be written: {error.strerror}.", where=str(file)) from error
+    return file
+
+
+def _try(text: str, file: Path) -> None:
+    """Whether the file would still be TOML: one whose `targets` are an inline table cannot be added to."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        fix = "Print the target instead, and put it where it belongs."
+        raise ConfigError(f"no table can be added at its end: {error}.", where=str(file), fix=fix) from error

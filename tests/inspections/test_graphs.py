@@ -1,0 +1,170 @@
+"""Graphs that nobody described: what is seen of them, and a target that works."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.support import Ran, eval_set, write
+
+Karat = Callable[..., Ran]
+
+GRAPHS = """\
+from typing import TypedDict
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import interrupt
+
+
+@tool
+def find(day: str) -> str:
+    "Find a room."
+    return "Blue"
+
+
+def think(state):
+    if state["messages"][-1].type == "tool":
+        return {"messages": [AIMessage("Blue is free.")]}
+    return {"messages": [AIMessage("", tool_calls=[{"name": "find", "args": {"day": "Friday"}, "id": "c1"}])]}
+
+
+def compiled(state, *nodes, **rest):
+    builder = StateGraph(state)
+    builder.add_sequence([*nodes])
+    builder.add_edge(START, nodes[0].__name__ if not isinstance(nodes[0], tuple) else nodes[0][0])
+    return builder.compile(**rest)
+
+
+agent = compiled(MessagesState, ("ask", think), ("tools", ToolNode([find])), ("tell", think))
+
+
+class Desk(TypedDict, total=False):
+    customer: str
+    question: str
+    steps: list[str]
+    final: dict
+
+
+def reply(state):
+    words = f"{state['customer']}, you asked: {state['question']}"
+    return {"steps": ["looked"], "final": {"id": "x", "answer": words}}
+
+
+def broken(state):
+    raise ValueError("fuse blown")
+
+
+def sign(state):
+    return {"messages": [AIMessage(interrupt("Sign A?"))]}
+
+
+own_state, fused = compiled(Desk, reply), compiled(Desk, broken)
+counting = compiled(TypedDict("Counts", {"number": int}), broken)
+signing = compiled(MessagesState, sign, checkpointer=InMemorySaver())
+
+
+def by_config(config):
+    return agent
+
+
+@entrypoint()
+def shout(prompt: str) -> str:
+    return prompt.upper()
+"""
+
+
+@pytest.fixture(autouse=True)
+def graphs(here: None) -> None:
+    write("graphs.py", GRAPHS)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "seen"),
+    [
+        pytest.param(
+            "agent",
+            None,
+            [
+                "input                  messages: list",
+                "nodes                  3 nodes: ask, tools, tell",
+                "tools                  find",
+                "checkpointer           none",
+                "said 'Blue is free.'",
+                'called find {"day":"Friday"}: succeeded',
+            ],
+            id="messages",
+        ),
+        pytest.param(
+            "own_state",
+            {"output": "$.final.answer", "input": {"question": "{prompt}", "customer": "test"}},
+            ["input                  customer: text", "said 'test, you asked: Hi'", "state: customer"],
+            id="a-state-of-its-own",
+        ),
+        pytest.param("shout", None, ["said 'HI'"], id="entrypoint"),
+        pytest.param("signing", None, ["checkpointer           InMemorySaver", "said 'Sign A?'"], id="it-asks-back"),
+        pytest.param("by_config", None, ["it is made for each case", "Blue is free."], id="made-for-each-case"),
+    ],
+)
+def test_a_graph_is_inspected(karat: Karat, name: str, options: Any, seen: list[str]) -> None:
+    ran = karat("inspect", f"langgraph:graphs.py:{name}", "--prompt", "Hi")
+    assert ran.code == 0, ran.err
+    table = tomllib.loads(ran.out)["targets"][name]
+    assert table == {"use": f"langgraph:graphs.py:{name}"} | ({"options": options} if options else {})
+    assert [line for line in seen if line not in ran.err] == []
+
+
+def test_what_was_written_runs_without_editing(karat: Karat) -> None:
+    ran = karat("inspect", "langgraph:graphs.py:own_state", "--write")
+    assert (ran.code, ran.out) == (0, "")
+    assert "added [targets.own_state] to " in ran.err
+    wanted = {"must_say_any": ["you asked: Is it open?"]}
+    suite = write("suite.json", eval_set({"id": "A", "prompt": "Is it open?", "expected": wanted}))
+    assert karat("run", suite, "--target", "own_state").statuses == {"A": "PASS"}
+    again = karat("inspect", "langgraph:graphs.py:own_state", "--write")
+    assert (again.code, again.err.splitlines()[-1].partition(": ")[0]) == (4, "karat")
+    assert "it has a target 'own_state' already. Choose another with --name, or remove that one." in again.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        pytest.param(
+            ["langgraph:graphs.py:fused"],
+            1,
+            "karat: no target was written: ValueError: fuse blown. Say more of it with -o, see `karat inspect --help`.",
+            id="raises",
+        ),
+        pytest.param(
+            ["langgraph:graphs.py:counting"],
+            1,
+            "karat: no target was written: its state has neither `messages` nor a field of text for the prompt: "
+            "set `input` and `output`. Say more of it with -o, see `karat inspect --help`.",
+            id="no-text",
+        ),
+        pytest.param(["langgraph:graphs.py:nothing"], 4, "graphs.py has no 'nothing'.", id="no-such-graph"),
+        pytest.param(
+            ["python:graphs.py:reply"],
+            4,
+            "karat: targets of kind 'python' cannot be inspected. Inspect a target of kind browser or langgraph. "
+            "[not-inspectable]",
+            id="kind",
+        ),
+        pytest.param(["nobody"], 4, "there is no target 'nobody'", id="no-such-target"),
+    ],
+)
+def test_what_cannot_be_inspected_is_one_line_and_no_target(
+    karat: Karat, arguments: list[str], code: int, says: str
+) -> None:
+    ran = karat("inspect", *arguments, "--write")
+    assert (ran.code, ran.out) == (code, "")
+    assert says in ran.err.splitlines()[-1]
+    assert not Path("karat.toml").exists()

@@ -1,0 +1,135 @@
+"""Pages that nobody described: what is seen of them, and a target that works without editing."""
+
+from __future__ import annotations
+
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.support import Ran, eval_set, write
+from targets.browser.stub import serving
+
+Karat = Callable[..., Ran]
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CANVAS = {
+    "start": "{python} -m canvas_app --port {port}",
+    "start_env": f'{{"TELEMETRY_LOG_PATH": "{{log}}", "PYTHONPATH": "{EXAMPLES}"}}',
+    "session_query": "session",
+    "health": "/health",
+}
+
+
+@contextmanager
+def answering(kind: str, status: int = 200) -> Iterator[str]:
+    """A server that answers everything with one content type."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nobody reads it."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def table(text: str, name: str = "app") -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads(text)["targets"][name]
+    return found
+
+
+def test_a_chat_with_a_button_and_a_spinner(karat: Karat) -> None:
+    with serving() as stub:
+        url = f"{stub.url}/chat?how=spinner"
+        ran = karat("inspect", url, "--prompt", "drip slowly, please", "--name", "plain")
+        assert ran.code == 0, ran.err
+        assert table(ran.out, "plain") == {
+            "use": f"browser:{url}",
+            "options": {
+                "chat_box": {"selector": "#in"},
+                "send": {"role": "button", "name": "Go"},
+                "complete": {"spinner": "#spin"},
+                "answer": {"selector": ".bot"},
+            },
+        }
+        for line in (
+            "chat box               #in",
+            'sent by                button "Go"',
+            "answer                 .bot: one two three",
+            "busy signs             spinner #spin, ",
+            "requests               POST /say: 200 application/json",
+            "telemetry              none: name its log with -o telemetry_log=FILE, or start the app with {log}",
+            "a turn with it         said 'one two three'",
+        ):
+            assert line in ran.err
+        assert len(stub.heard) == 3  # one to look, two to prove
+
+
+def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
+    options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
+    ran = karat("inspect", "browser:app", *options, "--name", "canvas", "--write")
+    assert (ran.code, ran.out) == (0, ""), ran.err
+    written = table(Path("karat.toml").read_text(), "canvas")["options"]
+    assert {key: written[key] for key in ("chat_box", "complete", "answer", "failure", "telemetry")} == {
+        "chat_box": {"role": "textbox", "name": "Message the assistant"},
+        "complete": {"busy": '[role="log"]'},
+        "answer": {"selector": '[aria-label="Assistant"]'},
+        "failure": {"role": "alert"},
+        "telemetry": {"end_source": "turn", "end_event": "end", "correlation_field": "correlation_id"},
+    }
+    right = {"outcome": "tool_success", "tool_calls_any": ["create_space"], "must_say_any": ["Night Shift"]}
+    wrong = {"tool_calls_none": ["create_space"], "must_say_any": ["Night Shift"]}
+    prompt = "Create a space called Night Shift."
+    cases = [{"id": name, "prompt": prompt, "expected": said} for name, said in (("right", right), ("wrong", wrong))]
+    assert karat("run", write("suite.json", eval_set(*cases)), "--target", "canvas").statuses == {
+        "right": "PASS",
+        "wrong": "FAIL",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "says"),
+    [
+        pytest.param("application/json", 200, "application/json answers at {url}, not a page.", id="json"),
+        pytest.param("application/json", 405, "application/json answers at {url}, not a page.", id="refused"),
+    ],
+)
+def test_what_is_no_page_is_told(karat: Karat, kind: str, status: int, says: str) -> None:
+    with answering(kind, status) as url:
+        ran = karat("inspect", url)
+    fix = "Give the address of the page with the chat; --as browser opens it all the same."
+    assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {says.format(url=url)} {fix} [no-page]\n")
+
+
+def test_an_address_where_nothing_is(karat: Karat) -> None:
+    with answering("text/html") as url:
+        pass
+    ran = karat("inspect", url)
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err.startswith(f"karat: nothing answers at {url}: ")
+
+
+def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
+    with answering("text/html") as url:
+        ran = karat("inspect", url, "-o", "wait_ms=300")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        f"karat: nothing at {url}/ takes a prompt: no box that can be written into shows. Where the chat comes after a "
+        "login or a click, say the way with -o 'steps=[...]' [config]\n"
+    )
