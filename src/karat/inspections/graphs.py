@@ -14,7 +14,6 @@ from msgspec import structs
 from karat.errors import ConfigError
 from karat.inspections.inspection import Inspection, Sighting
 from karat.inspections.proof import proved, told
-from karat.inspections.toml import Value
 from karat.model.trace import Trace
 from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
@@ -38,7 +37,7 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
     """Load the graph, see what it takes and gives, and send it a prompt."""
     graph = await _loaded(config)
     trace, problem = None, NO_TEXT
-    options: dict[str, Value] = dict(config.options)
+    options: dict[str, object] = dict(config.options)
     for candidate in _candidates(graph, config.options):
         try:
             options, trace = await _tried(config, candidate, prompt)
@@ -47,7 +46,7 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
             continue
         break
     recorded = [Sighting("a first prompt records", _recorded(trace))] if trace is not None else []
-    table: dict[str, Value] = {"use": config.use}
+    table: dict[str, object] = {"use": config.use}
     if options:
         table["options"] = options
     return Inspection(config.name, table, (*_sightings(graph), *recorded), trace, problem)
@@ -61,7 +60,7 @@ async def _loaded(config: TargetConfig) -> Any:
         return None if found.each else pregel(await found.graph(stack))
 
 
-async def _tried(config: TargetConfig, options: dict[str, Value], prompt: str) -> tuple[dict[str, Value], Trace]:
+async def _tried(config: TargetConfig, options: dict[str, object], prompt: str) -> tuple[dict[str, object], Trace]:
     """The trace of a turn with these options; one that gave all of its state tells where the answer stands in it."""
     trace = await proved(structs.replace(config, options=options), prompt)
     if options.get("output") != WHOLE:
@@ -70,12 +69,12 @@ async def _tried(config: TargetConfig, options: dict[str, Value], prompt: str) -
     return options, await proved(structs.replace(config, options=options), prompt)
 
 
-def _candidates(graph: Any, given: dict[str, Value]) -> Iterator[dict[str, Value]]:
+def _candidates(graph: Any, given: dict[str, object]) -> Iterator[dict[str, object]]:
     """Options to try: those given alone, then with an input of the graph's own fields, and all that it gives read."""
     speaks = graph is None or not hasattr(graph, "builder") or "messages" in graph.channels
     if speaks or ("input" in given and "output" in given):
         yield given
-    outputs: dict[str, Value] = {} if "output" in given else {"output": WHOLE}
+    outputs: dict[str, object] = {} if "output" in given else {"output": WHOLE}
     if speaks or "input" in given:
         yield given | outputs
         return
@@ -83,7 +82,7 @@ def _candidates(graph: Any, given: dict[str, Value]) -> Iterator[dict[str, Value
     texts = [name for name, kind in takes.items() if kind == "text"]
     for name in sorted(texts, key=_rank(ASKED)):
         yield given | outputs | {"input": {name: PROMPT}}
-        others: dict[str, Value] = {other: INVENTED for other in texts if other != name}
+        others: dict[str, object] = {other: INVENTED for other in texts if other != name}
         if others:
             yield given | outputs | {"input": {name: PROMPT, **others}}
 

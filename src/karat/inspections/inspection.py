@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from karat.inspections.toml import Value, target_table
+from karat.inspections.toml import target_table
 from karat.model.trace import Trace
 
 
@@ -21,7 +21,7 @@ class Inspection:
     """Of one agent. `trace` is a turn with the very table that is proposed; without one, `problem` says why."""
 
     name: str
-    table: dict[str, Value]
+    table: dict[str, object]
     """What stands under `[targets.NAME]`."""
     sightings: tuple[Sighting, ...]
     trace: Trace | None = None

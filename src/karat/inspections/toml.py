@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
-
-Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value]"
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -15,13 +12,13 @@ APART = frozenset({"options", "ui_vocabulary", "preconditions"})
 """Tables that are written below a header of their own."""
 
 
-def target_table(name: str, table: Mapping[str, Value], section: str = "") -> str:
+def target_table(name: str, table: Mapping[str, object], section: str = "") -> str:
     """`[targets.NAME]` with all that it holds."""
     path = ".".join(filter(None, (section, "targets", key(name))))
     return "\n".join(_lines(path, table))
 
 
-def _lines(path: str, table: Mapping[str, Value]) -> Iterator[str]:
+def _lines(path: str, table: Mapping[str, object]) -> Iterator[str]:
     yield f"[{path}]"
     below = []
     for name, value in table.items():
@@ -38,7 +35,7 @@ def key(name: str) -> str:
     return name if _BARE.fullmatch(name) else inline(name)
 
 
-def inline(value: Value) -> str:
+def inline(value: object) -> str:
     """A value on one line."""
     if isinstance(value, str):
         # JSON's escapes are TOML's too, apart from the characters that TOML does not let stand as they are.

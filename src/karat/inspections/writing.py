@@ -18,7 +18,8 @@ def add(inspection: Inspection, folder: Path) -> Path:
     """Write the target at the end of the configuration, or of a new karat.toml; the file."""
     tables = nearest(folder)
     file, section, content = (folder / NEW, "", {}) if tables is None else tables
-    if inspection.name in content.get("targets", {}):
+    known = content.get("targets")
+    if isinstance(known, dict) and inspection.name in known:
         fix = "Choose another with --name, or remove that one."
         raise ConfigError(f"it has a target {inspection.name!r} already.", where=str(file), fix=fix, slug="name-taken")
     before = file.read_text("utf-8-sig") if tables is not None else ""

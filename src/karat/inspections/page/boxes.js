@@ -26,7 +26,7 @@
   };
   const named = (element) => namesOf(element).filter((name) => found(name).find(shown) === element);
   const plain = (element) => ({
-    tag: element.localName, words: told(element).slice(0, 80), names: named(element), value: element.value ?? element.innerText,
+    tag: element.localName, words: told(element).slice(0, 80), names: named(element),
   });
   window.karatBoxes = boxes.slice(0, 5);
   window.karatButtons = boxes.slice(0, 1).flatMap(buttonsOf);

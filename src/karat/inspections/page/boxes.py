@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from karat.inspections.page.scripts import with_names
 from karat.targets.browser.options import Place
@@ -17,9 +17,24 @@ MARK = "data-karat-look"
 _HEAD = re.compile(r"""-\s+['"]?(?P<role>[a-z]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?""")
 
 
-async def controls(page: Page) -> dict[str, Any]:
-    """The boxes on the page that prompts may go into, and the buttons near the likeliest."""
-    seen: dict[str, Any] = await page.evaluate(BOXES, None)
+class Control(TypedDict):
+    """A box or a button: what it says of itself, and the selectors that find it first."""
+
+    tag: str
+    words: str
+    names: list[str]
+
+
+class Controls(TypedDict):
+    """The boxes on a page that prompts may go into, and the buttons near the likeliest."""
+
+    boxes: list[Control]
+    buttons: list[Control]
+
+
+async def controls(page: Page) -> Controls:
+    """What of the page takes prompts and sends them, the likeliest first."""
+    seen: Controls = await page.evaluate(BOXES, None)
     return seen
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 from msgspec import structs
 
 from karat.inspections.inspection import Inspection, Sighting
-from karat.inspections.page.look import Look, look
+from karat.inspections.page.boxes import Control
+from karat.inspections.page.look import Look, WorkSign, look
 from karat.inspections.proof import proved, told
-from karat.inspections.toml import Value
 from karat.targets.base import TargetError
 from karat.targets.browser.options import BrowserOptions, Place, checked
 from karat.targets.config import TargetConfig, read_options
@@ -36,7 +35,7 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
     """Look at one turn, propose a target, and prove it with two turns of a fresh conversation."""
     options = checked(read_options(config, BrowserOptions), config.spec)
     seen = await look(config, options, prompt)
-    given: dict[str, Value] = msgspec.to_builtins(config.options)
+    given: dict[str, object] = msgspec.to_builtins(config.options)
     trace, problem, table = None, "", given
     for candidate in list(_candidates(seen, options))[:TRIES]:
         table = given | _telemetry(seen, given) | candidate
@@ -50,12 +49,12 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
     return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
 
 
-def _patience(seen: Look, options: BrowserOptions) -> dict[str, Value]:
+def _patience(seen: Look, options: BrowserOptions) -> dict[str, object]:
     """A proof waits no longer than a turn of this app may take."""
     return {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)}
 
 
-def signs(seen: Look) -> list[dict[str, Any]]:
+def signs(seen: Look) -> list[WorkSign]:
     """The signs of work that tell when an answer is complete: on until the last words, without a break; best first."""
     fit = [
         sign
@@ -65,16 +64,16 @@ def signs(seen: Look) -> list[dict[str, Any]]:
     return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
 
 
-def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, Value]]:
+def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, object]]:
     """Options to try, the most telling first; what the user configured is not questioned."""
-    common: dict[str, Value] = {"chat_box": _place(seen.chat_box)}
+    common: dict[str, object] = {"chat_box": _place(seen.chat_box)}
     if seen.send is not None:
         common["send"] = _place(seen.send)
     if seen.alert and options.failure is None:
         common["failure"] = {"role": "alert"}
-    quiet: dict[str, Value] = {"quiet_ms": round(max(QUIET_MS, min(10_000, 2 * seen.pause)), -2)}
-    works: list[dict[str, Value]] = [{"complete": work} for work in (*_signs_of_work(seen), quiet)]
-    answers: list[dict[str, Value]] = [{"answer": {"selector": place["selector"]}} for place in seen.places[:2]]
+    quiet: dict[str, object] = {"quiet_ms": round(max(QUIET_MS, min(10_000, 2 * seen.pause)), -2)}
+    works: list[dict[str, object]] = [{"complete": work} for work in (*_signs_of_work(seen), quiet)]
+    answers: list[dict[str, object]] = [{"answer": {"selector": place["selector"]}} for place in seen.places[:2]]
     if options.complete != BrowserOptions().complete:
         works = [{}]
     if options.answer is not None:
@@ -83,17 +82,17 @@ def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, Value
     yield common | works[-1]
 
 
-def _signs_of_work(seen: Look) -> list[dict[str, Value]]:
+def _signs_of_work(seen: Look) -> list[dict[str, object]]:
     return [{sign["kind"]: sign["value"]} for sign in signs(seen)[:2]]
 
 
-def _telemetry(seen: Look, given: dict[str, Value]) -> dict[str, Value]:
+def _telemetry(seen: Look, given: dict[str, object]) -> dict[str, object]:
     """Which line ends a turn, and which field names the conversation, as far as the log of the turn tells."""
     if not seen.log or "telemetry" in given:
         return {}
     events = [event for event in map(_object, seen.log) if event]
     plain = [event for event in events if not str(event.get("source", "")).startswith(PREFIX) and event.get("event")]
-    found: dict[str, Value] = {}
+    found: dict[str, object] = {}
     last = plain[-1] if plain and events and plain[-1] is events[-1] else None
     if (
         last is not None
@@ -106,7 +105,7 @@ def _telemetry(seen: Look, given: dict[str, Value]) -> dict[str, Value]:
     return {"telemetry": found} if found else {}
 
 
-def _object(line: str) -> dict[str, Any]:
+def _object(line: str) -> dict[str, object]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -114,7 +113,7 @@ def _object(line: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _place(place: Place) -> dict[str, Value]:
+def _place(place: Place) -> dict[str, object]:
     return {name: value for name, value in structs.asdict(place).items() if value}
 
 
@@ -146,11 +145,11 @@ def _new_nodes(seen: Look) -> Iterator[str]:
         yield f"and {len(new) - NEW_NODES} more"
 
 
-def _box(box: dict[str, Any]) -> str:
+def _box(box: Control) -> str:
     return _line(f"{box['tag']} {box['words']}")
 
 
-def _seconds(sign: dict[str, Any]) -> str:
+def _seconds(sign: WorkSign) -> str:
     return f"{sign['first'] / 1000:.1f} s to {sign['last'] / 1000:.1f} s"
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypedDict
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from karat.inspections.page.boxes import controls, element, finds, places
+from karat.inspections.page.boxes import Control, controls, element, finds, places
 from karat.inspections.page.scripts import with_names
 from karat.targets.base import TargetError
 from karat.targets.browser import window
@@ -35,18 +35,38 @@ COMES_UP = 10.0
 VALUE = "(element) => element.value ?? element.innerText"
 
 
+class Spot(TypedDict):
+    """Where messages of the assistant may stand."""
+
+    selector: str
+    score: float
+    words: str
+
+
+class WorkSign(TypedDict):
+    """What showed only while the assistant worked, in milliseconds since the prompt; `gap` is its longest break."""
+
+    kind: Literal["busy", "spinner", "gone"]
+    value: str
+    named: bool
+    """Whether its name speaks of work."""
+    first: float
+    last: float
+    gap: float
+
+
 @dataclass(slots=True)
 class Look:
     """What was seen of one turn. `places` are those of the assistant's messages, `signs` what showed it at work."""
 
-    boxes: list[dict[str, Any]] = field(default_factory=list)
+    boxes: list[Control] = field(default_factory=list)
     chat_box: Place = BrowserOptions().chat_box
     send: Place | None = None
     """The button that sends; None: the Enter key does."""
     words: str = ""
     spoke: float = 0.0
-    places: list[dict[str, Any]] = field(default_factory=list)
-    signs: list[dict[str, Any]] = field(default_factory=list)
+    places: list[Spot] = field(default_factory=list)
+    signs: list[WorkSign] = field(default_factory=list)
     pause: float = 0.0
     moved: bool = False
     """Whether the app left the page for its answer: then nobody could watch."""
