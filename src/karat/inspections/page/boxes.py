@@ -17,7 +17,7 @@ MARK = "data-karat-look"
 _HEAD = re.compile(r"""-\s+['"]?(?P<role>[a-z]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?""")
 
 
-class Control(TypedDict):
+class PageControl(TypedDict):
     """A box or a button: what it says of itself, and the selectors that find it first."""
 
     tag: str
@@ -25,16 +25,16 @@ class Control(TypedDict):
     names: list[str]
 
 
-class Controls(TypedDict):
+class PageControls(TypedDict):
     """The boxes on a page that prompts may go into, and the buttons near the likeliest."""
 
-    boxes: list[Control]
-    buttons: list[Control]
+    boxes: list[PageControl]
+    buttons: list[PageControl]
 
 
-async def controls(page: Page) -> Controls:
+async def controls(page: Page) -> PageControls:
     """What of the page takes prompts and sends them, the likeliest first."""
-    seen: Controls = await page.evaluate(BOXES, None)
+    seen: PageControls = await page.evaluate(BOXES, None)
     return seen
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import structs
 
 from karat.inspections.inspection import Inspection, Sighting
-from karat.inspections.page.boxes import Control
+from karat.inspections.page.boxes import PageControl
 from karat.inspections.page.look import Look, WorkSign, look
 from karat.inspections.proof import proved, told
 from karat.targets.base import TargetError
@@ -145,7 +145,7 @@ def _new_nodes(seen: Look) -> Iterator[str]:
         yield f"and {len(new) - NEW_NODES} more"
 
 
-def _box(box: Control) -> str:
+def _box(box: PageControl) -> str:
     return _line(f"{box['tag']} {box['words']}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from karat.inspections.page.boxes import Control, controls, element, finds, places
+from karat.inspections.page.boxes import PageControl, controls, element, finds, places
 from karat.inspections.page.scripts import with_names
 from karat.targets.base import TargetError
 from karat.targets.browser import window
@@ -59,7 +59,7 @@ class WorkSign(TypedDict):
 class Look:
     """What was seen of one turn. `places` are those of the assistant's messages, `signs` what showed it at work."""
 
-    boxes: list[Control] = field(default_factory=list)
+    boxes: list[PageControl] = field(default_factory=list)
     chat_box: Place = BrowserOptions().chat_box
     send: Place | None = None
     """The button that sends; None: the Enter key does."""
