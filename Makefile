@@ -36,8 +36,8 @@ lint: setup
 unit: setup
 	$(BIN)/pytest -n auto --dist worksteal
 
-thorough: setup system ## Run what `make test` takes a few of: every case with every planted bug, more kills
-	$(BIN)/pytest -m thorough -n auto --dist worksteal
+thorough: setup system ## Run what `make test` takes a few of: every case with every planted bug, more kills, more examples
+	$(BIN)/pytest -m "thorough or hypothesis" --hypothesis-profile=thorough -n auto --dist worksteal
 
 counterparts: setup system ## Hold the adapters against other people's software, each in an environment of its own
 	UV=$(abspath $(UV)) $(BIN)/pytest -m counterpart tests/counterparts

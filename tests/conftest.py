@@ -10,9 +10,12 @@ __all__ = ["database_url", "postgres_url", "recorded"]
 
 pytest_plugins = ["limits"]
 
-# How long an example takes says how busy the machine is, and nothing else.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# How long an example takes says how busy the machine is, and nothing else. The gate tries the same ones every time.
+settings.register_profile(
+    "gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=60
+)
+settings.register_profile("thorough", settings.get_profile("gate"), derandomize=False, max_examples=500)
+settings.load_profile("gate")
 
 LONG = ("tests/evals/", "tests/audits/test_shipped_suites", "tests/golden/", "tests/test_docs", "tests/engine/")
 """Begun first, so that no worker is left alone with them in the end."""

@@ -129,6 +129,7 @@ def children(pid: int, name: str) -> list[int]:
     return [int(line) for line in found.stdout.split()]
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_is_started_here_and_then_lost(tmp_path: Path) -> None:
     """Cases are judged without an address; what becomes of the run is said in one line."""
     suite = suite_of(tmp_path, ["answer sync"] * 9 + ["sleep sync"])

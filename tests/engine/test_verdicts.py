@@ -19,7 +19,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("repeat", [1, 2], ids=["once", "twice"])
+@pytest.mark.parametrize("repeat", [pytest.param(1, marks=pytest.mark.thorough), 2], ids=["once", "twice"])
 def test_every_way_gives_the_same_verdicts(tmp_path: Path, repeat: int) -> None:
     suite_of(tmp_path, PROMPTS)
     found = {}

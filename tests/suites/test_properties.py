@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from karat.checks.catalog import CATALOG
@@ -42,7 +42,6 @@ cases = st.fixed_dictionaries(
 )
 suites = st.fixed_dictionaries({"cases": st.lists(cases, max_size=3)}, optional={"version": scalars, "metadata": trees})
 # How long an example takes says how busy the machine is, nothing about suites.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 anything = trees | suites | st.lists(cases, max_size=3)
 
@@ -72,7 +71,6 @@ def assert_inside(error: SuiteError, text: str) -> None:
 
 
 @given(tree=anything, indent=st.sampled_from([None, 1]), ascii_only=st.booleans())
-@settings(UNTIMED, max_examples=200)
 def test_any_json_is_a_suite_or_problems_inside_the_file(tree: Any, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(tree, indent=indent, ensure_ascii=ascii_only)
     found = result(text, "s.json")
@@ -83,7 +81,6 @@ def test_any_json_is_a_suite_or_problems_inside_the_file(tree: Any, indent: int 
 @given(text=st.text(max_size=40) | st.text(alphabet='{}[]",:\\ud8c0é1eE+- \nnulltrue&*!#|>?%@`', max_size=60))
 @pytest.mark.parametrize("file", ["s.json", "s.yaml"])
 @example(text="\ud800")
-@settings(UNTIMED, max_examples=200)
 def test_any_text_is_a_suite_or_problems_inside_the_file(text: str, file: str) -> None:
     text = text.encode(errors="replace").decode()
     found = result(text, file)
@@ -93,7 +90,6 @@ def test_any_text_is_a_suite_or_problems_inside_the_file(text: str, file: str) -
 
 @given(data=st.binary(max_size=60))
 @pytest.mark.parametrize("file", ["s.json", "s.yaml"])
-@settings(UNTIMED)
 def test_any_bytes_are_refused_or_read(data: bytes, file: str) -> None:
     found = result(data, file)
     if isinstance(found, SuiteError):
@@ -106,7 +102,6 @@ def plain(case: Case) -> tuple[Any, ...]:
 
 
 @given(tree=anything)
-@settings(UNTIMED, max_examples=200)
 @example(
     tree={
         "cases": [{"id": "A", "prompt": "no", "expected": {"must_say_any": ["on", "1"]}, "x-n": [1.5, None, True, "~"]}]
@@ -125,7 +120,6 @@ def test_yaml_and_json_spell_the_same_suite(tree: Any) -> None:
 
 
 @given(tree=anything, indent=st.sampled_from([None, 1]))
-@settings(UNTIMED, max_examples=200)
 @example(tree={"cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"], "x-n": 1}}]}, indent=None)
 @example(tree={"cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["a"]}, "x-n": 1e200}]}, indent=1)
 def test_a_large_file_reads_as_a_small_one(tree: Any, indent: int | None) -> None:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from canvas_support import fresh_workspace
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from canvas_app.brain.language.understand import understand
@@ -59,7 +59,6 @@ def test_the_form_that_is_asked_for_is_read(message: str, wishes: Wishes) -> Non
     assert read_wishes(message) == wishes
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300))
 def test_reading_a_form_never_fails(message: str) -> None:
     read_wishes(message)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from canvas_support import fresh_workspace
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from canvas_app.brain.language.steps import Call, Report, Say, Step, Surroundings, Synthesis, Tell
@@ -369,7 +369,6 @@ def test_another_command_leaves_the_open_question_aside() -> None:
     assert understand("Add Slack mentions", waiting("a", "b")) == [add("slack", "mentions")]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read_as_something(message: str) -> None:
     assert understand(message, HOME)
@@ -381,7 +380,6 @@ WORDS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
 def test_any_order_of_its_own_words_is_read_as_something(words: list[str]) -> None:
     steps: Any = understand(" ".join(words), HOME)
