@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from karat.checks.catalog import CATALOG
+from karat.matchers.reading import DOLLAR_KEYS
 from karat.model.suite import DEFAULT_WEIGHTS
 from karat.model.verdict import Group
 from karat.suites.schema import schema
+from karat.suites.shapes.matched import NAME as MATCHER
 
 HEAD = """\
 # Checks
@@ -35,19 +37,38 @@ not in both places. Golden sets know no `scoring`.
 | key | value | meaning |
 |---|---|---|
 """
+MATCHERS = """
+## Matchers
+
+They stand where a value of arguments, results, errors, JSON answers or state is expected; several in one object must
+all hold.
+Plain values are equal, objects have at least the given members, lists are matched as a whole.
+
+| matcher | meaning |
+|---|---|
+"""
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 MANY = {
     "a string": "strings",
     "a whole number": "whole numbers",
     "a number": "numbers",
     "any value": "values",
+    "a value": "values",
+    "matcher": "matchers",
 }
 
 
 def page() -> str:
     """The whole page."""
     made = schema("eval-set", CATALOG)
-    return HEAD + "".join(_group(group, made) for group in Group) + REST + "".join(_rest(made))
+    return (
+        HEAD
+        + "".join(_group(group, made) for group in Group)
+        + REST
+        + "".join(_rest(made))
+        + MATCHERS
+        + "".join(_matchers())
+    )
 
 
 def _group(group: Group, made: dict[str, Any]) -> str:
@@ -82,12 +103,18 @@ def _rows(name: str, node: dict[str, Any], known: dict[str, Any]) -> Iterator[st
         yield from _rows(f"{name}.{key}", inner, known)
 
 
+def _matchers() -> Iterator[str]:
+    return (f"| `{name}` | {_cell(key.about)} |\n" for name, key in DOLLAR_KEYS.items())
+
+
 def _value(made: dict[str, Any], name: str) -> str:
     return _cell(_kind(made["$defs"]["Expected"]["properties"][name], made["$defs"]))
 
 
 def _kind(node: dict[str, Any], known: dict[str, Any]) -> str:
     """What a schema allows, in a few words."""
+    if node.get("$ref") == f"#/$defs/{MATCHER}":
+        return "a value or matcher"
     if "$ref" in node:
         return _kind(known[node["$ref"].rpartition("/")[2]], known)
     if "const" in node:

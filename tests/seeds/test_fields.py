@@ -38,6 +38,10 @@ def calls(*names: str, text: str = "Done.", **more: Any) -> Trace:
     return {"final_message": text, "tool_calls": listed, **more}
 
 
+def found(text: str) -> Trace:
+    return {"final_message": text, "tool_calls": [{"name": "find", "result": {"rides": 12}, "success": True}]}
+
+
 def logs(*events: Any) -> Trace:
     return {"final_message": "Done.", "telemetry": list(events)}
 
@@ -176,6 +180,46 @@ ROWS = {
         says("Done.", database={"select count(*) from rides": [{"n": 2}]}),
         says("Done.", database={"select count(*) from rides": [{"n": 1}]}),
     ),
+    "state": Row(
+        {"state": {"$.step": "paid"}}, says("Done.", state={"step": "paid"}), says("Done.", state={"step": "open"})
+    ),
+    "answer_equals": Row({"answer_equals": "Yes."}, says(" yes.\n"), says("Yes. Gladly.")),
+    "answer_json": Row({"answer_json": {"required": ["n"]}}, says('{"n": 1}'), says('{"m": 1}')),
+    "answer_at": Row({"answer_at": {"$.n": {"$gt": 0}}}, says('{"n": 1}'), says('{"n": 0}')),
+    "min_words": Row({"min_words": 2}, says("Yes, gladly."), says("Yes.")),
+    "max_words": Row({"max_words": 1}, says("Yes."), says("Yes, gladly.")),
+    "grounded_numbers": Row({"grounded_numbers": True}, found("12 rides"), found("13 rides")),
+    "grounded_constants": Row(
+        {"grounded_numbers": True, "grounded_constants": [24]},
+        found("12 rides in 24 hours"),
+        found("12 rides in 25 hours"),
+        "grounded_numbers",
+    ),
+    "must_ground_numbers from_tool": Row(
+        {"must_ground_numbers": [{"label": "rides", "from_tool": "find", "at": "$.rides"}]},
+        found("12 rides"),
+        found("13 rides"),
+    ),
+    "no_false_success": Row({"no_false_success": True}, calls("book+", text="Booked."), calls("book-", text="Booked.")),
+    "max_tool_calls": Row({"max_tool_calls": 1}, calls("book"), calls("find", "book")),
+    "max_calls": Row({"max_calls": {"book": 1}}, calls("find", "book"), calls("book", "book")),
+    "max_seconds": Row({"max_seconds": 2}, says("Done.", duration_ms=1999), says("Done.", duration_ms=2001)),
+    "max_first_token_seconds": Row(
+        {"max_first_token_seconds": 1},
+        says("Done.", timings={"first_token_ms": 900}),
+        says("Done.", timings={"first_token_ms": 1100}),
+    ),
+    "max_steps": Row({"max_steps": 3}, says("Done.", steps=3), says("Done.", steps=4)),
+    "max_tokens": Row(
+        {"max_tokens": {"total": 50}},
+        says("Done.", tokens={"input": 30, "output": 20}),
+        says("Done.", tokens={"input": 31, "output": 20}),
+    ),
+    "max_cost_usd": Row(
+        {"max_cost_usd": 0.01},
+        says("Done.", tokens={"input": 2000, "output": 2000}),
+        says("Done.", tokens={"input": 2001, "output": 2000}),
+    ),
     "reason_contains": Row({"reason_contains": ["backup shift"]}, says("With Backup Shift."), says("As requested.")),
     "expected_contains": Row({"expected_contains": ["drives"]}, says("Supported_Drives"), says("Weights")),
     "must_not_contain": Row({"must_not_contain": ["guess"]}, says("I know."), says("My guess is 3.")),
@@ -189,6 +233,7 @@ def field(name: str) -> str:
 
 def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
     """The report's entry of the case, after a run that replays the trace."""
+    write("karat.toml", "[prices]\ninput = 1.0\noutput = 4.0\n")
     write("s.json", suite)
     page = {} if "page" in trace else {"page": None}
     tools: Trace = {} if {"tool_calls", "telemetry"} & trace.keys() else {"tool_calls": []}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -27,11 +29,99 @@ EVERY_FIELD = {
 }
 
 
+SPELLED = {"karat-1": "eval-set", "eval-set": "eval-set", "golden": "golden-expected"}
+ORDER = {"order": "{order}", "amount": {"$lte": "{limit}"}, "note": {"$absent": True}}
+REFUNDS = {
+    "karat": 1,
+    "vars": {"order": "A-17", "limit": 6},
+    "defaults": {"expected": {"must_not_say": ["as an AI"], "max_tool_calls": "{limit}"}, "tags": ["money"]},
+    "cases": [
+        {
+            "id": "refund-{limit}",
+            "each": [{"limit": 50}],
+            "turns": [
+                {"prompt": "I want my money back.", "expected": {"outcome": "needs_input"}},
+                {"prompt": "{order}", "expected": {"tool_calls": [{"tool": "pay", "arguments": ORDER, "times": 1}]}},
+            ],
+        },
+        {
+            "id": "talks",
+            "prompt": "Hello?",
+            "replies": [{"asks_for": ["order"], "say": "A-17"}],
+            "max_turns": 3,
+            "expected": {"answer_at": {"$.a": {"$each": {"$gt": 1, "$not": {"$in": [2]}}}}, "max_tokens": {"input": 5}},
+        },
+    ],
+}
+"""A Karat 1 suite with something of everything."""
+
+
+def nested(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key that a schema names, at any depth, with what it says of it."""
+    if isinstance(node, dict):
+        named = node.get("properties")
+        yield from named.items() if isinstance(named, dict) else ()
+        for inner in node.values():
+            yield from nested(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from nested(inner)
+
+
+def test_every_nested_key_is_described() -> None:
+    keys = list(nested(schema("karat-1", CATALOG)))
+    assert len(keys) > 60
+    assert [name for name, node in keys if not node.get("description", "").endswith(".")] == []
+
+
+def wrong(change: Callable[[Any], object]) -> Any:
+    """The suite with one thing changed."""
+    tree = copy.deepcopy(REFUNDS)
+    change(tree)
+    return tree
+
+
+def first_turn(tree: Any) -> Any:
+    return tree["cases"][0]["turns"][0]
+
+
+def argument(tree: Any, value: object) -> None:
+    tree["cases"][0]["turns"][1]["expected"]["tool_calls"][0]["arguments"] = {"amount": value}
+
+
+def test_karat_1_is_what_the_schema_says() -> None:
+    assert slugs(REFUNDS) == []
+    assert valid("karat-1", REFUNDS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda tree: tree.update(karat=2), id="version"),
+        pytest.param(lambda tree: tree.update(defalts={}), id="unknown-in-the-suite"),
+        pytest.param(lambda tree: tree["defaults"].update(id="x"), id="id-in-defaults"),
+        pytest.param(lambda tree: tree["defaults"].update(expectd={}), id="unknown-in-defaults"),
+        pytest.param(lambda tree: tree["cases"][0].update(prompt="a"), id="prompt-and-turns"),
+        pytest.param(lambda tree: tree["cases"][1].pop("prompt"), id="neither"),
+        pytest.param(lambda tree: first_turn(tree).update(sya="x"), id="unknown-in-a-turn"),
+        pytest.param(lambda tree: first_turn(tree)["expected"].update(outcome="fine"), id="outcome"),
+        pytest.param(lambda tree: argument(tree, {"$lessthan": 5}), id="unknown-matcher"),
+        pytest.param(lambda tree: argument(tree, {"$lte": 5, "a": 1}), id="matcher-and-key"),
+        pytest.param(lambda tree: argument(tree, {"$in": []}), id="empty-matcher"),
+        pytest.param(lambda tree: argument(tree, {"a": [{"$type": "text"}]}), id="deep-matcher"),
+    ],
+)
+def test_what_is_wrong_with_karat_1_is_wrong_for_the_schema(change: Callable[[Any], object]) -> None:
+    tree = wrong(change)
+    assert slugs(tree) != []
+    assert not valid("karat-1", tree)
+
+
 def valid(kind: Kind, tree: Any) -> bool:
     return bool(Draft202012Validator(schema(kind, CATALOG)).is_valid(tree))
 
 
-@pytest.mark.parametrize("kind", ["eval-set", "golden"])
+@pytest.mark.parametrize("kind", ["karat-1", "eval-set", "golden"])
 def test_the_schema_is_a_schema(kind: Kind) -> None:
     made = schema(kind, CATALOG)
     Draft202012Validator.check_schema(made)
@@ -39,7 +129,7 @@ def test_the_schema_is_a_schema(kind: Kind) -> None:
     docs = {f.name: f.doc for f in CATALOG.fields}
     properties = made["$defs"]["Expected"]["properties"]
     assert {name: properties[name]["description"] for name in properties if name in docs} == {
-        f.name: f.doc for f in CATALOG.fields if ("eval-set" if kind == "eval-set" else "golden-expected") in f.formats
+        f.name: f.doc for f in CATALOG.fields if SPELLED[kind] in f.formats
     }
 
 

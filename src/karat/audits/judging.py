@@ -25,6 +25,12 @@ WATCHED: Mapping[Channel, str] = {
     "page": "page",
     "page_before": "page_before",
     "database": "database",
+    "state": "state",
+    "input": "input",
+    "duration_ms": "duration_ms",
+    "timings": "timings",
+    "steps": "steps",
+    "tokens": "tokens",
 }
 """The channels of which it is known whether a change touched them, and where a trace keeps them."""
 

@@ -10,12 +10,23 @@ from typing import Any
 
 import msgspec
 
+from karat.checks.answers import AnswerAt, AnswerEquals, AnswerJson, MaxWords, MinWords, State
 from karat.checks.asking import AsksFor
 from karat.checks.base import Check
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.budgets import (
+    MaxCalls,
+    MaxCostUsd,
+    MaxFirstTokenSeconds,
+    MaxSeconds,
+    MaxSteps,
+    MaxTokens,
+    MaxToolCalls,
+)
 from karat.checks.database import Database
 from karat.checks.functions import from_function
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
+from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -61,6 +72,21 @@ CHECKS: tuple[type[Check], ...] = (
     Database,
     ExpectedContains,
     MustNotContain,
+    GroundedNumbers,
+    NoFalseSuccess,
+    AnswerEquals,
+    AnswerJson,
+    AnswerAt,
+    MinWords,
+    MaxWords,
+    State,
+    MaxToolCalls,
+    MaxCalls,
+    MaxSeconds,
+    MaxFirstTokenSeconds,
+    MaxSteps,
+    MaxTokens,
+    MaxCostUsd,
 )
 
 ENTRY_POINTS = "karat.checks"

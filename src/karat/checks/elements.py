@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple, NotRequired, TypedDict
 import regex
 from msgspec import Meta, Struct, structs
 
-from karat.checks.base import Phrase
 from karat.checks.page import COMPONENTS, Node, below, nodes
 from karat.checks.says import regex_flaws
 from karat.model.check import Flaw
@@ -24,17 +23,19 @@ COMPONENT = "component"
 class UiElement(TypedDict):
     """Elements by role, accessible name and text, and how many of them the page must show."""
 
-    role: NotRequired[Phrase]
-    name: NotRequired[Phrase]
-    name_contains: NotRequired[Phrase]
-    name_regex: NotRequired[Phrase]
-    text: NotRequired[Phrase]
-    within: NotRequired[dict[str, object]]
-    new: NotRequired[bool]
-    visible: NotRequired[bool]
-    min: NotRequired[Annotated[int, Meta(ge=0)]]
-    max: NotRequired[Annotated[int, Meta(ge=0)]]
-    any: NotRequired[Annotated[list[dict[str, object]], Meta(min_length=1)]]
+    role: NotRequired[Annotated[str, Meta(min_length=1, description="The role of the element, such as `heading`.")]]
+    name: NotRequired[Annotated[str, Meta(min_length=1, description="Its accessible name.")]]
+    name_contains: NotRequired[Annotated[str, Meta(min_length=1, description="A part of its name.")]]
+    name_regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in its name.")]]
+    text: NotRequired[Annotated[str, Meta(min_length=1, description="What it shows.")]]
+    within: NotRequired[Annotated[dict[str, object], Meta(description="An object for the element that it stands in.")]]
+    new: NotRequired[Annotated[bool, Meta(description="true: it was not there before the turn.")]]
+    visible: NotRequired[Annotated[bool, Meta(description="false: none of them is there.")]]
+    min: NotRequired[Annotated[int, Meta(ge=0, description="At least so many.")]]
+    max: NotRequired[Annotated[int, Meta(ge=0, description="At most so many.")]]
+    any: NotRequired[
+        Annotated[list[dict[str, object]], Meta(min_length=1, description="Objects of which one is enough.")]
+    ]
 
 
 class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

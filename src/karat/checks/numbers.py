@@ -4,28 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, excerpt, quoted
-from karat.checks.sample_traces import says
+from karat.checks.base import ANSWER, CALLS, Check, Phrase, Phrases, Reading, blank, excerpt, quoted, said
+from karat.checks.json_paths import path_flaws, values_at
+from karat.checks.sample_traces import calls, says
 from karat.checks.says import regex_flaws
+from karat.checks.tools import called, nameless, not_understood
+from karat.matchers.values import shown
 from karat.model.check import Example, Field, Flaw
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
+from karat.telemetry.tool_results import structured
 from karat.text import numbers, safe_regex
 
 
-class GroundedNumber(TypedDict):
-    """A number to find: by `regex`, or by `value`, the latter beside one of `context_any` if given."""
+def looked_up(text: str, total: float) -> Trace:
+    call = ToolCall("lookup", {}, result={"total": total, "found": True}, success=True)
+    return Trace(case_id="example", final_message=text, tool_calls=(call,))
 
-    label: NotRequired[Phrase]
-    regex: NotRequired[Phrase]
-    value: NotRequired[Phrase | int | float]
-    context_any: NotRequired[Phrases]
-    within: NotRequired[Literal["line", "message"]]
+
+class GroundedNumber(TypedDict):
+    """A number to find: by `regex`, by `value`, or as `from_tool` gave it; beside one of `context_any` if given."""
+
+    label: NotRequired[Annotated[str, Meta(min_length=1, description="What the number is, for reports.")]]
+    regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in the message.")]]
+    value: NotRequired[Annotated[Phrase | int | float, Meta(description="The number itself.")]]
+    from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result holds it.")]]
+    at: NotRequired[Annotated[str, Meta(min_length=1, description="Where in it, as a JSONPath; `$` if not given.")]]
+    context_any: NotRequired[Annotated[Phrases, Meta(description="Phrases of which one stands in the message too.")]]
+    within: NotRequired[
+        Annotated[Literal["line", "message"], Meta(description="Where that phrase must stand beside the number.")]
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +47,13 @@ class MustGroundNumber(Check):
 
     name: ClassVar = "must_ground_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ANSWER | CALLS
     feeds: ClassVar = "numbers"
     fields: ClassVar = (
         Field(
             "must_ground_numbers",
             Annotated[list[GroundedNumber | Phrase | int | float], Meta(min_length=1)],
-            "Numbers that the final message states: a regex, or a value as a whole number.",
+            "Numbers that the final message states: a regex, a value as a whole number, or what `from_tool` gave.",
             since="0.2",
         ),
     )
@@ -55,10 +68,18 @@ class MustGroundNumber(Check):
         ),
         Example({"regex": r"RISK_SCORE:\s*[0-9]{1,3}"}, says("Risk_Score: 40"), Status.PASSED),
         Example({"regex": r"RISK_SCORE:\s*[0-9]{1,3}"}, says("The risk is high."), Status.FAILED),
+        Example({"from_tool": "lookup", "at": "$.total"}, looked_up("It is 1,240.50 in all.", 1240.5), Status.PASSED),
+        Example({"from_tool": "lookup", "at": "$.total"}, looked_up("It is 1,241.50 in all.", 1240.5), Status.FAILED),
+        Example({"from_tool": "lookup", "at": "$.sum"}, looked_up("It is 12.", 12), Status.FAILED),
+        Example({"from_tool": "search", "at": "$.total"}, looked_up("It is 12.", 12), Status.FAILED),
+        Example({"from_tool": "lookup", "at": "$.total"}, calls("lookup:pending", text="It is 12."), Status.UNKNOWN),
+        Example({"from_tool": "lookup"}, says("It is 12."), Status.UNKNOWN),
     )
     label: str = ""
     regex: str = ""
     value: str = ""
+    from_tool: str = ""
+    at: str = "$"
     context_any: tuple[str, ...] = ()
     within: Literal["line", "message"] = "message"
 
@@ -72,20 +93,26 @@ class MustGroundNumber(Check):
 
     @classmethod
     def lack(cls, args: Mapping[str, object]) -> str:
-        return str(args.get("label") or args.get("value") or args.get("regex"))
+        return str(args.get("label") or args.get("value") or args.get("regex") or args.get("from_tool"))
 
     @property
     def wanted(self) -> str:
         label = f"{self.label}: " if self.label else ""
         if self.regex:
             return f"{label}a match of /{self.regex}/"
+        number = f"what {self.from_tool} gave at {self.at}" if self.from_tool else f"the number {self.value}"
         near = " in the same line" if self.within == "line" else ""
         beside = f" with {quoted(self.context_any)}{near}" if self.context_any else ""
-        return f"{label}the number {self.value}{beside}"
+        return f"{label}{number}{beside}"
 
     def flaws(self) -> Iterator[Flaw]:
-        if bool(self.regex) == bool(self.value):
-            yield Flaw("wrong-shape", "give either 'regex' or 'value'.")
+        if [bool(self.regex), bool(self.value), bool(self.from_tool)].count(True) != 1:
+            yield Flaw("wrong-shape", "give either 'regex' or 'value' or 'from_tool'.")
+        if self.from_tool:
+            yield from nameless(self.from_tool)
+            yield from path_flaws(self.at, "at")
+        elif self.at != "$":
+            yield Flaw("no-effect", "'at' has no effect without 'from_tool'.", ("at",))
         if self.regex:
             yield from regex_flaws(self.regex, "regex")
         if self.value:
@@ -101,12 +128,46 @@ class MustGroundNumber(Check):
         text = trace.final_message
         if self.regex:
             return self.present(trace, safe_regex.find_required(self.regex, text))
-        grounded = numbers.ground(text, self.value, self.context_any, self.within == "line")
-        unread = None if grounded else numbers.unread_number(text, self.value)
+        return self._given(trace) if self.from_tool else self._told(trace, self.value)
+
+    def _given(self, trace: Trace) -> CheckResult:
+        """Whether all that the tool gave there is told."""
+        named = [call for call in trace.tool_calls if call.called and call.name == self.from_tool]
+        ended = [call for call in named if call.result is not None]
+        doubt = trace.doubt("tools") or trace.doubt("tool_results") or not_understood(trace, (self.from_tool,))
+        if not ended:
+            dark = f"nothing says what {self.from_tool} gave" if any(c.error is None for c in named) else None
+            why = doubt or dark
+            return self.unknown(why) if why else self.failed(called(trace))
+        found = [value for _, value in values_at(self.at, structured(ended[-1].result))]
+        odd = next((value for value in found if isinstance(value, bool | dict | list) or value is None), None)
+        if not found or odd is not None:
+            gave = f"{self.from_tool} gave {'nothing' if not found else shown(odd)} at {self.at}"
+            return self.unknown(doubt) if doubt else self.failed(gave)
+        results = [self._told(trace, _digits(value)) for value in found if isinstance(value, str | int | float)]
+        return next((result for result in results if result.status is not Status.PASSED), results[0])
+
+    def _told(self, trace: Trace, value: str) -> CheckResult:
+        text = trace.final_message
+        forms = (value, *_rounded(value)) if self.from_tool else (value,)
+        tried = (numbers.ground(text, form, self.context_any, self.within == "line") for form in forms)
+        grounded = next(filter(None, tried), None)
+        unread = None if grounded else numbers.unread_number(text, value)
         if unread:
             near = excerpt(text[unread[0] : unread[1] + 20])
             return self.unknown(f"{near!r} may be another number: have it written in digits")
-        return self.present(trace, grounded.number if grounded else None)
+        absent = f"{value} is not told: {said(trace)}" if self.from_tool else ""
+        return self.present(trace, grounded.number if grounded else None, absent)
+
+
+def _rounded(value: str) -> list[str]:
+    """A number with a long fraction as an answer may write it."""
+    try:
+        exact = Decimal(value)
+    except InvalidOperation:
+        return []
+    places = -int(exact.as_tuple().exponent)
+    return [f"{exact:.{shorter}f}" for shorter in (2, 1, 0) if shorter < places]
 
 
 def _digits(value: str | int | float) -> str:

@@ -15,7 +15,7 @@ DEFAULT_WEIGHTS: dict[str, float] = {
     Group.MORNING_BRIEF_CONTRACT: 0.35,
     Group.DECISION: 0.35,
     Group.QA: 0.35,
-    "budget": 0.10,
+    Group.BUDGET: 0.10,
 }
 OTHER_WEIGHT = 0.35
 """What a group of another package weighs where a case gives no weights."""

@@ -16,6 +16,11 @@ Channel = Literal[
     "messages",
     "database",
     "state",
+    "input",
+    "duration_ms",
+    "timings",
+    "steps",
+    "tokens",
     "metadata",
     "case",
 ]
@@ -123,6 +128,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     started_at: float | None = None
     duration_ms: float | None = None
     timings: dict[str, float] = field(default_factory=dict)
+    steps: int | None = None
+    """How many steps the agent took, where its target counts them."""
     tokens: Tokens | None = None
     attachments: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)

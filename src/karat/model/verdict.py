@@ -18,6 +18,7 @@ class Group(StrEnum):
     MORNING_BRIEF_CONTRACT = "morning_brief_contract"
     DECISION = "decision"
     QA = "qa"
+    BUDGET = "budget"
 
 
 class Status(StrEnum):

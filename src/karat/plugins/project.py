@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 from karat.plugins.code import extend_path, load_attribute
@@ -23,6 +23,13 @@ class OwnReport(Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ""
 
 
+class Prices(Struct, frozen=True, forbid_unknown_fields=True):
+    """What tokens cost, in USD per million."""
+
+    input: Annotated[float, Meta(ge=0)]
+    output: Annotated[float, Meta(ge=0)]
+
+
 class Project(Struct, frozen=True):
     """What a team brings to Karat. Paths are relative to the folder of `file`."""
 
@@ -30,6 +37,7 @@ class Project(Struct, frozen=True):
     section: str = ""
     checks: dict[str, str] = field(default_factory=dict)
     reports: dict[str, OwnReport] = field(default_factory=dict)
+    prices: Prices | None = None
 
     @property
     def root(self) -> Path:
@@ -78,7 +86,9 @@ def of_folder(folder: str) -> Project:
         return Project()
     checks = {name: _check(tables, name, value) for name, value in _table(tables, "checks").items()}
     reports = {name: _report(tables, name, value) for name, value in _table(tables, "reports").items()}
-    return Project(str(tables.file), tables.section, checks, reports)
+    given = _table(tables, "prices")
+    prices = read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None
+    return Project(str(tables.file), tables.section, checks, reports, prices)
 
 
 def _table(tables: Tables, name: str) -> dict[str, object]:

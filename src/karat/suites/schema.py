@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from karat.suites.formats import eval_set, golden
+from karat.suites.formats import eval_set, golden, karat1
+from karat.suites.variables import NAME
 
 if TYPE_CHECKING:
     from karat.model.check import Vocabulary
 
-Kind = Literal["eval-set", "golden"]
+Kind = Literal["karat-1", "eval-set", "golden"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLES: dict[Kind, str] = {
+    "karat-1": "Karat 1 suite",
+    "eval-set": "Karat eval set",
+    "golden": "Karat golden set",
+}
+_VARIABLE: dict[str, Any] = {"$ref": "#/$defs/Variable"}
+_ANYTHING = ("string", ["string", "number", "boolean", "null"])
+"""Types among which a variable is one value more."""
 _NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 
 
@@ -20,14 +29,53 @@ def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, object]:
     """The JSON Schema (2020-12) of a suite format, with every check that the vocabulary knows."""
     fields = tuple(vocabulary.fields)
     defs: dict[str, Any] = {}
-    if kind == "eval-set":
+    if kind == "karat-1":
+        made = karat1.shape(fields, tuple(vocabulary.groups)).suite.whole(defs)
+        _karat1_rules(made, defs)
+    elif kind == "eval-set":
         made = eval_set.shape(fields, tuple(vocabulary.groups)).suite.whole(defs)
         _eval_set_rules(defs)
     else:
         made = golden.shape(fields).suite.schema(defs)
         _golden_rules(defs)
-    title = "Karat eval set" if kind == "eval-set" else "Karat golden set"
-    return {"$schema": DIALECT, **made, "title": title, "$defs": defs}
+    return {"$schema": DIALECT, **made, "title": TITLES[kind], "$defs": defs}
+
+
+def _karat1_rules(made: dict[str, Any], defs: dict[str, Any]) -> None:
+    """What a case says and to whom, what its defaults may hold, and variables in the place of any other value."""
+    case, templates = defs["Case"], defs["Case"]["properties"]
+    case["oneOf"] = [{"required": ["prompt"]}, {"required": ["turns"]}]
+    rows = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+    templates["each"] |= {"anyOf": [rows, {"type": "string", "pattern": r"\.(csv|jsonl)$"}]}
+    for name in ("Case", "Turn", "Reply", "Expected"):
+        properties = defs[name]["properties"]
+        defs[name]["properties"] = {key: _or_variable(node) for key, node in properties.items()}
+    own = {key: node for key, node in case["properties"].items() if key not in ("id", "each")}
+    defs["Defaults"] = {
+        **case,
+        "title": "Defaults",
+        "properties": own,
+        "description": "What stands under every case: maps merge.",
+    }
+    for rule in ("oneOf", "required"):
+        defs["Defaults"].pop(rule)
+    about = made["properties"]["defaults"]["description"]
+    made["properties"]["defaults"] = {"$ref": "#/$defs/Defaults", "description": about}
+    spelled = {"type": "string", "pattern": rf"^\{{{NAME}\}}$"}
+    defs["Variable"] = {"title": "Variable", "description": "A value of `vars` or of a row of `each`.", **spelled}
+
+
+def _or_variable(node: dict[str, Any]) -> dict[str, Any]:
+    """The same, or a variable: within lists and objects too."""
+    about = {"description": node["description"]} if "description" in node else {}
+    inner = {key: value for key, value in node.items() if key != "description"}
+    if "items" in inner:
+        inner["items"] = _or_variable(inner["items"])
+    if isinstance(inner.get("additionalProperties"), dict):
+        inner["additionalProperties"] = _or_variable(inner["additionalProperties"])
+    if not inner or inner.get("type") in _ANYTHING:
+        return node
+    return {"anyOf": [inner, _VARIABLE], **about}
 
 
 def _eval_set_rules(defs: dict[str, Any]) -> None:

@@ -118,6 +118,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     targets: dict[str, dict[str, object]] = field(default_factory=dict)
     checks: dict[str, object] = field(default_factory=dict)
     reports: dict[str, object] = field(default_factory=dict)
+    prices: dict[str, object] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):

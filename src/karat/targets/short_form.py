@@ -1,11 +1,11 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, tokens, database, metadata, started_at, timings, attachments, turns`. `final_message` is needed unless
-`error` is there, or `turns`: a recorded conversation, each turn of it in this form. `telemetry` holds objects or raw
-lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls are derived
-from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null, was not
-observed; an empty list was observed to be empty. A page of null says that the agent has no page.
+duration_ms, steps, tokens, database, state, metadata, started_at, timings, attachments, turns`. `final_message` is
+needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form. `telemetry` holds
+objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls
+are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null,
+was not observed; an empty list was observed to be empty. A page of null says that the agent has no page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
 ended_at, unfinished, kind, parent`. Without `success`, an error means failure; else the result says it; else it is left
@@ -94,8 +94,10 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     input: str | None = None
     error: str | ShortError | None = None
     duration_ms: Span | None = None
+    steps: Annotated[int, Meta(ge=0)] | None = None
     tokens: ShortTokens | None = None
     database: dict[str, Any] | None = None
+    state: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
     started_at: float | str | None = None
     timings: dict[str, Span] | None = None
@@ -176,10 +178,12 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         page=None if short.page is UNSET else short.page,
         page_before=short.page_before,
         database=table(short.database or {}),
+        state=table(short.state or {}),
         unobserved=dict(_unobserved(short, recorder, calls, telemetry, has_page)),
         started_at=moment(short.started_at),
         duration_ms=short.duration_ms,
         timings=short.timings or {},
+        steps=short.steps,
         attachments=short.attachments or {},
         tokens=None if short.tokens is None else Tokens(short.tokens.input, short.tokens.output),
         metadata=table(short.metadata or {}),

@@ -98,6 +98,13 @@ def claim_of(text: str, tools: Iterable[str]) -> Span | None:
     return None
 
 
+def claimed_deeds(text: str, tools: Iterable[str] = ()) -> list[tuple[str, Span]]:
+    """Everything that the answer claims to be done: the word for it, and where it stands."""
+    words = prose(text)
+    told = _claims_with_words(words, verbs_of(tools))
+    return [(deed, words.written(start, end)) for deed, (start, end) in told]
+
+
 def verbs_of(tools: Iterable[str]) -> frozenset[str]:
     """The participles of the words in the names of tools, such as "booked" for `book_slot`."""
     tokens = {token.lower() for tool in tools for token in _TOKEN.findall(tool)}
@@ -113,10 +120,14 @@ def _participle(verb: str) -> str:
 
 
 def _claims(words: Prose, verbs: frozenset[str]) -> Iterator[Span]:
+    return (span for _, span in _claims_with_words(words, verbs))
+
+
+def _claims_with_words(words: Prose, verbs: frozenset[str]) -> Iterator[tuple[str, Span]]:
     for found in _pattern(verbs).finditer(words.text):
         start, end = found.span("done") if found["done"] else found.span()
         if not _taken_back(words, found, start, end):
-            yield found.span()
+            yield words.text[start:end], found.span()
 
 
 def _taken_back(words: Prose, found: "regex.Match[str]", start: int, end: int) -> bool:

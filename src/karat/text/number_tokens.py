@@ -64,15 +64,29 @@ def find_numbers(text: str, value: str) -> Iterator[Number]:
     """Where a text of plain glyphs holds the canonical value as a free-standing number."""
     sign, unsigned = ("-", value[1:]) if value[0] == "-" else ("", value)
     for candidate in _candidates(text).get(unsigned, ()):
-        start, end, run_start, run_end = candidate
-        # In a range the sign belongs to the first number.
-        lead = _lead(text, run_start)
-        if lead is None or (lead if start == run_start else "") != sign or _numbers_list_item(text, start, end):
-            continue
-        bare = _stands_for_itself(text, run_end)
-        if bare is not None:
-            unread = bare and UNREAD_MAGNITUDE.match(text, run_end) is not None
-            yield Number(start - len(sign), end, bare and not unread, unread)
+        number = _free(text, candidate)
+        if number is not None and number.start == candidate.start - len(sign):
+            yield number
+
+
+def all_numbers(text: str) -> list[tuple[str, Number]]:
+    """Every free-standing number of a text of plain glyphs with its canonical value, in order."""
+    found = [(value, _free(text, one)) for value, candidates in _candidates(text).items() for one in candidates]
+    return sorted(((value, number) for value, number in found if number is not None), key=lambda pair: pair[1].start)
+
+
+def _free(text: str, candidate: _Candidate) -> Number | None:
+    """The number, with its sign, if it is no part of a longer token and numbers no item of a list."""
+    start, end, run_start, run_end = candidate
+    lead = _lead(text, run_start)
+    if lead is None or _numbers_list_item(text, start, end):
+        return None
+    bare = _stands_for_itself(text, run_end)
+    if bare is None:
+        return None
+    unread = bare and UNREAD_MAGNITUDE.match(text, run_end) is not None
+    # In a range the sign belongs to the first number.
+    return Number(start - (len(lead) if start == run_start else 0), end, bare and not unread, unread)
 
 
 @lru_cache(maxsize=8)

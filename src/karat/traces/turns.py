@@ -34,6 +34,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         started_at=first.started_at,
         duration_ms=_sum(turn.duration_ms for turn in turns),
         timings=_longest(turn.timings for turn in turns),
+        steps=_total([turn.steps for turn in turns]),
         tokens=_tokens([turn.tokens for turn in turns]),
         attachments={name: file for turn in turns for name, file in turn.attachments.items()},
         metadata={key: value for turn in turns for key, value in turn.metadata.items()},

@@ -105,4 +105,7 @@ def same(one: Trace, other: Trace) -> bool:
         and one.telemetry == other.telemetry
         and one.page == other.page
         and one.database == other.database
+        and one.state == other.state
+        and (one.duration_ms, one.timings, one.steps, one.tokens)
+        == (other.duration_ms, other.timings, other.steps, other.tokens)
     )

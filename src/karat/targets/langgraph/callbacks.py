@@ -56,6 +56,9 @@ class Book:
         self._above: dict[object, object] = {}
         self._nodes: dict[object, str | None] = {}
         self.written: list[WrittenMessage] = []
+        self.steps: set[int] = set()
+        """The steps of the graph itself, by their numbers."""
+        self._first_token: float | None = None
 
     @property
     def runs(self) -> list[Run]:
@@ -82,15 +85,35 @@ class Book:
 
             async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **rest: Any) -> None:
                 book.above(run_id, rest)
-                node = (rest.get("metadata") or {}).get("langgraph_node")
+                about = rest.get("metadata") or {}
+                node = about.get("langgraph_node")
+                book.step(about)
                 if node is not None and node == rest.get("name"):
                     book._nodes[run_id] = book.parent(run_id, rest)
+
+            async def on_llm_new_token(self, token: object, **rest: Any) -> None:
+                book.heard(token)
 
             async def on_chain_end(self, outputs: object, *, run_id: object, **rest: object) -> None:
                 if run_id in book._nodes:
                     book.wrote(outputs, book._nodes[run_id])
 
         return Handler()
+
+    def step(self, about: dict[str, Any]) -> None:
+        """Hear of a node that began; those of graphs within the graph are steps of theirs."""
+        number, place = about.get("langgraph_step"), str(about.get("langgraph_checkpoint_ns") or "")
+        if number is not None and "|" not in place:
+            self.steps.add(number)
+
+    def heard(self, token: object) -> None:
+        if token and self._first_token is None:
+            self._first_token = time()
+
+    def timings(self, started_at: float) -> dict[str, float]:
+        """The wait for the first token, where a model streamed any."""
+        first = self._first_token
+        return {} if first is None else {"first_token_ms": round((first - started_at) * 1000, 3)}
 
     def above(self, run_id: object, rest: dict[str, object]) -> None:
         self._above[run_id] = rest.get("parent_run_id")

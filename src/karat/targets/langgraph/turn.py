@@ -85,6 +85,8 @@ class GraphConversation:
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
+            steps=len(book.steps),
+            timings=book.timings(started_at),
             tokens=token_counts(entry.message for entry in written),
             metadata={name: value for name, value in waits.items() if value},
             state=_state(state),

@@ -1,0 +1,324 @@
+"""The answer as a whole: word by word, as JSON, by its length; and the state that the agent ends in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import regex
+from msgspec import Meta
+
+from karat.checks.base import ANSWER, Check, Phrase, Reading, blank, excerpt, said, unreadable
+from karat.checks.json_paths import differences_at, path_flaws, values_at
+from karat.checks.sample_traces import says
+from karat.matchers.matcher import Difference, Matcher
+from karat.matchers.reading import MatchedValue, matcher
+from karat.matchers.values import shown
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Cut, Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text.folding import fold
+from karat.text.json_answers import json_answer
+from karat.text.views import seen
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+LONGEST_FOUND = 600
+MOST_ERRORS = 5
+NO_STATE = "the target gave no state"
+ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
+CUT_OFF = says("Total", cuts={"final_message": Cut("only a part was kept")})
+_WORD = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
+)
+"""What stands between white space and holds a letter or digit; where no spaces are written, each sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEquals(Check):
+    """The final message is this and nothing else, but for letter case, white space and typographic signs."""
+
+    name: ClassVar = "answer_equals"
+    group: ClassVar = Group.QA
+    looks_at: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field("answer_equals", Phrase | int | float, "The final message is this, and nothing else.", since="0.3"),
+    )
+    examples: ClassVar = (
+        Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
+        Example({"text": "Yes."}, says("Yes. Gladly."), Status.FAILED),
+        Example({"text": "Total"}, CUT_OFF, Status.UNKNOWN),
+    )
+    text: str
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "answer_equals" in expected:
+            given = expected["answer_equals"]
+            yield Reading({"text": given if isinstance(given, str) else shown(given)}, ("answer_equals",))
+
+    @property
+    def wanted(self) -> str:
+        return repr(self.text)
+
+    def flaws(self) -> Iterator[Flaw]:
+        for flaw in blank((self.text,)):
+            yield flaw._replace(path=())
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        text = trace.final_message
+        same = fold(self.text).strip() in (fold(text).strip(), fold(seen(text).text).strip())
+        return self.passed(said(trace)) if same else self.failed(said(trace))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerJson(Check):
+    """The final message is JSON, or holds one fenced block of it, and that is as the schema says."""
+
+    name: ClassVar = "answer_json"
+    group: ClassVar = Group.QA
+    looks_at: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "answer_json",
+            dict[str, Any] | Literal[True],
+            "The answer is JSON that this JSON Schema accepts; `true`: any JSON.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"schema": ORDER}, says('{"total": 12.5}'), Status.PASSED),
+        Example({"schema": ORDER}, says('Here it is:\n```json\n{"total": 12}\n```\n'), Status.PASSED),
+        Example({"schema": ORDER}, says('{"total": "12"}'), Status.FAILED),
+        Example({"schema": ORDER}, says("The total is 12."), Status.FAILED),
+        Example({"schema": True}, says("```\n[1]\n```\n```\n[2]\n```\n"), Status.FAILED),
+        Example({"schema": ORDER}, CUT_OFF, Status.UNKNOWN),
+    )
+    schema: dict[str, Any] | bool
+    validator: Any = field(init=False, repr=False, compare=False, default=None)
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "answer_json" in expected:
+            yield Reading({"schema": expected["answer_json"]}, ("answer_json",))
+
+    @property
+    def wanted(self) -> str:
+        return f"JSON like {shown(self.schema)}" if self.schema is not True else "JSON"
+
+    def flaws(self) -> Iterator[Flaw]:
+        import jsonschema_rs
+
+        try:
+            jsonschema_rs.meta.validate(self.schema)
+        except jsonschema_rs.ValidationError as error:
+            yield Flaw("bad-schema", f"the schema is none: {excerpt(error.message)}.", tuple(error.instance_path))
+            return
+        try:
+            self._compiled()
+        except ValueError as error:
+            yield Flaw("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.")
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        answer = json_answer(trace.final_message)
+        if answer.why_not:
+            return self.failed(f"{answer.why_not}: {said(trace)}")
+        wrong = [*map(_told, islice(self._compiled().iter_errors(answer.value), MOST_ERRORS))]
+        return self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(shown(answer.value))
+
+    def _compiled(self) -> jsonschema_rs.Validator:
+        """Made when it is first needed. What it refers to must stand in it: nothing is fetched."""
+        if self.validator is None:
+            import jsonschema_rs
+
+            object.__setattr__(self, "validator", jsonschema_rs.validator_for(self.schema, offline=True))
+        made: jsonschema_rs.Validator = self.validator
+        return made
+
+
+def _told(error: jsonschema_rs.ValidationError) -> str:
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
+    return f"{where.removeprefix('.')}: {error.message}" if where else error.message
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerAt(Check):
+    """What a JSONPath leads to in the JSON of the answer is as wanted; of several values, each."""
+
+    name: ClassVar = "answer_at"
+    group: ClassVar = Group.QA
+    looks_at: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "answer_at",
+            Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
+            "Values of a JSON answer by JSONPath (RFC 9535): {path: value or matcher}.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"path": "$.total", "value": {"$lte": 50}}, says('{"total": 12}'), Status.PASSED),
+        Example({"path": "$.total", "value": {"$lte": 50}}, says('{"total": 80}'), Status.FAILED),
+        Example({"path": "$.rows[*].n", "value": 1}, says('{"rows": [{"n": 1}, {"n": 2}]}'), Status.FAILED),
+        Example({"path": "$.note", "value": {"$absent": True}}, says('{"total": 12}'), Status.PASSED),
+        Example({"path": "$.total", "value": 12}, says("It is 12."), Status.FAILED),
+        Example({"path": "$.total", "value": 12}, CUT_OFF, Status.UNKNOWN),
+    )
+    path: str
+    value: Any
+    made: Any = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made", matcher(self.value))
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        for path, value in expected.get("answer_at", {}).items():
+            yield Reading({"path": path, "value": value}, ("answer_at", path))
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.path} is {self.made.words}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return path_flaws(self.path)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        answer = json_answer(trace.final_message)
+        if answer.why_not:
+            return self.failed(f"{answer.why_not}: {said(trace)}")
+        return at_path(self, self.path, self.made, answer.value)
+
+
+def at_path(check: Check, path: str, wanted: Matcher, value: object, at: At | None = None) -> CheckResult:
+    """Whether what a path leads to is as wanted, and what differs."""
+    wrong: list[Difference] = differences_at(path, wanted, value)
+    if wrong:
+        return check.failed(excerpt("; ".join(map(str, wrong[:MOST_ERRORS])), LONGEST_FOUND), at)
+    return check.passed(excerpt(", ".join(shown(one) for _, one in values_at(path, value)[:MOST_ERRORS])), at)
+
+
+@dataclass(frozen=True, slots=True)
+class State(Check):
+    """What a JSONPath leads to in the state that the agent ended in is as wanted; of several values, each."""
+
+    name: ClassVar = "state"
+    group: ClassVar = Group.DECISION
+    looks_at: ClassVar = frozenset({"state"})
+    fields: ClassVar = (
+        Field(
+            "state",
+            Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
+            "Values of the agent's final state by JSONPath (RFC 9535): {path: value or matcher}.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"path": "$.step", "value": "paid"}, says("Done.", state={"step": "paid"}), Status.PASSED),
+        Example({"path": "$.step", "value": "paid"}, says("Done.", state={"step": "open"}), Status.FAILED),
+        Example({"path": "$.step", "value": "paid"}, says("Done.", state={"other": 1}), Status.FAILED),
+        Example({"path": "$.step", "value": "paid"}, says("Done."), Status.UNKNOWN),
+    )
+    path: str
+    value: Any
+    made: Any = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made", matcher(self.value))
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        for path, value in expected.get("state", {}).items():
+            yield Reading({"path": path, "value": value}, ("state", path))
+
+    @property
+    def wanted(self) -> str:
+        return f"{self.path} is {self.made.words}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return path_flaws(self.path)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = trace.doubt("state") or ("" if trace.state else NO_STATE)
+        return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, At("state"))
+
+
+@dataclass(frozen=True, slots=True)
+class MinWords(Check):
+    """The final message has at least so many words that a reader sees."""
+
+    name: ClassVar = "min_words"
+    group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ANSWER
+    fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The fewest words of the answer.", since="0.3"),)
+    examples: ClassVar = (
+        Example({"least": 3}, says("It is paid."), Status.PASSED),
+        Example({"least": 3}, says("Paid - yes!"), Status.FAILED),
+        Example({"least": 3}, says("Yes. <!-- it is paid -->"), Status.FAILED),
+        Example({"least": 3}, CUT_OFF, Status.UNKNOWN),
+    )
+    least: int
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "min_words" in expected:
+            yield Reading({"least": expected["min_words"]}, ("min_words",))
+
+    @property
+    def wanted(self) -> str:
+        return f"at least {self.least} words"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        count = words_in(trace.final_message)
+        if count >= self.least:
+            return self.passed(f"{count} words")
+        why = unreadable(trace)
+        return self.unknown(why) if why else self.failed(f"{count} words: {said(trace)}")
+
+
+@dataclass(frozen=True, slots=True)
+class MaxWords(Check):
+    """The final message has at most so many words that a reader sees."""
+
+    name: ClassVar = "max_words"
+    group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ANSWER
+    fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The most words of the answer.", since="0.3"),)
+    examples: ClassVar = (
+        Example({"most": 3}, says("It is paid."), Status.PASSED),
+        Example({"most": 3}, says("It is paid now."), Status.FAILED),
+        Example({"most": 3}, CUT_OFF, Status.UNKNOWN),
+    )
+    most: int
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "max_words" in expected:
+            yield Reading({"most": expected["max_words"]}, ("max_words",))
+
+    @property
+    def wanted(self) -> str:
+        return f"at most {self.most} words"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        count = words_in(trace.final_message)
+        if count > self.most:
+            return self.failed(f"{count} words: {said(trace)}")
+        why = unreadable(trace)
+        return self.unknown(why) if why else self.passed(f"{count} words")
+
+
+def words_in(text: str) -> int:
+    return sum(1 for _ in _WORD.finditer(seen(text).text))

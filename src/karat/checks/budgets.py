@@ -1,0 +1,317 @@
+"""What a turn may cost: calls, seconds, steps, tokens, money. What was not measured is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
+
+from msgspec import Meta
+
+from karat.checks.base import CALLS, Check, Phrase, Reading
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools import called, nameless, not_understood
+from karat.model.check import Example, Field, Flaw
+from karat.model.trace import Tokens, Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.plugins.project import current
+from karat.text.tool_names import is_same_tool
+
+Number = Annotated[int, Meta(ge=0)]
+Amount = Annotated[float, Meta(gt=0)]
+
+FIRST_TOKEN = "first_token_ms"
+NO_PRICES = "no price is known: write [prices] with input and output, in USD per million tokens, into karat.toml"
+MILLION = 1_000_000
+
+
+def took(**measured: Any) -> Trace:
+    return Trace(case_id="example", final_message="Done.", **measured)
+
+
+class Budget(Check):
+    """A measure of the turn, and the most that it may be."""
+
+    __slots__ = ()
+    group: ClassVar = Group.BUDGET
+    unit: ClassVar[str] = ""
+    unmeasured: ClassVar[str] = "the target did not measure it"
+
+    @property
+    def limit(self) -> float:
+        raise NotImplementedError
+
+    def measured(self, trace: Trace) -> float | None:
+        """How much it was; None where nobody measured it."""
+        raise NotImplementedError
+
+    @property
+    def wanted(self) -> str:
+        return f"at most {self.limit:g}{self.unit}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = self.measured(trace)
+        if found is None:
+            return self.unknown(self.unmeasured)
+        told = f"{found:.6g}{self.unit}"
+        return self.failed(told) if found > self.limit else self.passed(told)
+
+
+@dataclass(frozen=True, slots=True)
+class MaxToolCalls(Check):
+    """No more tools were called, or asked for, than that."""
+
+    name: ClassVar = "max_tool_calls"
+    group: ClassVar = Group.BUDGET
+    looks_at: ClassVar = CALLS
+    fields: ClassVar = (Field("max_tool_calls", Number, "The most tool calls, of whatever tools.", since="0.3"),)
+    examples: ClassVar = (
+        Example({"most": 2}, calls("find book"), Status.PASSED),
+        Example({"most": 1}, calls("find book:refused"), Status.FAILED),
+        Example({"most": 1}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"most": 1}, calls("find", telemetry=("12:00 tool call: book",)), Status.UNKNOWN),
+    )
+    most: int
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "max_tool_calls" in expected:
+            yield Reading({"most": expected["max_tool_calls"]}, ("max_tool_calls",))
+
+    @property
+    def wanted(self) -> str:
+        return f"at most {self.most} tool calls"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        made = trace.tool_calls
+        if len(made) > self.most:
+            return self.failed(f"{len(made)}: {called(trace)}", At("tool_calls", index=self.most))
+        why = trace.doubt("tools") or not_understood(trace)
+        return self.unknown(why) if why else self.passed(f"{len(made)}: {called(trace)}")
+
+
+@dataclass(frozen=True, slots=True)
+class MaxCalls(Check):
+    """No more calls of one tool, made or asked for under any spelling of its name."""
+
+    name: ClassVar = "max_calls"
+    group: ClassVar = Group.BUDGET
+    looks_at: ClassVar = CALLS
+    fields: ClassVar = (
+        Field("max_calls", Annotated[dict[Phrase, Number], Meta(min_length=1)], "The most calls by tool.", since="0.3"),
+    )
+    examples: ClassVar = (
+        Example({"tool": "find", "most": 1}, calls("find book book"), Status.PASSED),
+        Example({"tool": "book", "most": 1}, calls("book functions.book:refused"), Status.FAILED),
+        Example({"tool": "book", "most": 1}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tool: str
+    most: int
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        for tool, most in expected.get("max_calls", {}).items():
+            yield Reading({"tool": tool, "most": most}, ("max_calls", tool))
+
+    @property
+    def wanted(self) -> str:
+        return f"at most {self.most} calls of {self.tool!r}"
+
+    def flaws(self) -> Iterator[Flaw]:
+        return nameless(self.tool)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        made = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.name)]
+        if len(made) > self.most:
+            return self.failed(f"{len(made)} calls: {called(trace)}", At("tool_calls", index=made[self.most]))
+        why = trace.doubt("tools") or not_understood(trace, (self.tool,))
+        return self.unknown(why) if why else self.passed(f"{len(made)} calls")
+
+
+@dataclass(frozen=True, slots=True)
+class MaxSeconds(Budget):
+    """The turn took no longer."""
+
+    name: ClassVar = "max_seconds"
+    looks_at: ClassVar = frozenset({"duration_ms"})
+    unit: ClassVar = " s"
+    fields: ClassVar = (Field("max_seconds", Amount, "The longest that the turn may take.", since="0.3"),)
+    examples: ClassVar = (
+        Example({"seconds": 2}, took(duration_ms=2000.0), Status.PASSED),
+        Example({"seconds": 2}, took(duration_ms=2001.0), Status.FAILED),
+        Example({"seconds": 2}, took(), Status.UNKNOWN),
+    )
+    seconds: float
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "max_seconds" in expected:
+            yield Reading({"seconds": expected["max_seconds"]}, ("max_seconds",))
+
+    @property
+    def limit(self) -> float:
+        return self.seconds
+
+    def measured(self, trace: Trace) -> float | None:
+        return None if trace.duration_ms is None else trace.duration_ms / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MaxFirstTokenSeconds(Budget):
+    """The first word of the answer came no later."""
+
+    name: ClassVar = "max_first_token_seconds"
+    looks_at: ClassVar = frozenset({"timings"})
+    unit: ClassVar = " s"
+    unmeasured: ClassVar = f"the target did not measure it: it streams no answer, or gives no `timings.{FIRST_TOKEN}`"
+    fields: ClassVar = (
+        Field("max_first_token_seconds", Amount, "The longest wait for the first word of the answer.", since="0.3"),
+    )
+    examples: ClassVar = (
+        Example({"seconds": 1}, took(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
+        Example({"seconds": 1}, took(timings={FIRST_TOKEN: 1100.0}), Status.FAILED),
+        Example({"seconds": 1}, took(), Status.UNKNOWN),
+    )
+    seconds: float
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "max_first_token_seconds" in expected:
+            yield Reading({"seconds": expected["max_first_token_seconds"]}, ("max_first_token_seconds",))
+
+    @property
+    def limit(self) -> float:
+        return self.seconds
+
+    def measured(self, trace: Trace) -> float | None:
+        waited = trace.timings.get(FIRST_TOKEN)
+        return None if waited is None else waited / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MaxSteps(Budget):
+    """The agent took no more steps, as its target counts them."""
+
+    name: ClassVar = "max_steps"
+    looks_at: ClassVar = frozenset({"steps"})
+    unit: ClassVar = " steps"
+    unmeasured: ClassVar = "the target does not count steps"
+    fields: ClassVar = (
+        Field("max_steps", Annotated[int, Meta(ge=1)], "The most steps: of a LangGraph graph, its steps.", since="0.3"),
+    )
+    examples: ClassVar = (
+        Example({"most": 3}, took(steps=3), Status.PASSED),
+        Example({"most": 3}, took(steps=4), Status.FAILED),
+        Example({"most": 3}, took(), Status.UNKNOWN),
+    )
+    most: int
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "max_steps" in expected:
+            yield Reading({"most": expected["max_steps"]}, ("max_steps",))
+
+    @property
+    def limit(self) -> float:
+        return self.most
+
+    def measured(self, trace: Trace) -> float | None:
+        return trace.steps
+
+
+class TokenLimits(TypedDict, total=False):
+    """The most tokens."""
+
+    input: Annotated[int, Meta(ge=1, description="The most tokens that the model reads.")]
+    output: Annotated[int, Meta(ge=1, description="The most tokens that it writes.")]
+    total: Annotated[int, Meta(ge=1, description="The most of both together.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MaxTokens(Budget):
+    """The models of the turn read and wrote no more."""
+
+    name: ClassVar = "max_tokens"
+    looks_at: ClassVar = frozenset({"tokens"})
+    unit: ClassVar = " tokens"
+    unmeasured: ClassVar = "the target did not count these tokens"
+    fields: ClassVar = (
+        Field(
+            "max_tokens",
+            Annotated[TokenLimits | Annotated[int, Meta(ge=1)], Meta(min_length=1)],
+            "The most tokens: {input, output, total}, or a number for the total.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"most": 50, "of": "total"}, took(tokens=Tokens(30, 20)), Status.PASSED),
+        Example({"most": 49, "of": "total"}, took(tokens=Tokens(30, 20)), Status.FAILED),
+        Example({"most": 29, "of": "input"}, took(tokens=Tokens(30, 20)), Status.FAILED),
+        Example({"most": 20, "of": "output"}, took(tokens=Tokens(30, 20)), Status.PASSED),
+        Example({"most": 50, "of": "total"}, took(tokens=Tokens(30)), Status.UNKNOWN),
+        Example({"most": 50, "of": "input"}, took(), Status.UNKNOWN),
+    )
+    most: int
+    of: Literal["input", "output", "total"]
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        given = expected.get("max_tokens", {})
+        for of, most in given.items() if isinstance(given, dict) else [("total", given)]:
+            yield Reading({"most": most, "of": of}, ("max_tokens", of) if isinstance(given, dict) else ("max_tokens",))
+
+    @property
+    def wanted(self) -> str:
+        return f"at most {self.most} {self.of} tokens"
+
+    @property
+    def limit(self) -> float:
+        return self.most
+
+    def measured(self, trace: Trace) -> float | None:
+        read, written = (trace.tokens.input, trace.tokens.output) if trace.tokens else (None, None)
+        if self.of != "total":
+            return read if self.of == "input" else written
+        return None if read is None or written is None else read + written
+
+
+@dataclass(frozen=True, slots=True)
+class MaxCostUsd(Budget):
+    """The tokens of the turn cost no more, at the prices of the project when the suite was read."""
+
+    name: ClassVar = "max_cost_usd"
+    looks_at: ClassVar = frozenset({"tokens"})
+    unit: ClassVar = " USD"
+    fields: ClassVar = (
+        Field("max_cost_usd", Amount, "The most that the tokens may cost, by [prices] of karat.toml.", since="0.3"),
+    )
+    examples: ClassVar = (
+        Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.PASSED),
+        Example({"usd": 0.009, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.FAILED),
+        Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000)), Status.UNKNOWN),
+        Example({"usd": 0.01}, took(tokens=Tokens(2000, 2000)), Status.UNKNOWN),
+    )
+    usd: float
+    prices: tuple[float, float] | None = None
+
+    @classmethod
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+        if "max_cost_usd" in expected:
+            known = current().prices
+            prices = {} if known is None else {"prices": [known.input, known.output]}
+            yield Reading({"usd": expected["max_cost_usd"], **prices}, ("max_cost_usd",))
+
+    @property
+    def limit(self) -> float:
+        return self.usd
+
+    @property
+    def unmeasured(self) -> str:  # type: ignore[override]
+        return NO_PRICES if self.prices is None else "the target did not count these tokens"
+
+    def measured(self, trace: Trace) -> float | None:
+        tokens = trace.tokens
+        if self.prices is None or tokens is None or tokens.input is None or tokens.output is None:
+            return None
+        cost = (tokens.input * self.prices[0] + tokens.output * self.prices[1]) / MILLION
+        return round(cost, 12)

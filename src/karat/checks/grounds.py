@@ -1,0 +1,233 @@
+"""What the numbers of an answer may rest on: what was seen, and what can be reckoned from it by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from itertools import combinations, islice
+from typing import NamedTuple
+
+from karat.checks.page import nodes
+from karat.model.trace import Trace
+from karat.telemetry.tool_results import structured
+from karat.text.folding import fold
+from karat.text.stated_numbers import StatedNumber, numbers_in
+
+MOST_SEEN = 20_000
+MOST_ALIKE = 12
+"""Numbers beside each other of which pairs are reckoned with: of more, any number would be the difference of two."""
+MOST_COLUMNS = 12
+MOST_KINDS = 50
+LONGEST_OWN_WORDS = 4
+USERS = ("user", "human")
+HUNDRED = Decimal(100)
+LARGEST = 25
+"""Digits of the largest number that is rounded."""
+
+
+class Ground(NamedTuple):
+    """A number that something rests on, and what it is."""
+
+    value: Decimal
+    name: str
+
+
+Alike = Sequence[Ground]
+"""Numbers of one kind, of which differences and shares make sense."""
+
+
+def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
+    """Every number that stands in a tool result, the user's words, the page outside of the answer, or the constants."""
+    for constant in constants:
+        yield Ground(Decimal(repr(constant)), "a constant")
+    for text in (trace.input, *(message.content for message in trace.messages if message.role in USERS)):
+        yield from (Ground(value, "the user's words") for value in numbers_in(text))
+    for name, result in results(trace):
+        yield from islice(_numbers(result, name), MOST_SEEN)
+    for text in _page_texts(trace):
+        yield from (Ground(value, "the page") for value in numbers_in(text))
+
+
+def results(trace: Trace) -> Iterator[tuple[str, object]]:
+    """The results of the calls that ran, by the name of the tool."""
+    for call in trace.tool_calls:
+        if call.called and (call.result is not None or call.error is not None):
+            yield call.name, structured(call.result) if call.result is not None else call.error
+
+
+def _numbers(value: object, name: str) -> Iterator[Ground]:
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int | float):
+        yield Ground(Decimal(repr(value)), name)
+    elif isinstance(value, str):
+        yield from (Ground(one, name) for one in numbers_in(value))
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            yield from (Ground(one, name) for one in numbers_in(str(key)))
+            yield from _numbers(below, f"{name}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, below in enumerate(value):
+            yield from _numbers(below, f"{name}[{index}]")
+
+
+def _page_texts(trace: Trace) -> Iterator[str]:
+    """What the page shows beside the answer itself."""
+    for node in nodes(trace.page_before or ""):
+        yield from (node.name, node.text)
+    answer = fold(trace.final_message)
+    shown = nodes(trace.page or "")
+    has_log = any(node.talk for node in shown)
+    for node in shown:
+        for text in (node.name, node.text):
+            if text and not node.talk and (has_log or not _is_answer(text, answer)):
+                yield text
+
+
+def _is_answer(text: str, answer: str) -> bool:
+    """Whether a text of a page without a log of the talk may be the answer, or a part of it."""
+    return answer in text or (text in answer and len(text.split()) >= LONGEST_OWN_WORDS)
+
+
+def derived_grounds(trace: Trace) -> Iterator[Ground]:
+    """Counts and sums that can be named."""
+    done = Counter(call.name for call in trace.tool_calls if call.success is True)
+    yield from (Ground(Decimal(count), f"the successful calls of {name}") for name, count in done.items())
+    for name, result in results(trace):
+        for value, place in _holders(result, name):
+            yield from _counts_and_sums(value, place)
+
+
+def alike_grounds(trace: Trace) -> Iterator[Alike]:
+    """Numbers of results that stand beside each other: in one object, in one column, or counts of one list."""
+    for name, result in results(trace):
+        for value, place in _holders(result, name):
+            if isinstance(value, dict):
+                yield _members(value, place)[:MOST_ALIKE]
+            elif len(value) <= MOST_ALIKE:
+                yield from ([*_column(value, key, place)] for key in _keys(value))
+                yield [*_column(value, None, place)]
+            if isinstance(value, list):
+                yield [*_counts(value, place)][: MOST_ALIKE + 1]
+
+
+def _holders(value: object, place: str) -> Iterator[tuple[dict[str, object] | list[object], str]]:
+    if isinstance(value, dict):
+        yield value, place
+        for key, below in value.items():
+            yield from _holders(below, f"{place}.{key}")
+    elif isinstance(value, list):
+        yield value, place
+        for index, below in enumerate(value):
+            yield from _holders(below, f"{place}[{index}]")
+
+
+def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Iterator[Ground]:
+    if isinstance(value, dict):
+        members = _members(value, place)
+        if len(members) == len(value) > 1:
+            yield Ground(sum((one.value for one in members), Decimal()), f"the sum of {place}")
+            yield Ground(Decimal(len(value)), f"the members of {place}")
+        return
+    yield from _counts(value, place)
+    for key in (None, *_keys(value)):
+        yield from _sums(value, key, place)
+
+
+def _counts(rows: list[object], place: str) -> Iterator[Ground]:
+    yield Ground(Decimal(len(rows)), f"the entries of {place}")
+    for key in _keys(rows):
+        kinds = Counter(_kind(row, key) for row in rows)
+        for kind, count in islice(kinds.items(), MOST_KINDS):
+            if kind is not None:
+                yield Ground(Decimal(count), f"the entries of {place} with {key} {kind}")
+
+
+def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
+    column = [*_column(rows, key, place)]
+    where = f"{place}[*].{key}" if key else place
+    if len(column) > 1:
+        yield Ground(sum((one.value for one in column), Decimal()), f"the sum of {where}")
+    for other in _keys(rows) if key else ():
+        by_kind: dict[str, Decimal] = {}
+        for row in rows:
+            kind, number = _kind(row, other), _number(row.get(key) if isinstance(row, dict) else None)
+            if other != key and kind is not None and number is not None:
+                by_kind[kind] = by_kind.get(kind, Decimal()) + number
+        yield from (
+            Ground(total, f"the sum of {where} with {other} {kind}")
+            for kind, total in islice(by_kind.items(), MOST_KINDS)
+        )
+
+
+def _column(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
+    for index, row in enumerate(rows):
+        value = _number(row if key is None else row.get(key) if isinstance(row, dict) else None)
+        if value is not None:
+            yield Ground(value, f"{place}[{index}]{f'.{key}' if key else ''}")
+
+
+def _members(value: Mapping[str, object], place: str) -> list[Ground]:
+    found = ((key, _number(one)) for key, one in value.items())
+    return [Ground(number, f"{place}.{key}") for key, number in found if number is not None]
+
+
+def _keys(rows: list[object]) -> list[str]:
+    first = rows[0] if rows and isinstance(rows[0], dict) else {}
+    return list(islice(first, MOST_COLUMNS))
+
+
+def _kind(row: object, key: str) -> str | None:
+    value = row.get(key) if isinstance(row, dict) else None
+    return str(value) if isinstance(value, str | bool) else None
+
+
+def _number(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return Decimal(repr(value))
+
+
+def pairs(alike: Alike, stated: StatedNumber) -> Iterator[Ground]:
+    """Sums, differences and shares of two numbers of a kind."""
+    for one, other in combinations(alike, 2):
+        names = f"{one.name} and {other.name}"
+        yield Ground(one.value + other.value, f"the sum of {names}")
+        yield Ground(abs(one.value - other.value), f"the difference of {names}")
+        if stated.percent:
+            yield from _shares(one, other)
+            yield from _shares(other, one)
+
+
+def _shares(part: Ground, whole: Ground) -> Iterator[Ground]:
+    try:
+        share = part.value / whole.value * HUNDRED
+    except (InvalidOperation, ZeroDivisionError):
+        return
+    yield Ground(share, f"{part.name} as a percentage of {whole.name}")
+    yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}")
+
+
+def rests_on(stated: StatedNumber, value: Decimal) -> bool:
+    """Whether a number tells this value: itself, or rounded as it is written; a fraction as a percentage too."""
+    if _tells(stated, value):
+        return True
+    return stated.percent and abs(value) <= 1 and _tells(stated, value * HUNDRED)
+
+
+def _tells(stated: StatedNumber, value: Decimal) -> bool:
+    told, given = abs(stated.value), abs(value)
+    if told == given:
+        return True
+    if given.adjusted() > LARGEST:
+        return False
+    step = max(stated.step, _roundness(told)) if stated.about else stated.step
+    steps = given / step
+    return any(told == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
+
+
+def _roundness(told: Decimal) -> Decimal:
+    """How round a whole number is: 1,200 is told in hundreds."""
+    digits = f"{told:f}"
+    return Decimal(1).scaleb(len(digits) - len(digits.rstrip("0"))) if told and "." not in digits else Decimal(0)

@@ -1,0 +1,56 @@
+"""Values at JSONPaths (RFC 9535) of a JSON value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from karat.matchers.matcher import Difference, Matcher
+from karat.matchers.values import MISSING
+from karat.model.check import Flaw
+
+if TYPE_CHECKING:
+    from jsonpath_rfc9535 import JSONPathQuery
+
+LONGEST_PATH = 1000
+
+
+@lru_cache(maxsize=1024)
+def compiled(path: str) -> JSONPathQuery:
+    import jsonpath_rfc9535
+
+    return jsonpath_rfc9535.compile(path)
+
+
+def path_flaws(path: str, *place: str | int) -> Iterator[Flaw]:
+    """A JSONPath that does not parse."""
+    from jsonpath_rfc9535 import JSONPathError
+
+    if len(path) > LONGEST_PATH:
+        yield Flaw("bad-jsonpath", f"the path is longer than {LONGEST_PATH} characters.", place, key=True)
+        return
+    try:
+        compiled(path)
+    except JSONPathError as error:
+        why = str(error).partition(", line")[0].splitlines()[0]
+        yield Flaw(
+            "bad-jsonpath", f"it is no JSONPath: {why}. Write it as '$.total' or '$.items[*].price'.", place, True
+        )
+
+
+def values_at(path: str, value: object) -> list[tuple[str, object]]:
+    """Every value that the path leads to, with its own path."""
+    from jsonpath_rfc9535 import JSONPathError
+
+    try:
+        found = compiled(path).find(value)  # type: ignore[arg-type]
+    except JSONPathError:
+        return []  # what it compares cannot be compared in this value: it leads nowhere
+    return [(node.path(), node.value) for node in found]
+
+
+def differences_at(path: str, wanted: Matcher, value: object) -> list[Difference]:
+    """How what the path leads to is not as wanted: each value of several; no value at all if it leads nowhere."""
+    found = values_at(path, value) or [(path, MISSING)]
+    return [difference for where, one in found for difference in wanted.differences(one, where)]

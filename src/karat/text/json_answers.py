@@ -1,0 +1,35 @@
+"""The JSON of an answer: all of it, or the one fenced block that is JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import jiter
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+class JsonAnswer(NamedTuple):
+    """A JSON value, or why there is none."""
+
+    value: object
+    why_not: str = ""
+
+
+def json_answer(text: str) -> JsonAnswer:
+    """The value that an answer is, or that its one block of JSON holds."""
+    whole = _value(text)
+    if not whole.why_not:
+        return whole
+    found = [block for match in _FENCE.finditer(text) if not (block := _value(match[2])).why_not]
+    if len(found) == 1:
+        return found[0]
+    return JsonAnswer(None, f"{len(found)} blocks of JSON" if found else f"no JSON: {whole.why_not}")
+
+
+def _value(text: str) -> JsonAnswer:
+    try:
+        return JsonAnswer(jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True))
+    except (ValueError, UnicodeEncodeError) as error:
+        return JsonAnswer(None, str(error))

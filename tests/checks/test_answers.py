@@ -1,0 +1,133 @@
+"""Answers as a whole, JSON answers, state and budgets: what is wrong in a suite, and what is told of an answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.api import judge
+from karat.checks.catalog import CATALOG
+from karat.errors import SuiteError
+from karat.model.suite import Case
+from karat.model.trace import Tokens, Trace
+from karat.model.verdict import CheckResult, Status
+from karat.plugins.project import enter
+from karat.suites import loads
+from karat.text.json_answers import json_answer
+
+ORDER = {"type": "object", "properties": {"lines": {"type": "array", "items": {"required": ["price"]}}}}
+
+
+def case_of(expected: dict[str, Any]) -> Case:
+    suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": expected}]}
+    return loads(json.dumps(suite).encode(), "s.json", CATALOG).cases[0]
+
+
+def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckResult:
+    return judge(case_of(expected), Trace(case_id="A", final_message=text, **more)).checks[-1]
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        (
+            {"answer_json": {"type": "objekt"}},
+            "cases[0].expected.answer_json.type: the schema is none",
+        ),
+        ({"answer_json": {"properties": {"a": {"minLength": -1}}}}, "answer_json.properties.a.minLength: the schema"),
+        ({"answer_json": {"$ref": "https://example.org/order.json"}}, "answer_json: the schema cannot be used"),
+        ({"answer_json": {"pattern": "("}}, "answer_json"),
+        ({"answer_at": {"total": 1}}, 'cases[0].expected.answer_at.total: it is no JSONPath'),
+        ({"answer_at": {"$.a[": 1}}, "it is no JSONPath"),
+        ({"state": {"$..[?": 1}}, "it is no JSONPath"),
+        ({"answer_at": {"$.a": {"$lessthan": 1}}}, 'expected.answer_at["$.a"].$lessthan: unknown matcher'),
+        ({"must_ground_numbers": [{"from_tool": "t", "at": "a."}]}, "must_ground_numbers[0].at: it is no JSONPath"),
+        ({"must_ground_numbers": [{"from_tool": "t", "value": 1}]}, "give either 'regex' or 'value' or 'from_tool'."),
+        ({"must_ground_numbers": [{"value": 1, "at": "$.a"}]}, "'at' has no effect without 'from_tool'."),
+        ({"max_tokens": {}}, "the case checks nothing."),
+        ({"max_tokens": {"totl": 1}}, "Did you mean 'total'?"),
+        ({"max_seconds": 0}, "must be over 0, found 0."),
+        ({"max_calls": {" ": 1}}, "a blank name is no tool."),
+        ({"answer_equals": " "}, "a blank phrase"),
+        ({"min_words": 0}, "must be at least 1, found 0."),
+        ({"tool_order": ["a"]}, "must have at least 2 entries, found 1."),
+        ({"tool_requires": {"a": ["a"]}}, "no first call of 'a' can come after one."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_at_its_place(expected: dict[str, Any], told: str) -> None:
+    with pytest.raises(SuiteError) as refused:
+        case_of(expected)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        (" [1, 2]\n", [1, 2]),
+        ("12", 12),
+        ('Sure:\n```json\n{"a": 1}\n```\nDone.', {"a": 1}),
+        ('~~~\n{"a": 1}\n~~~', {"a": 1}),
+        ('```python\nprint(1)\n```\n```json\n{"a": 1}\n```', {"a": 1}),
+    ],
+)
+def test_json_in_an_answer(text: str, value: object) -> None:
+    assert json_answer(text) == (value, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("It is done.", "no JSON"),
+        ('{"a": 1', "no JSON"),
+        ('{"a": 1, "a": 2}', "no JSON"),
+        ('{"a": NaN}', "no JSON"),
+        ("```\n[1]\n```\n```\n[2]\n```", "2 blocks of JSON"),
+        ('Here: {"a": 1}', "no JSON"),
+    ],
+)
+def test_no_json_in_an_answer(text: str, why: str) -> None:
+    assert json_answer(text).why_not.startswith(why)
+
+
+def test_what_a_schema_minds_is_told_with_its_place() -> None:
+    found = result({"answer_json": ORDER}, '{"lines": [{"price": 1}, {"prize": 2}]}')
+    assert found.status is Status.FAILED
+    assert found.found == 'lines[1]: "price" is a required property'
+
+
+def test_each_value_of_a_path_must_be_as_wanted() -> None:
+    answer = json.dumps({"lines": [{"price": 4}, {"price": 9}]})
+    found = result({"answer_at": {"$.lines[*].price": {"$lt": 5}}}, answer)
+    assert found.status is Status.FAILED
+    assert found.found == "$['lines'][1]['price']: expected under 5, found 9"
+    assert result({"answer_at": {"$.lines": {"$length": 2}}}, answer).status is Status.PASSED
+    assert result({"answer_at": {"$.lines[5].price": {"$absent": True}}}, answer).status is Status.PASSED
+    assert result({"answer_at": {"$.lines[5].price": {"$lt": 5}}}, answer).found.endswith("found nothing")
+
+
+@pytest.mark.parametrize(("text", "words"), [("It is paid.", 3), ("Yes - it's 12.5 kg!", 4), ("已完成", 3)])
+def test_words_are_counted(text: str, words: int) -> None:
+    assert result({"min_words": words}, text).status is Status.PASSED
+    assert result({"min_words": words + 1}, text).status is Status.FAILED
+    assert result({"max_words": words}, text).status is Status.PASSED
+
+
+def test_tokens_cost_what_the_project_says(tmp_path: Path) -> None:
+    (tmp_path / "karat.toml").write_text("[prices]\ninput = 1.0\noutput = 4.0\n")
+    tokens = Tokens(1000, 500)
+    try:
+        enter(str(tmp_path))
+        priced = case_of({"max_cost_usd": 0.003})
+        assert judge(priced, Trace(case_id="A", final_message="x", tokens=tokens)).checks[-1].found == "0.003 USD"
+        assert result({"max_cost_usd": 0.0029}, tokens=tokens).status is Status.FAILED
+    finally:
+        enter(str(Path.cwd()))
+    unpriced = result({"max_cost_usd": 0.003}, tokens=tokens)
+    assert unpriced.status is Status.UNKNOWN
+    assert "[prices]" in unpriced.found
+    # The prices that a case was read with stay with it.
+    assert judge(priced, Trace(case_id="A", final_message="x", tokens=tokens)).checks[-1].status is Status.PASSED
