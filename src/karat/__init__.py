@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
     from karat.api import aaudit as aaudit
+    from karat.api import acompare_runs as acompare_runs
     from karat.api import add_target as add_target
     from karat.api import ainspect as ainspect
     from karat.api import ajudge as ajudge
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from karat.api import aresume as aresume
     from karat.api import arun as arun
     from karat.api import audit as audit
+    from karat.api import compare_runs as compare_runs
     from karat.api import inspect as inspect
     from karat.api import judge as judge
     from karat.api import lint as lint
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from karat.model.check import Example as Example
     from karat.model.check import Field as Field
     from karat.model.check import Flaw as Flaw
+    from karat.model.comparison import Comparison as Comparison
     from karat.model.run import CaseRecord as CaseRecord
     from karat.model.run import RunView as RunView
     from karat.model.run import Summary as Summary
@@ -86,6 +89,7 @@ _HOMES = {
         "aaudit",
         "add_target",
         "ainspect",
+        "acompare_runs",
         "ajudge",
         "alint",
         "aload_suite",
@@ -95,6 +99,7 @@ _HOMES = {
         "arun",
         "audit",
         "inspect",
+        "compare_runs",
         "judge",
         "lint",
         "load_suite",
@@ -119,6 +124,7 @@ _HOMES = {
     "karat.journal.reader": ("Journal",),
     "karat.model.audit": ("AuditReport",),
     "karat.model.check": ("Example", "Field", "Flaw"),
+    "karat.model.comparison": ("Comparison",),
     "karat.model.run": ("CaseRecord", "RunView", "Summary"),
     "karat.model.suite": ("Case", "Suite"),
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),

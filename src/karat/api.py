@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     import asyncio
 
     from karat.audits.run_audit import Auditor
+    from karat.compare.baseline import BaselineFile
     from karat.engine.events import Listener
     from karat.inspections.inspection import Inspection
     from karat.model.audit import AuditReport
+    from karat.model.comparison import Comparison
     from karat.order import AnyTarget, ExecutorName, RunKeywords
     from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
@@ -221,6 +223,67 @@ def rescore(
 
 
 arescore = asynchronous(rescore)
+
+
+def compare_runs(
+    base: str | Path,
+    new: str | Path,
+    *,
+    confidence: float | None = None,
+    max_new_failures: int | None = None,
+    min_pass_rate: float | None = None,
+    non_inferior: float | None = None,
+    max_seconds_ratio: float | None = None,
+    max_tokens_ratio: float | None = None,
+    max_cost_ratio: float | None = None,
+    results_dir: str | Path | None = None,
+) -> Comparison:
+    """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
+
+    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
+    baseline, or `@baseline` for that of the suite.
+    """
+    from karat.comparing import compared
+
+    asked = {
+        "max_new_failures": max_new_failures,
+        "min_pass_rate": min_pass_rate,
+        "non_inferior": non_inferior,
+        "max_seconds_ratio": max_seconds_ratio,
+        "max_tokens_ratio": max_tokens_ratio,
+        "max_cost_ratio": max_cost_ratio,
+    }
+    return compared(base, new, results_folders(results_dir), asked, confidence)
+
+
+acompare_runs = asynchronous(compare_runs)
+
+
+def baseline_set(
+    run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
+) -> BaselineFile:
+    """Keep a run as the baseline of its suite: a small file beside the suite, or at another place."""
+    from karat import comparing
+
+    return comparing.baseline_set(run, None if file is None else Path(file), results_folders(results_dir))
+
+
+def baseline_shown(file: str | Path) -> BaselineFile:
+    """The baseline of a suite, or of this file."""
+    from karat import comparing
+
+    return comparing.baseline_shown(Path(file))
+
+
+def results_folders(given: str | Path | None = None) -> list[Path]:
+    """Where runs are looked for by name: in this folder, or in all where the command line may have left them."""
+    from karat.targets.config import load as load_config
+
+    if given is not None:
+        return [Path(given)]
+    configured = load_config(Path.cwd()).results_dir
+    usual = [Path("karat-results"), Path(".claude/evals/results")]
+    return usual if configured is None else [configured, *usual]
 
 
 def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:

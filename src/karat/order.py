@@ -15,7 +15,7 @@ from karat.engine.events import Listener, Noticed
 from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.model.trace import REMOVED, Trace
-from karat.targets.base import Limits, Target
+from karat.targets.base import Limits, Target, version_of
 from karat.targets.catalog import build
 from karat.targets.config import HIDDEN, Config, TargetConfig, parse_rate, resolve
 from karat.targets.function import FunctionTarget
@@ -101,24 +101,29 @@ class Agent(Struct, frozen=True, kw_only=True):
     ui_vocabulary: Mapping[str, object] = {}
     timeout: float | None = None
     grace: float = GRACE
+    version: str = ""
 
     @classmethod
     def built(cls, config: TargetConfig, name: str = "") -> Agent:
         """The agent that a configuration asks for, called by the name that the user has for it."""
+        target = build(config)
         return cls(
-            target=build(config),
+            target=target,
             identity=config.identity,
             name=name or config.use,
             recipe=config,
             ui_vocabulary=config.ui_vocabulary,
             timeout=config.timeout,
             grace=GRACE + RESET_GRACE if config.teardown else GRACE,
+            version=config.version or version_of(target),
         )
 
     @classmethod
     def at_hand(cls, target: Target) -> Agent:
         """An agent that is an object of the caller's."""
-        return cls(target=target, identity=target.options, name=str(target.options.get("use", "")))
+        return cls(
+            target=target, identity=target.options, name=str(target.options.get("use", "")), version=version_of(target)
+        )
 
     @property
     def limits(self) -> Limits:

@@ -37,6 +37,7 @@ from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
+from karat.revisions import revision
 from karat.suites.select import select
 from karat.targets.base import secrets_of
 from karat.targets.config import HIDDEN
@@ -45,6 +46,7 @@ from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
 DEFAULT_TIMEOUT = 300.0
+LONGEST_VERSION = 200
 
 
 class Earlier(Struct, frozen=True):
@@ -225,6 +227,9 @@ class Session:
                 total=total,
                 repeat=options.repeat,
                 derived_from=text(earlier.journal.path) if earlier else "",
+                project=revision(Path.cwd()),
+                suite_revision=revision(Path(self._suite.file)) if Path(self._suite.file).is_file() else None,
+                target_version=text(self._agent.version)[:LONGEST_VERSION],
             )
         )
 

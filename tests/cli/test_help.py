@@ -56,8 +56,10 @@ def world(karat: Karat) -> None:
     program()
     karat("run", "checkout.json", "-t", "staging")
     journal_of().rename(RECORDED)
-    for name in ("karat-results/JOURNAL.jsonl", "disk/run.jsonl"):
+    for name in ("karat-results/JOURNAL.jsonl", "disk/run.jsonl", "before.jsonl", "after.jsonl"):
         write(name, Path(RECORDED).read_bytes())
+    for name in ("suite", "checkout"):
+        karat("baseline", "set", RECORDED, "--file", f"{name}.baseline.jsonl")
 
 
 @pytest.mark.usefixtures("world")

@@ -17,6 +17,8 @@ COMMANDS = {
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",
+    "compare": "karat.cli.compare",
+    "baseline": "karat.cli.baseline",
     "audit": "karat.cli.audit",
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",

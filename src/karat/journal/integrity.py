@@ -106,10 +106,12 @@ class Derived:
         self._tally = Tally(header.repeat)
         self._identity = Identity(header)
 
-    def add(self, record: SeenRecord) -> None:
+    def add(self, record: SeenRecord) -> Verdict:
+        """Note a record; the verdict that its checks add up to."""
         verdict = derived(record)
         self._identity.hold(record, follows=agrees(verdict, record.verdict))
         self._tally.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
+        return verdict
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""

@@ -61,6 +61,7 @@ _seen = msgspec.json.Decoder(SeenRecord).decode
 
 CASE = b'{"kind":"case"'
 BUFFER = 1 << 18
+LONGEST_HEADER = 1 << 24
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
@@ -103,17 +104,17 @@ class Journal:
             return self._known
         told = Derived(self.header)
         for line in self.lines():
-            told.add(self._decoded(line, _seen))
+            told.add(self.decoded(line, _seen))
         return told.summary(self.faults, self.footer)
 
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def lines(self) -> Iterator[bytes]:
-        """The raw line of every record, in suite order, repeats of a case together."""
+    def lines(self, first: int = 0, count: int | None = None) -> Iterator[bytes]:
+        """The raw line of every record, or of `count` from the `first`: in suite order, repeats of a case together."""
         with self._open() as file:
             position = -1
-            for offset in self._offsets:
+            for offset in self._offsets[first : None if count is None else first + count]:
                 if offset != position:
                     file.seek(offset)
                 line = file.readline()
@@ -123,12 +124,12 @@ class Journal:
     def records(self) -> Iterator[CaseRecord]:
         """Every record, in suite order, repeats of a case together."""
         for line in self.lines():
-            yield self._decoded(line, read_record)
+            yield self.decoded(line, read_record)
 
     def glimpses(self) -> Iterator[tuple[Glimpse, Callable[[], CaseRecord]]]:
         """How every case came out, in suite order, each with a way to the whole record."""
         for line in self.lines():
-            yield self._decoded(line, _glimpse), partial(self._decoded, line, read_record)
+            yield self.decoded(line, _glimpse), partial(self.decoded, line, read_record)
 
     def is_doubled(self, index: int, repeat: int) -> bool:
         """Whether several lines tell of this run of a case, so that none can be believed."""
@@ -150,7 +151,8 @@ class Journal:
         except OSError as error:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=self.path) from error
 
-    def _decoded(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
+    def decoded(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
+        """A line as much as somebody needs of it."""
         try:
             return decode(line)
         except UNREADABLE as error:
@@ -188,6 +190,15 @@ class Journal:
         else:
             return False
         return True
+
+
+def header_of(path: str | Path) -> Header:
+    """What a journal says of its run, without reading further."""
+    try:
+        with open(path, "rb") as file:
+            return read_header(file.readline(LONGEST_HEADER), str(path))
+    except OSError as error:
+        raise JournalError(f"it cannot be read: {error.strerror}.", where=str(path)) from error
 
 
 def read_header(line: bytes, path: str) -> Header:

@@ -15,8 +15,20 @@ from karat.model.verdict import CaseStatus, Verdict
 FORMAT = 1
 
 
+class Revision(Struct, frozen=True, omit_defaults=True):
+    """Which commit a folder or file was at. `dirty`: it held changes that no commit has."""
+
+    commit: str
+    dirty: bool = False
+    tags: tuple[str, ...] = ()
+
+
 class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
-    """What was run, against what, with which versions. Written in full: a later reader must not guess the format."""
+    """What was run, against what, with which versions. Written in full: a later reader must not guess the format.
+
+    `project` is the state of the folder that the run was started in, `suite_revision` that of the suite's file;
+    `target_version` is what the target says of itself.
+    """
 
     format: int = FORMAT
     run_id: str
@@ -31,6 +43,9 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     total: int
     repeat: int = 1
     derived_from: str = ""
+    project: Revision | None = None
+    suite_revision: Revision | None = None
+    target_version: str = ""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):

@@ -161,6 +161,11 @@ def secrets_of(target: Target) -> tuple[str, ...]:
     return tuple(getattr(target, "secrets", ()))
 
 
+def version_of(target: Target) -> str:
+    """What a target says of its own version, where it does."""
+    return str(getattr(target, "version", "") or "")
+
+
 async def converse(
     case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
 ) -> Trace:

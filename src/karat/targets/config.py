@@ -48,6 +48,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     success: dict[str, object] = field(default_factory=dict)
     telemetry: dict[str, object] = field(default_factory=dict)
     limits: Limits = Limits()
+    version: str = ""
+    """What the team calls the state of the agent; it is told, and makes no other target of it."""
     options: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -102,6 +104,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     telemetry: dict[str, object] = field(default_factory=dict)
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
+    version: Text | None = None
     options: dict[str, object] = field(default_factory=dict)
 
 
@@ -119,6 +122,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     checks: dict[str, object] = field(default_factory=dict)
     reports: dict[str, object] = field(default_factory=dict)
     prices: dict[str, object] = field(default_factory=dict)
+    gate: dict[str, object] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):
@@ -239,6 +243,7 @@ def _target(name: str, table: dict[str, object], file: Path, section: str) -> Ta
         success=given.success,
         telemetry=given.telemetry,
         limits=limits,
+        version=given.version or "",
         options={**given.options, **own},
     )
 

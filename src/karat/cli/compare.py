@@ -1,0 +1,90 @@
+"""`karat compare`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from karat.model.comparison import Comparison
+
+FORMATS = ("terminal", "json", "markdown", "html")
+
+
+@click.command(short_help="Better or worse? Two runs case by case, with error bars and gates.")
+@click.argument("base")
+@click.argument("new")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True, help="What is printed."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write that into a file, and the words to the terminal.",
+)
+@click.option("--confidence", type=float, metavar="C", help="How sure to be (default: that of [gate], or 0.95).")
+@click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
+@click.option("--min-pass-rate", type=float, metavar="R", help="Gate: the new pass rate is surely R or more.")
+@click.option("--non-inferior", type=float, metavar="D", help="Gate: the pass rate surely fell by at most D.")
+@click.option("--max-seconds-ratio", type=float, metavar="X", help="Gate: surely at most X times the seconds.")
+@click.option("--max-tokens-ratio", type=float, metavar="X", help="Gate: surely at most X times the tokens.")
+@click.option("--max-cost-ratio", type=float, metavar="X", help="Gate: surely at most X times the cost.")
+@click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
+              help="Where @last, @last-green, commits and tags are looked for.")  # fmt: skip
+def command(base: str, new: str, form: str, output: Path | None, **asked: float | int | Path | None) -> int:
+    """Compare two runs: what broke, what was mended, what flickers, and how sure that is.
+
+    BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be a
+    baseline, or @baseline for that of the suite. Exit code 1: a gate is broken or undecided, or without gates, the new
+    run is surely worse.
+
+    \b
+    Examples:
+      karat compare @last-green @last
+      karat compare @baseline @last --max-new-failures 0
+      karat compare before.jsonl after.jsonl --format markdown --output comment.md
+    """
+    import os
+    import sys
+
+    from karat import api
+    from karat.reports.compare.terminal import show_comparison
+    from karat.reports.terminal import wants_colour
+
+    found = api.compare_runs(base, new, **asked)  # type: ignore[arg-type]  # click has read each by its type
+    if form != "terminal" and output is None:
+        click.echo(_formatted(found, form).decode(), nl=False)
+        return _exit(found)
+    if output is not None:
+        _write(output, _formatted(found, form))
+    show_comparison(found, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
+    return _exit(found)
+
+
+def _exit(found: Comparison) -> int:
+    return int(found.exit_code)
+
+
+def _formatted(found: Comparison, form: str) -> bytes:
+    from io import StringIO
+
+    from karat.reports.compare.html import comparison_page
+    from karat.reports.compare.json import comparison_json
+    from karat.reports.compare.markdown import comparison_markdown
+    from karat.reports.compare.terminal import show_comparison
+
+    if form == "terminal":
+        out = StringIO()
+        show_comparison(found, out)
+        return out.getvalue().encode()
+    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](found)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from karat.reports.artifacts import whole_file
+
+    with whole_file(path, replace=True) as out:
+        out.write(data)

@@ -1,0 +1,123 @@
+"""A baseline: what is kept of a run in the repository. One line per case, without a word of any agent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, structs
+
+from karat.compare.standings import SaidRecord, Standing, Standings
+from karat.errors import JournalError
+from karat.model.comparison import RunSide
+
+FORMAT = 1
+DIGITS = 3
+START = b'{"karat_baseline":'
+
+
+class BaselineHeader(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The first line of a baseline: which run it was."""
+
+    karat_baseline: int
+    run: RunSide
+
+
+_header = msgspec.json.Decoder(BaselineHeader).decode
+_standing = msgspec.json.Decoder(Standing).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class BaselineFile:
+    """A baseline as a side of a comparison."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header = self._read_header()
+
+    def __iter__(self) -> Iterator[Standing]:
+        with self.path.open("rb") as file:
+            next(file)
+            for number, line in enumerate(file, 2):
+                yield self._decoded(line, number)
+
+    def side(self, cases: int, runs: int, errors: int) -> RunSide:
+        return structs.replace(self.header.run, path=str(self.path), cases=cases, runs=runs, errors=errors)
+
+    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None:
+        """A baseline keeps no answers."""
+        return None
+
+    def _decoded(self, line: bytes, number: int) -> Standing:
+        try:
+            found = _standing(line)
+        except msgspec.DecodeError as error:
+            raise self._broken(f"this line cannot be read: {error}.", number) from error
+        counts = (found.passed, found.judged - found.passed, found.errors, found.apart)
+        if min(counts) < 0:
+            raise self._broken(f"the case {found.id!r} passed more often than it ran.", number)
+        return found
+
+    def _read_header(self) -> BaselineHeader:
+        try:
+            with self.path.open("rb") as file:
+                header = _header(file.readline())
+        except OSError as error:
+            raise JournalError(f"it cannot be read: {error.strerror}.", where=str(self.path)) from error
+        except msgspec.DecodeError as error:
+            raise self._broken("this is no baseline.", 1) from error
+        if header.karat_baseline > FORMAT:
+            raise self._broken(f"the baseline has format {header.karat_baseline}; this Karat reads {FORMAT}.", 1)
+        return header
+
+    def _broken(self, message: str, number: int) -> JournalError:
+        fix = "Make it anew: karat baseline set."
+        return JournalError(message, where=f"{self.path}:{number}", fix=fix, slug="baseline")
+
+
+def is_baseline(path: Path) -> bool:
+    """Whether a file begins as a baseline does."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(START)) == START
+    except OSError:
+        return False
+
+
+def baseline_lines(source: Standings) -> Iterator[bytes]:
+    """The lines of a baseline of this run, the header last: it is known once all were read."""
+    counts = {"cases": 0, "runs": 0, "errors": 0}
+    for standing in source:
+        counts["cases"] += 1
+        counts["runs"] += standing.judged
+        counts["errors"] += standing.errors
+        yield _encode(structs.replace(standing, place=-1, measures=_rounded(standing.measures)))
+    side = source.side(**counts)
+    if side.incomplete or not counts["cases"]:
+        why = side.incomplete or "it holds no case"
+        fix = f"Finish it first: karat resume {side.path}"
+        raise JournalError(f"the run is no baseline: {why}.", where=side.path, fix=fix, slug="baseline")
+    yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=Path(side.path).name)))
+
+
+def in_order(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The header first."""
+    *cases, header = lines
+    yield header
+    yield from cases
+
+
+def _rounded(measures: dict[str, float]) -> dict[str, float]:
+    """As many digits as matter, so that a baseline set anew differs where something changed."""
+    return {name: _digits(value) for name, value in measures.items()}
+
+
+def _digits(value: float) -> float:
+    return round(value, DIGITS - 1 - math.floor(math.log10(abs(value)))) if value else 0.0
+
+
+def baseline_of(suite: str) -> Path:
+    """Where the baseline of a suite is kept: beside it."""
+    return Path(suite).with_suffix(".baseline.jsonl")

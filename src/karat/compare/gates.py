@@ -1,0 +1,236 @@
+"""What a change must hold to be let through, and whether it does: met, broken, or undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+from karat.compare.decisive import (
+    Decision,
+    enough_cases,
+    of_difference,
+    of_rate,
+    repeats_of_flickering,
+    what_would_decide,
+)
+from karat.compare.weighing import Scope, Weighing
+from karat.errors import ConfigError
+from karat.model.comparison import Bounds, Change, GateVerdict, Weighed
+from karat.plugins.tables import Tables, dotted, line_of, read
+from karat.text.wording import counted, did_you_mean
+
+CONFIDENCE = 0.95
+
+RATIOS: Mapping[str, str] = {
+    "max_seconds_ratio": "seconds",
+    "max_tokens_ratio": "tokens",
+    "max_cost_ratio": "cost",
+}
+
+
+class GateTable(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The gates of one scope, as a file or a command line gives them."""
+
+    max_new_failures: int | None = None
+    min_pass_rate: float | None = None
+    non_inferior: float | None = None
+    max_seconds_ratio: float | None = None
+    max_tokens_ratio: float | None = None
+    max_cost_ratio: float | None = None
+
+
+class GateTables(GateTable, forbid_unknown_fields=True, kw_only=True):
+    """`[gate]`: what holds for all cases, and for those of a tag or a category."""
+
+    confidence: float | None = None
+    tags: dict[str, GateTable] = field(default_factory=dict)
+    categories: dict[str, GateTable] = field(default_factory=dict)
+
+
+class Gate(NamedTuple):
+    """One bound on one scope, and where it was asked for."""
+
+    name: str
+    bound: float
+    scope: str = ""
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.bound:g}" + (f" ({self.scope})" if self.scope else "")
+
+
+class Gates(NamedTuple):
+    """The gates that are to hold, and how sure they must be."""
+
+    gates: tuple[Gate, ...]
+    confidence: float = CONFIDENCE
+
+
+def gates(tables: Tables | None, given: Mapping[str, float | None], confidence: float | None) -> Gates:
+    """The gates of the configuration, those of the command line in place of the same ones there."""
+    place = dotted(tables.section, "gate") if tables else ""
+    form = _read(tables, place)
+    wanted = confidence if confidence is not None else form.confidence
+    sure = CONFIDENCE if wanted is None else wanted
+    if not 0.5 <= sure < 1:
+        where = line_of(tables.file, place, "confidence") if tables and confidence is None else "--confidence"
+        raise ConfigError(f"a confidence of {sure:g} is none.", where=where, fix="Use 0.95, or another under 1.")
+    found = {(gate.scope, gate.name): gate for gate in _of_file(form, tables, place)}
+    for name, bound in given.items():
+        if bound is not None:
+            found["", name] = Gate(name, bound, where=f"--{name.replace('_', '-')}")
+    for gate in found.values():
+        _refuse_hopeless(gate)
+    return Gates(tuple(found.values()), sure)
+
+
+def _read(tables: Tables | None, place: str) -> GateTables:
+    asked = tables.content.get("gate", {}) if tables else {}
+    return read(asked, GateTables, tables.file, place) if tables and isinstance(asked, dict) else GateTables()
+
+
+def _of_file(form: GateTables, tables: Tables | None, place: str) -> Iterator[Gate]:
+    if tables is None:
+        return
+    scopes: list[tuple[str, str, GateTable]] = [("", place, form)]
+    scopes += [(f"tag {name}", dotted(place, "tags", name), table) for name, table in form.tags.items()]
+    scopes += [
+        (f"category {name}", dotted(place, "categories", name), table) for name, table in form.categories.items()
+    ]
+    for scope, at, table in scopes:
+        for name in GateTable.__struct_fields__:
+            if (bound := getattr(table, name)) is not None:
+                yield Gate(name, bound, scope, line_of(tables.file, at, name))
+
+
+def _refuse_hopeless(gate: Gate) -> None:
+    """A gate that no run can meet, or that every run meets, whatever the cases are."""
+    name, bound = gate.name, gate.bound
+    if name == "min_pass_rate":
+        never_met, never_fails, fix = (
+            bound >= 1,
+            bound <= 0,
+            "No number of runs proves 1: use 0.95, or max_new_failures = 0.",
+        )
+    elif name == "non_inferior":
+        never_met, never_fails, fix = bound < 0, bound >= 1, "It is a share: 0.03 lets a run be worse by 3 points."
+    elif name == "max_new_failures":
+        never_met, never_fails, fix = bound < 0, False, "Use 0 to let no case break."
+    else:
+        never_met, never_fails, fix = bound <= 0, math.isinf(bound), "1.2 lets a run take a fifth more."
+    if never_met or never_fails or math.isnan(bound):
+        how = "never fail" if never_fails else "never be met"
+        raise ConfigError(f"the gate {gate} can {how}.", where=gate.where, fix=fix, slug="hopeless-gate")
+
+
+def verdicts(wanted: Gates, weighing: Weighing, incomplete: str) -> Iterator[GateVerdict]:
+    """What each gate says. None is met over cases that erred, or by a run that is not complete."""
+    for gate in wanted.gates:
+        scope = _scope(gate, weighing)
+        found = _verdict(gate, scope, weighing.confidence)
+        erred = weighing.erred[gate.scope]
+        if found.verdict == "met" and (erred or incomplete):
+            what = (
+                f"{counted(erred, 'case')} erred and could not be weighed"
+                if erred
+                else f"the run is not complete: {incomplete}"
+            )
+            decides = "run the cases that erred again: karat rerun" if erred else "finish the run: karat resume"
+            found = GateVerdict(gate=str(gate), verdict="undecided", says=f"{found.says}; but {what}", decides=decides)
+        yield found
+
+
+def _scope(gate: Gate, weighing: Weighing) -> Scope:
+    if not gate.scope:
+        return weighing.overall
+    if gate.scope not in weighing.scopes:
+        fix = did_you_mean(gate.scope, weighing.scopes) or "Name one that the suite has."
+        raise ConfigError(
+            f"the gate {gate} looks at no case: none that was compared has this {gate.scope.split()[0]}.",
+            where=gate.where,
+            fix=fix,
+        )
+    return weighing.scopes[gate.scope]
+
+
+def _verdict(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
+    if gate.name == "max_new_failures":
+        return _new_failures(gate, scope, confidence)
+    if gate.name in RATIOS:
+        return _ratio(gate, scope, confidence)
+    weighed = scope.weighed(gate.scope, confidence)
+    return _pass_rate(gate, scope, weighed) if gate.name == "min_pass_rate" else _non_inferior(gate, scope, weighed)
+
+
+def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
+    """Cases that broke count; those that merely flicker may count or not."""
+    cases, broke, doubtful = scope.pairs.total(), scope.changes[Change.BROKE], scope.changes[Change.FLICKERS]
+    if gate.bound >= cases:
+        fix = f"Allow fewer than the {counted(cases, 'case')} that are compared."
+        raise ConfigError(f"the gate {gate} can never fail.", where=gate.where, fix=fix, slug="hopeless-gate")
+    decision: Decision = "broken" if broke > gate.bound else "met" if broke + doubtful <= gate.bound else "undecided"
+    says = f"{broke} of {cases} cases broke" + (f", {doubtful} flicker" if doubtful else "")
+    return _told(gate, decision, says, repeats_of_flickering(scope, confidence) if decision == "undecided" else "")
+
+
+def _pass_rate(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
+    cases, confidence = weighed.cases, weighed.confidence
+    needed = enough_cases(gate.bound, confidence)
+    if cases < needed:
+        best = of_rate({((1, 1), (1, 1)): cases}, confidence).low
+        message = f"the gate {gate} can never be met with {counted(cases, 'case')}: all passed would prove {best:.2f}."
+        raise ConfigError(message, where=gate.where, fix=f"Have {needed} cases, or ask for less.", slug="hopeless-gate")
+
+    def decided(found: Bounds) -> Decision:
+        return "met" if found.low >= gate.bound else "broken" if found.high < gate.bound else "undecided"
+
+    says = f"the pass rate is {_percent(weighed.new)}"
+    decides = what_would_decide(scope, lambda pairs: decided(of_rate(pairs, confidence)))
+    return _told(gate, decided(weighed.new), says, decides)
+
+
+def _non_inferior(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
+    def decided(found: Bounds) -> Decision:
+        return "met" if found.low >= -gate.bound else "broken" if found.high < -gate.bound else "undecided"
+
+    found = weighed.difference
+    says = (
+        f"the pass rate changed by {found.value * 100:+.1f} points ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
+    )
+    decides = what_would_decide(scope, lambda pairs: decided(of_difference(pairs, weighed.confidence)))
+    return _told(gate, decided(found), says, decides)
+
+
+def _ratio(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
+    name = RATIOS[gate.name]
+    known = scope.ratios.get(name)
+    measure = known.measure(confidence) if known else None
+    if measure is None or measure.ratio is None:
+        return _told(gate, "undecided", f"no case has {name} in both runs", f"a target that tells its {name}")
+    ratio = measure.ratio
+    decision: Decision = "met" if ratio.high <= gate.bound else "broken" if ratio.low > gate.bound else "undecided"
+    says = f"{name} are {ratio.value:.2f} times the base ({ratio.low:.2f} to {ratio.high:.2f})"
+    return _told(
+        gate,
+        decision,
+        says,
+        f"more repeats of the {counted(measure.cases, 'case')}: about {_times(ratio, gate.bound)} times as many",
+    )
+
+
+def _times(ratio: Bounds, bound: float) -> int:
+    """How many times the runs would bring the interval to this side of the bound; its width shrinks with their root."""
+    if not ratio.low > 0 or ratio.value == bound:
+        return 100
+    return max(2, min(100, math.ceil((math.log(ratio.high / ratio.value) / abs(math.log(bound / ratio.value))) ** 2)))
+
+
+def _told(gate: Gate, verdict: Decision, says: str, decides: str) -> GateVerdict:
+    return GateVerdict(gate=str(gate), verdict=verdict, says=says, decides=decides if verdict == "undecided" else "")
+
+
+def _percent(bounds: Bounds) -> str:
+    return f"{bounds.value:.1%} ({bounds.low:.1%} to {bounds.high:.1%})"

@@ -1,0 +1,104 @@
+"""Which run somebody means: a journal, a baseline, a folder, `@last`, `@last-green`, `@baseline`, a commit or a tag."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from karat.compare.baseline import BaselineFile, baseline_of, is_baseline
+from karat.compare.standings import Standings
+from karat.errors import JournalError, UsageError
+from karat.journal.reader import Journal, header_of
+from karat.model.run import Header
+from karat.text.wording import did_you_mean
+
+LAST, LAST_GREEN, BASELINE = "@last", "@last-green", "@baseline"
+COMMIT = 7
+"""The fewest letters of a commit that name it."""
+
+
+class RecordedRun(NamedTuple):
+    """A journal in a folder of results, by its header alone."""
+
+    path: Path
+    header: Header
+
+
+def recorded(folders: Sequence[Path]) -> list[RecordedRun]:
+    """Every journal in these folders, the newest first; what is no journal is no run."""
+    return sorted(_journals(folders), key=lambda run: (run.header.started_at, run.path.name), reverse=True)
+
+
+def _journals(folders: Sequence[Path]) -> Iterator[RecordedRun]:
+    for folder in dict.fromkeys(folders):
+        for path in folder.glob("*.jsonl") if folder.is_dir() else ():
+            try:
+                yield RecordedRun(path, header_of(path))
+            except JournalError:
+                continue
+
+
+class References:
+    """Finds runs in the folders where they are kept."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+
+    def new(self, name: str) -> Standings:
+        """The newer side of a comparison: a run of which every record is there."""
+        found = self._find(name, None)
+        if isinstance(found, BaselineFile):
+            raise UsageError("a baseline is the older side of a comparison.", where=name, fix="Name it first.")
+        return found
+
+    def base(self, name: str, new: Journal) -> Standings | BaselineFile:
+        """The older side: of what was run of the same suite, never the newer run itself."""
+        return self._find(name, new)
+
+    def _find(self, name: str, beside: Journal | None) -> Standings | BaselineFile:
+        path = Path(name)
+        if name == BASELINE and beside is not None:
+            path = baseline_of(beside.header.suite)
+            if not path.is_file():
+                fix = f"Make one: karat baseline set {beside.path}"
+                raise UsageError("there is no baseline yet.", where=str(path), fix=fix, slug="no-baseline")
+        if path.is_file():
+            return BaselineFile(path) if is_baseline(path) else Standings(Journal(path))
+        if path.is_dir():
+            return Standings(Journal(self._chosen(name, recorded([path]), beside).path))
+        return Standings(Journal(self._chosen(name, recorded(self._folders), beside).path))
+
+    def _chosen(self, name: str, runs: list[RecordedRun], beside: Journal | None) -> RecordedRun:
+        if beside is not None:
+            mine = os.path.realpath(beside.path)
+            runs = [
+                run
+                for run in runs
+                if os.path.realpath(run.path) != mine and Path(run.header.suite).name == Path(beside.header.suite).name
+            ]
+        for run in runs:
+            if Path(name).is_dir() or _is_meant(name, run):
+                return run
+        raise self._not_found(name, beside)
+
+    def _not_found(self, name: str, beside: Journal | None) -> UsageError:
+        of_suite = f" of {beside.header.suite}" if beside else ""
+        folders = ", ".join(map(str, self._folders))
+        if name.startswith("@"):
+            fix = did_you_mean(name, (LAST, LAST_GREEN, BASELINE)) if name not in (LAST, LAST_GREEN) else ""
+            return UsageError(f"{name}: there is no such run{of_suite} in {folders}.", fix=fix, slug="no-run")
+        fix = f"Name a journal, a folder, {LAST}, {LAST_GREEN}, {BASELINE}, or a commit or tag that was run."
+        return UsageError(f"{name!r} is neither a file nor a run{of_suite} in {folders}.", fix=fix, slug="no-run")
+
+
+def _is_meant(name: str, run: RecordedRun) -> bool:
+    if name == LAST:
+        return True
+    if name == LAST_GREEN:
+        return Journal(run.path).summary.exit_code() == 0
+    project = run.header.project
+    if project is None:
+        return False
+    return name in project.tags or (len(name) >= COMMIT and project.commit.startswith(name))

@@ -1,0 +1,241 @@
+"""The comparison of two runs: every case paired and placed, all of them weighed, those worth a look kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from msgspec import structs
+
+from karat.compare.pairing import change, paired
+from karat.compare.ratios import Ratio
+from karat.compare.standings import SaidRecord, Standing, check_names
+from karat.compare.stats import Estimate, Runs, difference, holm, marginals, mcnemar, pass_rate, permutation
+from karat.errors import UsageError
+from karat.model.comparison import (
+    COMPARED,
+    Bounds,
+    CaseChange,
+    Change,
+    Comparison,
+    Flip,
+    Measure,
+    RunSide,
+    Seen,
+    Weighed,
+)
+from karat.model.verdict import Status
+
+LISTED = 10_000
+"""Cases that are listed by name; of more, the number is told."""
+SHOWN = 200
+"""Of these, how many show what was said and called."""
+SCOPES = 100
+ANSWER, CALLS, CALL, FOUND = 400, 12, 80, 160
+QUIET = frozenset({Change.STEADY})
+
+
+class Source(Protocol):
+    """A run, or what is kept of one, to compare with another."""
+
+    def __iter__(self) -> Iterator[Standing]: ...
+
+    def side(self, cases: int, runs: int, errors: int) -> RunSide: ...
+
+    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None: ...
+
+
+class Scope:
+    """The compared cases of one scope, as many as came out alike counted together."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[Runs, Runs]] = Counter()
+        self.changes: Counter[Change] = Counter()
+        self.ratios: dict[str, Ratio] = {}
+        self.worse: list[str] = []
+        """Some cases that did worse or flicker: those whose repeats would tell most."""
+
+    def add(self, base: Standing, new: Standing, what: Change) -> None:
+        self.pairs[base.runs, new.runs] += 1
+        self.changes[what] += 1
+        for name in base.measures.keys() & new.measures.keys():
+            self.ratios.setdefault(name, Ratio(name)).add(base.measures[name], new.measures[name])
+        if what in (Change.BROKE, Change.FLICKERS) and len(self.worse) < SHOWN:
+            self.worse.append(new.id)
+
+    def weighed(self, name: str, confidence: float) -> Weighed:
+        base, new = marginals(self.pairs)
+        single = all(runs == 1 for pair in self.pairs for _, runs in pair)
+        broke, mended = self.changes[Change.BROKE], self.changes[Change.MENDED]
+        return Weighed(
+            scope=name,
+            cases=self.pairs.total(),
+            broke=broke,
+            mended=mended,
+            base=_bounds(pass_rate(base, confidence)),
+            new=_bounds(pass_rate(new, confidence)),
+            difference=_bounds(difference(self.pairs, confidence)),
+            test="McNemar" if single else "permutation",
+            p=mcnemar(broke, mended) if single else permutation(self.pairs),
+            confidence=confidence,
+        )
+
+    def measures(self, confidence: float) -> tuple[Measure, ...]:
+        return tuple(self.ratios[name].measure(confidence) for name in sorted(self.ratios))
+
+
+class Weighing:
+    """Takes two runs and weighs them. Gates look at the scopes that it keeps."""
+
+    def __init__(self, base: Source, new: Source, confidence: float) -> None:
+        self._sources = base, new
+        self.confidence = confidence
+        self.overall = Scope()
+        self.scopes: dict[str, Scope] = {}
+        self.erred: Counter[str] = Counter()
+        """Cases whose new runs erred, by scope: they are not weighed, and no gate is met over them."""
+        self._counts: Counter[Change] = Counter()
+        self._flips: Counter[str] = Counter()
+        self._changes: list[CaseChange] = []
+        self._left_off = 0
+        self._sides = [Counter[str](), Counter[str]()]
+        for pair in paired(base, new):
+            self._add(*pair)
+
+    def _add(self, base: Standing | None, new: Standing | None) -> None:
+        for side, standing in zip(self._sides, (base, new), strict=True):
+            if standing is not None:
+                side.update(cases=1, runs=standing.judged, errors=standing.errors)
+        what = change(base, new, self.confidence)
+        self._counts[what] += 1
+        if new is not None and new.errors:
+            self.erred.update(["", *scopes_of(new)])
+        if base is not None and new is not None and what in COMPARED:
+            self.overall.add(base, new, what)
+            for name in scopes_of(new):
+                if name in self.scopes or len(self.scopes) < SCOPES:
+                    self.scopes.setdefault(name, Scope()).add(base, new, what)
+        if what not in QUIET:
+            self._keep(base, new, what)
+
+    def _keep(self, base: Standing | None, new: Standing | None, what: Change) -> None:
+        flips = _flips(base, new) if base and new and what in COMPARED else ()
+        self._flips.update(flip.check for flip in flips)
+        if len(self._changes) >= LISTED:
+            self._left_off += 1
+            return
+        known = new or base
+        assert known is not None
+        shown: list[Seen | None] = [None, None]
+        if base and new and flips and len(self._changes) < SHOWN:
+            flips, shown = self._looked_up(base, new, flips)
+        self._changes.append(
+            CaseChange(
+                id=known.id,
+                change=what,
+                category=known.category,
+                base=str(base) if base else "",
+                new=str(new) if new else "",
+                flips=flips,
+                base_seen=shown[0],
+                new_seen=shown[1],
+            )
+        )
+
+    def _looked_up(
+        self, base: Standing, new: Standing, flips: tuple[Flip, ...]
+    ) -> tuple[tuple[Flip, ...], list[Seen | None]]:
+        """What was said and called in a run of each side that shows the change, and what the flipped checks found."""
+        better = new.passed / new.judged > base.passed / base.judged
+        records = [
+            source.seen(standing, passed=passed)
+            for source, standing, passed in zip(self._sources, (base, new), (not better, better), strict=True)
+        ]
+        failing = records[0] if better else records[1]
+        return tuple(_with_found(flip, failing) for flip in flips), [_seen(record) for record in records]
+
+    def comparison(self, notes: Sequence[str] = ()) -> Comparison:
+        base, new = (
+            source.side(side["cases"], side["runs"], side["errors"])
+            for source, side in zip(self._sources, self._sides, strict=True)
+        )
+        self._refuse_nothing(base, new)
+        confidence = self.confidence
+        groups = [scope.weighed(name, confidence) for name, scope in sorted(self.scopes.items())]
+        return Comparison(
+            base=base,
+            new=new,
+            confidence=confidence,
+            counts={what.value: count for what in Change if (count := self._counts[what])},
+            overall=self.overall.weighed("", confidence),
+            groups=corrected(groups),
+            measures=self.overall.measures(confidence),
+            changes=tuple(sorted(self._changes, key=lambda change: list(Change).index(change.change))),
+            left_off=self._left_off,
+            flips=dict(self._flips.most_common(SCOPES)),
+            notes=(*notes, *self._notes(base, new)),
+        )
+
+    def _refuse_nothing(self, base: RunSide, new: RunSide) -> None:
+        if self.overall.pairs:
+            return
+        told = ", ".join(f"{count} {what.value}" for what, count in self._counts.items()) or "no case at all"
+        fix = "Compare runs of one suite; `karat rescore --suite` judges an older run by newer expectations."
+        raise UsageError(
+            f"no case can be compared with {base.path}: {told}.", where=new.path, fix=fix, slug="nothing-common"
+        )
+
+    def _notes(self, base: RunSide, new: RunSide) -> Iterator[str]:
+        for name, side in (("base", base), ("new run", new)):
+            if side.incomplete:
+                yield f"the {name} is not complete: {side.incomplete}"
+        if base.suite != new.suite:
+            yield f"the runs are of different suites: {base.suite} and {new.suite}"
+        if self.overall.pairs.total() == 1:
+            yield "only one case can be compared: hardly anything can be told from it"
+        if len(self.scopes) >= SCOPES:
+            yield f"only the first {SCOPES} categories and tags are weighed"
+
+
+def corrected(groups: Sequence[Weighed]) -> tuple[Weighed, ...]:
+    """The same groups, their p-values corrected for how many are looked at."""
+    values = holm([group.p for group in groups])
+    return tuple(structs.replace(group, p=p) for group, p in zip(groups, values, strict=True))
+
+
+def scopes_of(standing: Standing) -> list[str]:
+    """The categories and tags that a case is looked at under."""
+    category = [f"category {standing.category}"] if standing.category else []
+    return category + [f"tag {tag}" for tag in dict.fromkeys(standing.tags)]
+
+
+def _flips(base: Standing, new: Standing) -> tuple[Flip, ...]:
+    """The expectations that hold more often in one run than in the other."""
+    found = []
+    for check in dict.fromkeys((*base.lacks, *new.lacks)):
+        before, after = base.lacks.get(check, base.judged), new.lacks.get(check, new.judged)
+        if before * new.judged != after * base.judged:
+            found.append(Flip(check, f"held in {before} of {base.judged}", f"held in {after} of {new.judged}"))
+    return tuple(found)
+
+
+def _with_found(flip: Flip, record: SaidRecord | None) -> Flip:
+    if record is not None:
+        for name, check in zip(check_names(record.case), record.verdict.checks, strict=False):
+            if name == flip.check and check.status is not Status.PASSED:
+                return Flip(name, flip.before, flip.after, f"expected {check.expected}, found {check.found}"[:FOUND])
+    return flip
+
+
+def _seen(record: SaidRecord | None) -> Seen | None:
+    if record is None:
+        return None
+    calls = [str(call)[:CALL] for call in record.trace.tool_calls]
+    more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
+    answer = record.trace.final_message
+    return Seen(answer if len(answer) <= ANSWER else f"{answer[:ANSWER]}…", tuple(calls[:CALLS] + more))
+
+
+def _bounds(estimate: Estimate) -> Bounds:
+    return Bounds(*estimate)

@@ -1,0 +1,58 @@
+"""What is done with several recorded runs: compared, gated, kept as a baseline, told as a history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from karat.compare.baseline import BaselineFile, baseline_lines, baseline_of, in_order
+from karat.compare.gates import gates, verdicts
+from karat.compare.references import References
+from karat.compare.weighing import Weighing
+from karat.errors import UsageError
+from karat.model.comparison import Comparison
+from karat.plugins.project import enter
+from karat.plugins.tables import nearest
+from karat.reports.artifacts import whole_file
+
+
+def compared(
+    base: str | Path,
+    new: str | Path,
+    folders: Sequence[Path],
+    asked: Mapping[str, float | None],
+    confidence: float | None,
+) -> Comparison:
+    """Weigh one run against another, and ask the gates of the configuration and of the caller."""
+    enter(os.getcwd())
+    wanted = gates(nearest(Path.cwd()), asked, confidence)
+    references = References(folders)
+    newer = references.new(str(new))
+    older = references.base(str(base), newer.journal)
+    weighing = Weighing(older, newer, wanted.confidence)
+    found = weighing.comparison()
+    return structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
+
+
+def baseline_set(run: str | Path, file: Path | None, folders: Sequence[Path]) -> BaselineFile:
+    """Keep a run as the baseline of its suite; an older one is replaced, whole or not at all."""
+    source = References(folders).new(str(run))
+    place = baseline_of(source.journal.header.suite) if file is None else file
+    with whole_file(place, replace=True) as out:
+        for line in in_order(baseline_lines(source)):
+            out.write(line + b"\n")
+    place.chmod(0o644)
+    return BaselineFile(place)
+
+
+def baseline_shown(file: Path) -> BaselineFile:
+    """A baseline that is there: its own file, or that of a suite."""
+    place = file if file.suffix == ".jsonl" else baseline_of(str(file))
+    if not place.is_file():
+        raise UsageError(
+            "there is no baseline.", where=str(place), fix="Make one: karat baseline set", slug="no-baseline"
+        )
+    return BaselineFile(place)

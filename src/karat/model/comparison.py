@@ -1,0 +1,155 @@
+"""Two runs held against each other, as reports show them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+from karat.errors import Exit
+
+
+class Change(StrEnum):
+    """What became of a case from one run to the other."""
+
+    BROKE = "broke"
+    MENDED = "mended"
+    RED = "stayed red"
+    FLICKERS = "flickers"
+    STEADY = "stayed green"
+    ERRED = "erred"
+    ASKS_OTHER = "asks otherwise"
+    EXPECTS_OTHER = "expects otherwise"
+    APART = "set apart"
+    NEW = "new"
+    GONE = "gone"
+
+
+COMPARED = (Change.BROKE, Change.MENDED, Change.RED, Change.FLICKERS, Change.STEADY)
+"""What was asked and judged in both runs, so that it can be weighed."""
+
+
+class Bounds(Struct, frozen=True):
+    """A figure with the interval that holds the true one at the confidence of the comparison."""
+
+    value: float
+    low: float
+    high: float
+
+
+class RunSide(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One of the two runs. `runs` were judged, `errors` were not; `incomplete` says why cases are missing."""
+
+    path: str
+    suite: str
+    target: str
+    started_at: str
+    version: str = ""
+    commit: str = ""
+    dirty: bool = False
+    cases: int = 0
+    runs: int = 0
+    errors: int = 0
+    incomplete: str = ""
+
+
+class Flip(Struct, frozen=True, omit_defaults=True):
+    """An expectation that held in one run and not in the other: in how many judged runs of each."""
+
+    check: str
+    before: str
+    after: str
+    found: str = ""
+
+
+class Seen(Struct, frozen=True, omit_defaults=True):
+    """What an agent said and called in one run of a case, cut short."""
+
+    answer: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class CaseChange(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A case that is worth a look: how often it passed in each run, which expectations flipped, what was seen."""
+
+    id: str
+    change: Change
+    category: str = ""
+    base: str = ""
+    new: str = ""
+    flips: tuple[Flip, ...] = ()
+    base_seen: Seen | None = None
+    new_seen: Seen | None = None
+
+
+class Weighed(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The compared cases of a scope: of all, of one category, or of one tag. `p` is corrected for the looks taken."""
+
+    scope: str
+    cases: int
+    broke: int = 0
+    mended: int = 0
+    base: Bounds
+    new: Bounds
+    difference: Bounds
+    test: str
+    p: float
+    confidence: float
+
+    @property
+    def sure(self) -> Literal["better", "worse", ""]:
+        """Which way it went, if interval and test both say so."""
+        if self.p > 1 - self.confidence:
+            return ""
+        return "better" if self.difference.low > 0 else "worse" if self.difference.high < 0 else ""
+
+
+class Measure(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A quantity that both runs know of some cases: the mean of each run, and their ratio."""
+
+    name: str
+    cases: int
+    base: float
+    new: float
+    ratio: Bounds | None = None
+
+
+class GateVerdict(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a gate says: met, broken, or undecided, and then what would decide it."""
+
+    gate: str
+    verdict: Literal["met", "broken", "undecided"]
+    says: str
+    decides: str = ""
+
+
+class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Everything that a comparison found. `changes` holds cases worth a look, of which `left_off` are not listed."""
+
+    base: RunSide
+    new: RunSide
+    confidence: float
+    counts: dict[str, int]
+    overall: Weighed
+    groups: tuple[Weighed, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    changes: tuple[CaseChange, ...] = ()
+    left_off: int = 0
+    flips: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
+    gates: tuple[GateVerdict, ...] = ()
+
+    def count(self, change: Change) -> int:
+        return self.counts.get(change.value, 0)
+
+    @property
+    def compared(self) -> int:
+        return self.overall.cases
+
+    @property
+    def exit_code(self) -> Exit:
+        """Gates decide; without one, what is surely worse fails."""
+        if self.gates:
+            return Exit.OK if all(gate.verdict == "met" for gate in self.gates) else Exit.FAILED
+        return Exit.FAILED if self.overall.sure == "worse" else Exit.OK

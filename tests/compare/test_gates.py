@@ -1,0 +1,187 @@
+"""Gates: met, broken, undecided with what would decide, and refused where they could decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import karat
+from cli.support import Ran
+from compare.runs import journal, many
+from karat.errors import ConfigError
+from karat.model.comparison import Comparison
+
+Line = Callable[..., Ran]
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Comparison]:
+    monkeypatch.chdir(tmp_path)
+
+    def compared(before: dict[str, str], after: dict[str, str], **gates: float) -> Comparison:
+        return karat.compare_runs(journal(tmp_path, "a", before), journal(tmp_path, "b", after), **gates)  # type: ignore[arg-type]
+
+    return compared
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gate", "verdict"),
+    [
+        pytest.param(many(20), many(20), {"max_new_failures": 0}, "met", id="none-broke"),
+        pytest.param(many(20), many(18, 2), {"max_new_failures": 1}, "broken", id="two-broke"),
+        pytest.param(many(9, letters=["ppp"]), {**many(9, letters=["ppp"]), "case-0": "ppf"}, {"max_new_failures": 0},
+                     "undecided", id="one-flickers"),
+        pytest.param(many(200), many(200), {"min_pass_rate": 0.95}, "met", id="rate-met"),
+        pytest.param(many(200), many(120, 80), {"min_pass_rate": 0.9}, "broken", id="rate-broken"),
+        pytest.param(many(100), many(93, 7), {"min_pass_rate": 0.9}, "undecided", id="rate-undecided"),
+        pytest.param(many(300), many(300), {"non_inferior": 0.03}, "met", id="not-worse"),
+        pytest.param(many(100), many(60, 40), {"non_inferior": 0.1}, "broken", id="worse"),
+        pytest.param(many(20), many(20), {"non_inferior": 0.03}, "undecided", id="too-few-cases"),
+        pytest.param(many(20), many(20), {"max_seconds_ratio": 1e6}, "met", id="seconds"),
+        pytest.param(many(20), many(20), {"max_seconds_ratio": 1e-6}, "broken", id="slow"),
+        pytest.param(many(20), many(20), {"max_cost_ratio": 1.2}, "undecided", id="cost-is-not-known"),
+    ],
+)  # fmt: skip
+def test_verdicts(
+    runs: Callable[..., Comparison], before: dict[str, str], after: dict[str, str], gate: dict[str, float], verdict: str
+) -> None:
+    found = runs(before, after, **gate)
+    (told,) = found.gates
+    assert told.verdict == verdict, told
+    assert bool(told.decides) is (verdict == "undecided")
+    assert found.exit_code == (verdict != "met")
+
+
+def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Comparison]) -> None:
+    before = many(60, letters=["pppp"])
+    flickering = {name: "ppfp" if number < 4 else "pppp" for number, name in enumerate(before)}
+    (told,) = runs(before, flickering, max_new_failures=2).gates
+    assert told.decides == "about 20 repeats of the 4 cases that flicker: case-0, case-1, case-2, case-3"
+    (told,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
+    assert "5 repeats tell whether these flicker: case-39; else about" in told.decides
+
+
+def test_no_gate_is_met_over_cases_that_erred(runs: Callable[..., Comparison]) -> None:
+    (told,) = runs(many(5), {**many(5), "case-4": "e"}, max_new_failures=0).gates
+    assert told.verdict == "undecided"
+    assert "1 case erred" in told.says
+
+
+@pytest.mark.parametrize(
+    ("gate", "says"),
+    [
+        ({"min_pass_rate": 0.0}, "never fail"),
+        ({"min_pass_rate": 1.0}, "never be met"),
+        ({"min_pass_rate": 1.5}, "never be met"),
+        ({"min_pass_rate": 0.99}, "never be met with 20 cases"),
+        ({"non_inferior": 1.0}, "never fail"),
+        ({"non_inferior": -0.1}, "never be met"),
+        ({"non_inferior": float("nan")}, "never be met"),
+        ({"max_new_failures": -1}, "never be met"),
+        ({"max_new_failures": 20}, "never fail"),
+        ({"max_seconds_ratio": 0.0}, "never be met"),
+        ({"max_tokens_ratio": float("inf")}, "never fail"),
+        ({"confidence": 1.0}, "is none"),
+    ],
+)
+def test_a_gate_that_decides_nothing_is_an_error(
+    runs: Callable[..., Comparison], gate: dict[str, float], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says) as caught:
+        runs(many(20), many(20), **gate)
+    assert caught.value.exit_code == 4
+
+
+CONFIG = """
+[gate]
+max_new_failures = 0
+non_inferior = 0.2
+[gate.categories.y]
+max_new_failures = 3
+"""
+
+
+def test_gates_of_the_configuration_and_of_a_category(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "karat.toml").write_text(CONFIG)
+    base, new = {**many(60, prefix="x"), **many(60, prefix="y")}, {**many(60, prefix="x"), **many(58, 2, prefix="y")}
+    paths = [str(journal(tmp_path, "a", base)), str(journal(tmp_path, "b", new))]
+    ran = karat_line("compare", *paths)
+    assert ran.code == 1
+    assert "gate BROKEN: max_new_failures = 0: 2 of 120 cases broke" in ran.out
+    assert "gate met: non_inferior = 0.2" in ran.out
+    assert "gate met: max_new_failures = 3 (category y): 2 of 60 cases broke" in ran.out
+    assert karat_line("compare", *paths, "--max-new-failures", "2").code == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("[gate]\nmax_new_failure = 1\n", "karat.toml:2: unknown key 'max_new_failure'. Did you mean"),
+        ("[gate]\n\nmin_pass_rate = 2\n", "karat.toml:3: the gate min_pass_rate = 2 can never be met."),
+        ("[gate.tags.smok]\nmax_new_failures = 0\n", "looks at no case"),
+        ("[gate]\nconfidence = 7\n", "karat.toml:2: a confidence of 7 is none."),
+        ('[gate]\nnon_inferior = "x"\n', "karat.toml:2:"),
+        ("gate = 1\n", "gate"),
+    ],
+)  # fmt: skip
+def test_a_wrong_table_is_told_at_its_line(
+    table: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "karat.toml").write_text(table)
+    path = str(journal(tmp_path / "elsewhere", "a", many(3))) if "gate = 1" not in table else "none.jsonl"
+    ran = karat_line("compare", path, path)
+    assert ran.code == 4
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_baseline_is_small_stable_and_compared_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = journal(tmp_path, "karat-results", {"x-1": "pp", "x-2": "pf", "x-3": "ff"})
+    assert karat_line("baseline", "set", "@last", "--file", "b.jsonl").code == 0
+    lines = Path("b.jsonl").read_text().splitlines()
+    assert [line.count("this is bad") for line in lines] == [0, 0, 0, 0]
+    assert all(len(line) < 400 for line in lines)
+    shown = karat_line("baseline", "show", "b.jsonl").out
+    assert "x-2  1 of 2 passed: must_say_any, must_not_say[0]" in shown
+    assert "1 of 3 cases passed each time" in shown
+    after = journal(tmp_path, "b", {"x-1": "ff", "x-2": "pp", "x-3": "ff"})
+    by_file = karat.compare_runs("b.jsonl", after)
+    by_journal = karat.compare_runs(first, after)
+    assert by_file.overall == by_journal.overall
+    assert by_file.counts == by_journal.counts
+    ran = karat_line("compare", "b.jsonl", str(after), "--max-new-failures", "0")
+    assert ran.code == 1
+    assert "gate BROKEN" in ran.out
+    assert karat_line("compare", str(after), "b.jsonl").code == 4
+
+
+def test_a_run_that_is_not_whole_is_no_baseline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = journal(tmp_path, "a", many(4))
+    path.write_bytes(b"".join(line + b"\n" for line in path.read_bytes().splitlines()[:-1]))
+    ran = karat_line("baseline", "set", str(path), "--file", "b.jsonl")
+    assert (ran.code, Path("b.jsonl").exists()) == (4, False)
+    assert "the run is no baseline: the run did not end" in ran.err
+
+
+def test_a_broken_baseline_is_told_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = journal(tmp_path, "a", many(4))
+    karat_line("baseline", "set", str(path), "--file", "b.jsonl")
+    Path("b.jsonl").write_text(Path("b.jsonl").read_text().replace('"passed":1', '"passed":7'))
+    ran = karat_line("compare", "b.jsonl", str(path))
+    assert ran.code == 4
+    assert "b.jsonl:2: the case 'case-0' passed more often than it ran." in ran.err
