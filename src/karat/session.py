@@ -174,6 +174,13 @@ class Session:
         concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
         if not on_cluster and options.workers == 0:
             return Inline(self._agent.target, settings, redactor, concurrency=concurrency)
+        limits = self._agent.limits
+        if limits.max_workers is not None and (on_cluster or options.workers > limits.max_workers):
+            raise UsageError(
+                f"the target can be open in {limits.max_workers} process only: {limits.why_workers}.",
+                fix="Use --workers 1 with --concurrency, or leave the port to Karat.",
+                slug="bad-option",
+            )
         if recipe is None:
             where = "on a Ray cluster" if on_cluster else "in other processes"
             raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")

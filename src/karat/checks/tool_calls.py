@@ -45,6 +45,11 @@ PAID_BUT_NOT_SEEN = Trace(
     tool_calls=(ToolCall("pay", {"card": "[removed]"}, success=True),),
     cuts={"tool_results": Cut("secrets were removed")},
 )
+UNCARRIED = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(ToolCall("pay", success=True, unobserved={"arguments": "the span of the call does not carry them"}),),
+)
 
 Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]
 
@@ -125,6 +130,7 @@ class ToolCalls(Check):
         Example({"tool": "find", "result": {"free": 1}}, calls("find:pending"), Status.UNKNOWN),
         Example({"tool": "find", "arguments": {"day": "Mon"}}, calls("find"), Status.UNKNOWN),
         Example({"tool": "pay", "arguments": {"card": "4111"}}, PAID_BUT_NOT_SEEN, Status.UNKNOWN),
+        Example({"tool": "pay", "arguments": {"note": {"$absent": True}}}, UNCARRIED, Status.UNKNOWN),
         Example({"tool": "find"}, calls("find:refused"), Status.FAILED),
         Example({"tool": "pay", "times": 2}, PAID, Status.PASSED),
         Example({"tool": "pay", "times": 1}, PAID, Status.FAILED),
@@ -249,6 +255,9 @@ class ToolCalls(Check):
     def _untold(self, trace: Trace) -> str:
         """Why one of these calls may be the one after all."""
         asked = [part for part, _ in self.own.parts if any(_lacks(call, part) for call in trace.tool_calls)]
+        unseen = [call.unobserved.get(part) for call in trace.tool_calls for part in asked if call.name == self.tool]
+        if why := next(filter(None, unseen), None):
+            return why
         if asked == ["arguments"]:
             return trace.cut("tool_results") or f"nothing says what {self.tool} was called with"
         what = "gave" if asked else "succeeded"

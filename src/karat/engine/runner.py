@@ -9,7 +9,16 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Listener, RunFinished, RunStarted
+from karat.engine.events import (
+    CaseFinished,
+    CaseRetried,
+    CaseStarted,
+    Event,
+    Listener,
+    Noticed,
+    RunFinished,
+    RunStarted,
+)
 from karat.engine.executors import Executor
 from karat.engine.limiter import Limiter
 from karat.engine.plan import Item, Plan
@@ -164,6 +173,8 @@ class Runner:
         while True:
             await self._limiter.turn()
             done = await self._executor.run(item, len(attempts), self._begun)
+            for notice in done.notices:
+                self._tell(Noticed(notice))
             delay = self._policy.retries.delay(len(attempts), done, self._chance)
             if delay is None:
                 return with_attempts(done, attempts)

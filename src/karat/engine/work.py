@@ -45,6 +45,8 @@ class Done(Struct, frozen=True):
     """The kind of error, where there was one."""
     retry_after: float | None = None
     shortfall: Shortfall = NOTHING_SHORT
+    notices: tuple[str, ...] = ()
+    """What the target wants the user to know, beside what became of the case."""
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
@@ -104,6 +106,7 @@ def concluded(
         error.kind if error else "",
         error.retry_after if error else None,
         verdict.shortfall,
+        tuple(map(redactor.text, context.notices)) if context is not None else (),
     )
 
 

@@ -56,6 +56,8 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     kind: CallKind = "tool"
     parent: str | None = None
     """The tool or agent that it was called within."""
+    unobserved: dict[str, str] = {}
+    """Why its `arguments` or its `result` were not seen, where they were not: that is not the same as none."""
 
     @property
     def called(self) -> bool:
@@ -95,6 +97,25 @@ class Tokens(Struct, frozen=True, omit_defaults=True):
     output: int | None = None
 
 
+SpanKind = Literal["agent", "model", "tool", "other"]
+
+
+class SpanNode(Struct, frozen=True, omit_defaults=True):
+    """One span of the turn, as the tree of spans shows it: what was done, within what, from when to when."""
+
+    id: str
+    name: str
+    kind: SpanKind = "other"
+    parent: str | None = None
+    """The id of the span that it stands in; None for a root."""
+    started_at: float | None = None
+    ended_at: float | None = None
+    error: str | None = None
+    model: str = ""
+    tokens: Tokens | None = None
+    cost_usd: float | None = None
+
+
 class TraceError(Struct, frozen=True, omit_defaults=True):
     """Why the harness or the agent broke. Its own axis: never a verdict on the answer."""
 
@@ -131,6 +152,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     steps: int | None = None
     """How many steps the agent took, where its target counts them."""
     tokens: Tokens | None = None
+    spans: tuple[SpanNode, ...] = ()
+    """The agent's own spans of the turn, parents before their children."""
     attachments: dict[str, str] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None

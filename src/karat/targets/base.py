@@ -15,6 +15,7 @@ from karat.errors import ConfigError, Exit, KaratError
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.targets.scripted_user import SCRIPT, ScriptedUser
+from karat.telemetry.spans.marks import Marks
 from karat.text.wording import said
 from karat.traces.recorder import Recorder
 from karat.traces.turns import conversation
@@ -66,6 +67,9 @@ class Limits(Struct, frozen=True, omit_defaults=True):
     """Why no more cases may run at once, if the target itself says so."""
     max_per_worker: int | None = None
     """How many cases may run at once in each process, where each has an agent of its own."""
+    max_workers: int | None = None
+    """In how many processes the target can be open at once."""
+    why_workers: str = ""
 
 
 @dataclass(slots=True)
@@ -79,11 +83,20 @@ class RunContext:
     recorder: Recorder = field(default_factory=Recorder)
     untidy: tuple[Case, ...] = ()
     """Cases that were lost with their process, before they could be torn down."""
+    marks: Marks = field(default_factory=Marks)
+    """By what the agent's spans are known to be this run's; its `headers` go with every request to the agent."""
+    notices: list[str] = field(default_factory=list)
+    """What the one who waits for the run should know, whatever becomes of this case."""
     attachments: Path | None = None
     """The folder for files that show what happened; None: none are wanted."""
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
+
+    def begin_turn(self, prompt: str = "") -> None:
+        """A new turn begins: what was seen of an earlier one is no part of it."""
+        self.recorder.restart(prompt)
+        self.marks.begin_turn()
 
     def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:
         """Keep a file with the trace, or keep it only if the case does not pass."""
@@ -179,12 +192,12 @@ async def converse(
     """
     await _set_up(case, context, turn, turn_timeout)
     if not case.is_conversation:
-        context.recorder.restart()
+        context.begin_turn()
         return await _within(turn(case.prompt), turn_timeout)
     user, recorder = ScriptedUser(case), context.recorder
     prompt: str | None = case.prompt
     while prompt is not None:
-        recorder.restart(prompt)
+        context.begin_turn(prompt)
         number = len(recorder.turns) + 1
         try:
             trace = structs.replace(await _within(turn(prompt), turn_timeout), input=prompt)
@@ -201,7 +214,7 @@ async def _set_up(
     case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
 ) -> None:
     for number, prompt in enumerate(case.setup_prompts, 1):
-        context.recorder.restart()
+        context.begin_turn()
         try:
             await _within(turn(prompt), turn_timeout)
         except TargetError as error:

@@ -11,6 +11,7 @@ from karat.targets.base import Target, made
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import Hooked
 from karat.targets.interpreted import Interpreted
+from karat.targets.otlp_options import Otlp, otlp_of
 from karat.text.wording import did_you_mean
 
 
@@ -39,8 +40,19 @@ ENTRY_POINTS = "karat.targets"
 
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
-    target: Target = Interpreted(_ours(config) or _outside(config), config)
+    otlp = otlp_of(config)
+    target: Target = Interpreted(_made(config) if otlp is None else _spanned(config, otlp), config)
     return Hooked(target, config) if config.setup or config.teardown or config.database else target
+
+
+def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
+    from karat.targets.spanned import Spanned  # few targets have spans, and its server takes time to load
+
+    return Spanned(_made, config, otlp)
+
+
+def _made(config: TargetConfig) -> Target:
+    return _ours(config) or _outside(config)
 
 
 def _ours(config: TargetConfig) -> Target | None:

@@ -61,6 +61,7 @@ from karat.targets.short_form import (
     tool_call,
 )
 from karat.targets.threads import DaemonThreads
+from karat.telemetry.spans.marks import RESOURCE, Marks
 from karat.traces.clean import jsonable, loads
 
 LOG_CAP = 300
@@ -102,7 +103,9 @@ class CommandTarget:
         if case.is_conversation:
             return await self._converse(case, context)
         answers = _Answers(case, context)
+        context.begin_turn()
         env = {**os.environ, **self._config.env}
+        env |= _marked(context.marks, env)
         child = Child(self._argv, self._config.root, env, _request(case, context))
         running = asyncio.ensure_future(self._threads.call(partial(child.run, answers.line)))
         began, started_at = perf_counter(), time()
@@ -157,6 +160,7 @@ class _Answers:
     def __init__(self, case: Case, context: RunContext) -> None:
         self._case = case
         self._recorder = context.recorder
+        self._marks = context.marks
         self._answered = 0
         self._short: Short | None = None
         self._flaw: TargetError | None = None
@@ -228,6 +232,7 @@ class _Answers:
             message = f"setup prompt {self._answered} of {setups}: {told.message}"
             raise TargetError("setup", message, detail=told.detail, retry_after=told.wait)
         self._recorder.restart()
+        self._marks.begin_turn(same_trace=True)
 
     def _died(self, ended: Ended) -> TargetError | None:
         kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"
@@ -323,6 +328,14 @@ def _encoded(request: Mapping[str, object]) -> bytes:
         key: value for key, value in request.items() if key in ("case_id", "prompt") or value not in (None, [], {})
     }
     return msgspec.json.encode(jsonable(given)) + b"\n"
+
+
+def _marked(marks: Marks, env: dict[str, str]) -> dict[str, str]:
+    """What tells the process whose spans it makes, beside what it is told already."""
+    told = marks.environment
+    if told and (own := env.get(RESOURCE)):
+        told[RESOURCE] = f"{own},{told[RESOURCE]}"
+    return told
 
 
 def _signal(number: int) -> str:

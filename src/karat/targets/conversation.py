@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
-
 import msgspec
 
 from karat.model.trace import Message
 from karat.targets.short_form import ShortCall, event_lines, tool_call
+from karat.telemetry.spans.marks import Marks
 from karat.traces.recorder import Recorder
 
 
 class Conversation:
     """One per run of a case: setup prompts and the prompt share it, and nothing else does."""
 
-    __slots__ = ("_id", "_recorder", "messages", "state")
+    __slots__ = ("_marks", "_recorder", "messages", "state")
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, marks: Marks) -> None:
         self.messages: list[Message] = []
         """What was said before the current prompt."""
         self.state: dict[str, object] = {}
         self._recorder = recorder
-        self._id: str | None = None
+        self._marks = marks
 
     @property
     def id(self) -> str:
         """A name that no other conversation ever has, for agents that keep threads."""
-        if self._id is None:
-            self._id = uuid4().hex
-        return self._id
+        return self._marks.conversation_id
 
     def tool_call(self, name: str, **rest: object) -> None:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""

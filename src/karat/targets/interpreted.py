@@ -13,6 +13,7 @@ from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
+from karat.targets.otlp_options import Otlp
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
 from karat.telemetry.failures import broken_backend
@@ -56,9 +57,10 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is to be known of the log."""
+    """What is to be known of the log, and of spans."""
 
     events: LogEvents = LogEvents()
+    otlp: bool | Otlp = False
 
 
 class Interpreted:
@@ -126,7 +128,7 @@ def _converted(given: object, form: type[Form], where: str, config: TargetConfig
         return msgspec.convert(given, form)
     except msgspec.ValidationError as error:
         name = str(error).partition("`")[2].partition("`")[0] if "unknown field" in str(error) else ""
-        known = (*form.__struct_encode_fields__, *LogEvents.__struct_encode_fields__)
+        known = [key for one in (form, LogEvents, Otlp) for key in one.__struct_encode_fields__]
         fix = did_you_mean(name, known) if name else ""
         raise ConfigError(f"{_place(config, where)}: {error}.", fix=fix, slug="bad-options") from error
 

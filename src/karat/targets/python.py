@@ -27,6 +27,7 @@ from karat.targets.conversation import Conversation
 from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
 from karat.targets.threads import DaemonThreads
 from karat.targets.user_code import Callee, failed, from_outside
+from karat.telemetry.spans import in_process
 from karat.text.wording import did_you_mean
 from karat.traces.limits import checked
 
@@ -76,10 +77,11 @@ class PythonTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._own is not None:
             return await self._own.run(case, context)
-        conversation = Conversation(context.recorder)
+        conversation = Conversation(context.recorder, context.marks)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 
         async def turn(prompt: str) -> Trace:
+            in_process.enter(context.marks)
             began, started_at = perf_counter(), time()
             answer = await self._call(prompt, offered)
             took = (perf_counter() - began) * 1000

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct, UnsetType, structs
 from karat.errors import ConfigError, Problem, SuiteError
 from karat.model.attachments import moved, way
 from karat.model.suite import Case
-from karat.model.trace import Channel, Message, Tokens, ToolCall, Trace, TraceError
+from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.short_form import Short, read, to_trace
@@ -34,7 +34,13 @@ WHOLE_ONLY = frozenset({"unobserved", "cuts"})
 """A line with one of these keys is a whole trace: what it leaves out was observed to be empty."""
 
 _trace = msgspec.json.Decoder(Trace)
-_PARTS: dict[str, type[Struct]] = {"tool_calls": ToolCall, "messages": Message, "error": TraceError, "tokens": Tokens}
+_PARTS: dict[str, type[Struct]] = {
+    "tool_calls": ToolCall,
+    "messages": Message,
+    "error": TraceError,
+    "tokens": Tokens,
+    "spans": SpanNode,
+}
 
 
 class _Line(Struct):

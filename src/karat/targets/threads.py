@@ -19,7 +19,7 @@ TURN = 0.01
 
 
 class _Job:
-    __slots__ = ("done", "error", "finished", "loop", "mutex", "ready", "result", "work")
+    __slots__ = ("context", "done", "error", "finished", "loop", "mutex", "ready", "result", "work")
 
     def __init__(self, work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
@@ -27,6 +27,7 @@ class _Job:
         self.result: object = None
         self.error: BaseException | None = None
         self.finished = False
+        self.context = copy_context()
         self.done: asyncio.Future[None] | None = None
         self.mutex = threading.Lock()
         self.ready = threading.Lock()
@@ -34,7 +35,7 @@ class _Job:
 
     def run(self) -> None:
         try:
-            self.result = copy_context().run(self.work)
+            self.result = self.context.run(self.work)
         except BaseException as raised:  # noqa: BLE001  it is handed to the one who waits
             self.error = raised
 

@@ -63,6 +63,7 @@ def capped(trace: Trace) -> Trace:
         page_before=page_before,
         database=_table(trace.database, "database", cuts),
         state=_table(trace.state, "state", cuts),
+        spans=trace.spans[: _whole([_encode(span) for span in trace.spans])[0]],
         metadata=_table(trace.metadata, "metadata", cuts),
         error=_error(trace.error),
         unobserved=trace.unobserved | dropped,

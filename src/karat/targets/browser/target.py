@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from msgspec import structs
 
@@ -81,7 +80,8 @@ class BrowserTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         from playwright.async_api import Error
 
-        session = self._options.session or f"karat-{uuid4().hex}"
+        session = self._options.session or f"karat-{context.marks.conversation_id}"
+        context.marks.known_as.add(session)
         try:
             browser = await self._stage.ready()
             base = self._stage.base.replace(SESSION, session)

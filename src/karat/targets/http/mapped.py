@@ -192,6 +192,8 @@ class MappedReader:
         if paths.conversation is not None and self._talk.id is None:
             named = paths.conversation.first(value)
             self._talk.id = None if named is None else words([named])
+            if self._talk.id:
+                self._talk.context.marks.known_as.add(self._talk.id)
         for item in paths.at.all(value) if paths.at else ():
             self._call(item)
         found = paths.answer.all(value) if paths.answer else []

@@ -5,11 +5,8 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from io import StringIO
-from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import quote
-from uuid import uuid4
 
 from karat.model.suite import Case
 from karat.model.trace import Message, Tokens
@@ -98,20 +95,27 @@ class WireTalk:
     case: Case
     context: RunContext
     cookies: Cookies
-    id: str | None = field(default_factory=lambda: str(uuid4()))
+    id: str | None = None
     history: list[dict[str, str]] = field(default_factory=list)
     """What was said before the current prompt."""
     traceparent: str = ""
     received: Received = field(default_factory=Received)
 
+    def __post_init__(self) -> None:
+        self.id = self.id or self.context.marks.conversation_id
+
     @property
     def trace_headers(self) -> dict[str, str]:
         """By these the spans of a turn are found."""
-        return {"traceparent": self.traceparent, "baggage": f"karat.case={quote(self.case.id, safe='')}"}
+        return self.context.marks.headers
 
     def begin(self) -> None:
         """A turn of its own in the traces of others."""
-        self.traceparent = f"00-{token_hex(16)}-{token_hex(8)}-01"
+        marks = self.context.marks
+        marks.case_id = self.case.id
+        if not marks.turns:
+            marks.begin_turn()
+        self.traceparent = marks.headers["traceparent"]
 
     async def hear(self, request: WireRequest, reader: WireReader) -> None:
         """Send a request, and read its answer to the end."""

@@ -18,6 +18,7 @@ from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages, final_text, token_counts
 from karat.targets.langgraph.shapes import Shapes
 from karat.targets.short_form import NO_TELEMETRY
+from karat.telemetry.spans import in_process
 from karat.traces.clean import jsonable, table
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class GraphConversation:
         self._limit = limit
         self._context = context
         self._ignored = ignored
-        self._thread = uuid4().hex
+        self._thread = context.marks.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
         self._waiting: list[Any] = []
@@ -58,6 +59,7 @@ class GraphConversation:
         book, before = Book(self._record), self._history
         self._context.recorder.tool_calls = []
         config = self._config(book)
+        in_process.enter(self._context.marks)
         began, started_at = perf_counter(), time()
         try:
             state = await self._graph.ainvoke(self._sent(prompt, asked), config, **self._given())

@@ -1,0 +1,158 @@
+"""A target whose agent sends spans: they are received, given to the case that they belong to, and join its trace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from time import monotonic
+
+from msgspec import structs
+
+from karat.errors import ConfigError
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.targets.base import RunContext, Target, TargetError, secrets_of
+from karat.targets.config import TargetConfig
+from karat.targets.otlp_options import Otlp, handed_on
+from karat.telemetry.otlp.inbox import CaseWindow
+from karat.telemetry.otlp.receiver import Receiver
+from karat.telemetry.spans import in_process
+from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.record import SpanRecord
+from karat.telemetry.spans.turns import by_turn
+from karat.text.wording import shorten, visible
+from karat.traces.recorder import completed
+
+POLL = 0.02
+SETTLE = 0.3
+"""Seconds without news after which a trace that seems whole is taken for it, where no model call proves that it is."""
+SHORT_WAIT = 0.5
+"""Once a whole wait brought nothing from anybody, later cases wait only so long."""
+ONE_PORT = "the receiver of spans has a port of its own"
+
+
+class Spanned:
+    """Opens the receiver before the target, which is made anew with the receiver's address in its configuration."""
+
+    def __init__(self, make: Callable[[TargetConfig], Target], config: TargetConfig, otlp: Otlp) -> None:
+        self._make = make
+        self._config = config
+        self._otlp = otlp
+        self._target = make(config)
+        self._receiver = Receiver()
+        self._told: set[str] = set()
+        self._model_calls = False
+        self.limits = (
+            structs.replace(self._target.limits, max_workers=1, why_workers=ONE_PORT)
+            if otlp.port
+            else (self._target.limits)
+        )
+        self.options = self._target.options
+        self.secrets = secrets_of(self._target)
+
+    async def open(self) -> None:
+        try:
+            self._receiver.open(self._otlp.port)
+        except ConfigError as error:
+            error.where = f"[targets.{self._config.name or self._config.use}.telemetry]"
+            raise
+        self._target = self._make(handed_on(self._config, self._receiver.endpoint))
+        await self._target.open()
+
+    async def close(self) -> None:
+        try:
+            await self._target.close()
+        finally:
+            self._receiver.close()
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        marks = context.marks
+        marks.listen(case.id)
+        window = self._receiver.inbox.open_window(marks)
+        try:
+            trace = await self._target.run(case, context)
+            await in_process.flush()
+            await self._arrival(window)
+            return self._joined(trace, window)
+        except TargetError as error:
+            partial = error.partial or context.recorder.partial(case, error.error)
+            error.partial = self._joined(partial, window)
+            raise
+        finally:
+            window.close()
+            context.notices += self._news()
+
+    async def _arrival(self, window: CaseWindow) -> None:
+        """Wait until the spans of the judged turn are all there, or until that takes too long."""
+        inbox, began = self._receiver.inbox, monotonic()
+        silent = "nobody" in self._told and not inbox.requests
+        end = began + (min(SHORT_WAIT, self._otlp.wait_ms / 1000) if silent else self._otlp.wait_ms / 1000)
+        version, changed, reading = -1, began, SpanReading()
+        while (now := monotonic()) < end:
+            if inbox.version != version:
+                version, changed = inbox.version, now
+                reading = self._readings(window)[-1]
+            if not reading.doubt and (reading.proved or now - changed > SETTLE):
+                return
+            await asyncio.sleep(POLL)
+
+    def _joined(self, trace: Trace, window: CaseWindow) -> Trace:
+        """The trace, and each of its turns, with what their spans tell."""
+        readings = self._readings(window)
+        return self._with(trace, readings[-1])
+
+    def _readings(self, window: CaseWindow) -> list[SpanReading]:
+        """What the spans tell of each turn; one at least, though nothing was sent."""
+        turns = by_turn(window.records(), window.marks.turns)
+        return [self._read(records, window) for records in turns] or [self._read([], window)]
+
+    def _read(self, records: list[SpanRecord], window: CaseWindow) -> SpanReading:
+        reading = read_turn(records, {turn.span_id for turn in window.marks.turns})
+        self._model_calls = self._model_calls or reading.model_calls > 0
+        doubt = self._unsent() if not records else reading.doubt
+        if not doubt and self._model_calls and not reading.model_calls:
+            doubt = "other turns of this agent show model calls and this one shows none, so spans of it may be missing"
+        if not doubt and window.loss:
+            doubt = f"spans were lost while the case ran: {window.loss}"
+        return structs.replace(reading, doubt=doubt)
+
+    def _unsent(self) -> str:
+        if self._receiver.inbox.requests:
+            return (
+                "spans arrived, but none that is known to be this case's: pass `traceparent` on, or set "
+                "gen_ai.conversation.id or session.id to the conversation, or run one case at a time"
+            )
+        return f"no span has reached {self._receiver.endpoint}"
+
+    def _with(self, trace: Trace, reading: SpanReading) -> Trace:
+        unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
+        blind = trace.unseen("tools")
+        calls = reading.calls if blind else tuple(completed(trace.tool_calls, reading.calls))
+        if blind and reading.doubt:
+            unobserved["tools"] = reading.doubt
+        costs: Mapping[str, object] = {} if reading.cost_usd is None else {"cost_usd": reading.cost_usd}
+        return structs.replace(
+            trace,
+            tool_calls=calls,
+            unobserved=unobserved,
+            spans=reading.nodes,
+            tokens=trace.tokens or reading.tokens,
+            state=trace.state or reading.state,
+            metadata={**trace.metadata, **costs},
+        )
+
+    def _news(self) -> list[str]:
+        """What is to be told once: that nobody sends, that spans fit no case, that they came too late."""
+        inbox, endpoint = self._receiver.inbox, self._receiver.endpoint
+        news = {
+            "nobody": not inbox.requests
+            and f"no span has reached {endpoint}: is the agent instrumented, does it export to "
+            "OTEL_EXPORTER_OTLP_ENDPOINT over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
+            "stray": inbox.strays
+            and f"spans that fit no case are left out, such as {visible(shorten(inbox.stray_name, 80))!r}",
+            "late": inbox.late
+            and "spans came after their case was judged: flush at the end of a turn, or raise `telemetry.otlp.wait_ms`",
+        }
+        new = [key for key, told in news.items() if told and key not in self._told]
+        self._told.update(new)
+        return [str(news[key]) for key in new]

@@ -1,0 +1,229 @@
+"""Where spans wait until the case that they belong to asks for them. Bounded: what has no room is told, never guessed.
+
+A case's spans are known by the trace that Karat began, by an attribute that names its conversation, by its baggage
+entry, or by the time, if no other case ran meanwhile. Spans that fit no case are counted and let go.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from typing import Protocol
+
+from karat.telemetry.spans.marks import CASE_ENTRY, Marks, conversation_in
+from karat.telemetry.spans.record import SpanRecord
+
+ROOM = 16 << 20
+"""So many bytes of requests may wait. What they are read into takes a few times as much."""
+OVERHEAD = 200
+REMEMBERED = 20_000
+CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id")
+
+
+class Arrived(Protocol):
+    """A span that was received, not yet read."""
+
+    @property
+    def began(self) -> float: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def record(self) -> SpanRecord: ...
+
+
+class TraceBox:
+    """The spans of one trace."""
+
+    __slots__ = ("arrived_at", "claims", "records", "size", "unread")
+
+    def __init__(self) -> None:
+        self.arrived_at = time.monotonic()
+        self.size = 0
+        self.unread: list[Arrived] = []
+        self.records: dict[str, SpanRecord] = {}
+        self.claims: dict[str, CaseWindow] = {}
+        """Which span says whose it is. The empty id stands for the trace as a whole."""
+
+    def of(self, window: CaseWindow) -> list[SpanRecord]:
+        """The spans that belong to a case: all, or those below one that says so where several cases share a trace."""
+        owners = set(self.claims.values())
+        if owners == {window}:
+            return list(self.records.values())
+        if window in owners:
+            return [record for record in self.records.values() if self._owner(record) is window]
+        return list(self.records.values()) if not owners and self._fits(window) else []
+
+    def _owner(self, record: SpanRecord) -> CaseWindow | None:
+        at: SpanRecord | None = record
+        for _ in range(len(self.records)):
+            if at is None:
+                break
+            if (owner := self.claims.get(at.span_id)) is not None:
+                return owner
+            at = self.records.get(at.parent_id)
+        return self.claims.get("")
+
+    def _fits(self, window: CaseWindow) -> bool:
+        """Whether a trace that nobody claims was made while this case ran alone, from its root on."""
+        began = min((record.started for record in self.records.values()), default=0.0)
+        has_root = any(not record.parent_id for record in self.records.values())
+        return window.alone and has_root and began >= window.began
+
+
+class CaseWindow:
+    """One run of a case, from its beginning to its end, and what was lost meanwhile."""
+
+    __slots__ = ("_inbox", "alone", "began", "loss", "marks", "opened_at")
+
+    def __init__(self, inbox: Inbox, marks: Marks, *, alone: bool) -> None:
+        self._inbox = inbox
+        self.marks = marks
+        self.alone = alone
+        self.began = time.time()
+        self.opened_at = time.monotonic()
+        self.loss = ""
+
+    def records(self) -> list[SpanRecord]:
+        """Its spans, as far as they have arrived."""
+        return self._inbox.records_of(self)
+
+    def close(self) -> None:
+        self._inbox.close_window(self)
+
+
+class Inbox:
+    """Filled by the receiver's thread, read by those who run cases."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.requests = 0
+        self.version = 0
+        self.strays = 0
+        self.stray_name = ""
+        self.late = 0
+        self._room = room
+        self._size = 0
+        self._lock = threading.Lock()
+        self._boxes: dict[bytes, TraceBox] = {}
+        self._windows: list[CaseWindow] = []
+        self._closed: set[bytes] = set()
+        self._closing: deque[bytes] = deque()
+
+    def open_window(self, marks: Marks) -> CaseWindow:
+        with self._lock:
+            window = CaseWindow(self, marks, alone=not self._windows)
+            for other in self._windows:
+                other.alone = False
+            self._windows.append(window)
+        return window
+
+    def put(self, arrived: Iterable[tuple[bytes, Arrived]], size: int) -> None:
+        """Keep the spans of a request. Raises ValueError, and keeps none, if it cannot be read."""
+        batch = list(arrived)
+        each = size // len(batch) + OVERHEAD if batch else 0
+        with self._lock:
+            self.requests += 1
+            self.version += 1
+            if not self._windows:
+                self._let_go((span for _, span in batch), len(batch))
+                return
+            boxes, closed = self._boxes, self._closed
+            for trace_id, span in batch:
+                box = boxes.get(trace_id)
+                if box is None:
+                    if trace_id in closed:
+                        self.late += 1
+                        continue
+                    box = boxes[trace_id] = TraceBox()
+                box.unread.append(span)
+                box.size += each
+                self._size += each
+            self._make_room()
+
+    def lost(self, why: str) -> None:
+        """A request could not be kept: no case that is running now has all of its spans for sure."""
+        with self._lock:
+            self.requests += 1
+            self.version += 1
+            self._mourn(why)
+
+    def records_of(self, window: CaseWindow) -> list[SpanRecord]:
+        with self._lock:
+            self._read()
+            return [record for box in self._boxes.values() for record in box.of(window)]
+
+    def close_window(self, window: CaseWindow) -> None:
+        """Let go of what belongs to the case, and of what can belong to no case that is still running."""
+        with self._lock:
+            self._read()
+            self._windows.remove(window)
+            oldest = min((other.opened_at for other in self._windows), default=float("inf"))
+            for trace_id, box in list(self._boxes.items()):
+                own = bool(box.of(window)) and set(box.claims.values()) <= {window}
+                stray = not box.claims and box.arrived_at < oldest
+                if own or stray:
+                    self._remove(trace_id)
+                    self._remember(trace_id)
+                if stray and not own:
+                    self._let_go(box.records.values(), len(box.records))
+
+    def _read(self) -> None:
+        """Read what is new, and see who claims it."""
+        traces = {turn.trace_id: window for window in self._windows for turn in window.marks.turns}
+        names = {window.marks.conversation_id: window for window in self._windows}
+        for trace_id, box in self._boxes.items():
+            if not box.unread:
+                continue
+            if (marked := traces.get(trace_id.hex())) is not None:
+                box.claims[""] = marked
+            for record in (span.record() for span in box.unread):
+                box.records[record.span_id] = record
+                if (owner := self._claimed(record, names)) is not None:
+                    box.claims[record.span_id] = owner
+            box.unread.clear()
+
+    def _claimed(self, record: SpanRecord, names: dict[str, CaseWindow]) -> CaseWindow | None:
+        """Who is named by a span. Nobody else has an id that Karat chose, so its attribute does not matter."""
+        for table in (record.attributes, record.resource):
+            for key, value in table.items():
+                if isinstance(value, str) and value:
+                    found = names.get(value) or (self._entered(value, names) if CASE_ENTRY in key else None)
+                    if found is not None:
+                        return found
+        given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
+        fitting = [window for window in self._windows if not window.marks.known_as.isdisjoint(given)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _entered(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
+        """Who is named by a baggage entry: one run of a case, or the case, if it runs once at this time."""
+        if (found := names.get(conversation_in(entry))) is not None:
+            return found
+        fitting = [window for window in self._windows if window.marks.case_id == entry]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _make_room(self) -> None:
+        while self._size > self._room and self._boxes:
+            self._remove(next(iter(self._boxes)))
+            self._mourn("more spans were waiting than there is room for")
+
+    def _mourn(self, why: str) -> None:
+        for window in self._windows:
+            window.loss = window.loss or why
+
+    def _remove(self, trace_id: bytes) -> None:
+        self._size -= self._boxes.pop(trace_id).size
+
+    def _remember(self, trace_id: bytes) -> None:
+        """What comes of a trace after its case was judged is late, and no stray."""
+        self._closed.add(trace_id)
+        self._closing.append(trace_id)
+        for _ in islice(range(len(self._closing)), max(0, len(self._closing) - REMEMBERED)):
+            self._closed.discard(self._closing.popleft())
+
+    def _let_go(self, spans: Iterable[Arrived | SpanRecord], count: int) -> None:
+        self.strays += count
+        if not self.stray_name:
+            self.stray_name = next((span.name for span in spans), "")

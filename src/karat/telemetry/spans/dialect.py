@@ -1,0 +1,130 @@
+"""How a library spells what its spans tell: a table of places, read by one reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from msgspec import Struct
+
+from karat.model.trace import SpanKind
+from karat.telemetry.spans.messages import Utterance, conversation, decoded, nested
+from karat.telemetry.spans.record import SpanRecord
+
+
+class NotTold:
+    """What a span does not carry, which is not the same as None."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NOT_TOLD = NotTold()
+Place = Callable[[SpanRecord], object]
+"""Where something stands in a span; NOT_TOLD if it does not."""
+Messages = Callable[[SpanRecord], tuple[Utterance, ...] | None]
+
+
+class SpanDialect(Struct, frozen=True, kw_only=True):
+    """The places of one dialect. Of several places for one thing the first that holds something counts."""
+
+    name: str
+    speaks: Callable[[SpanRecord], bool]
+    """Whether a span is of this dialect."""
+    kind: Callable[[SpanRecord], SpanKind | None]
+    tool: tuple[Place, ...]
+    call_id: tuple[Place, ...] = ()
+    arguments: tuple[Place, ...] = ()
+    result: tuple[Place, ...] = ()
+    verdict: tuple[Place, ...] = ()
+    """Where the library itself says how a call came out, in a word."""
+    agent: tuple[Place, ...] = ()
+    model: tuple[Place, ...] = ()
+    input_tokens: tuple[Place, ...] = ()
+    output_tokens: tuple[Place, ...] = ()
+    cost: tuple[Place, ...] = ()
+    given: tuple[Messages, ...] = ()
+    """What the model was told: the conversation so far."""
+    said: tuple[Messages, ...] = ()
+    """What it answered."""
+    finish: tuple[Place, ...] = ()
+    answer: tuple[Place, ...] = ()
+    """The answer of the whole turn, as its root tells it."""
+    state: tuple[Place, ...] = ()
+
+
+def first(places: tuple[Place, ...], span: SpanRecord) -> object:
+    """What stands at the first place that holds something."""
+    return next((found for place in places if (found := place(span)) is not NOT_TOLD), NOT_TOLD)
+
+
+def spoken(places: tuple[Messages, ...], span: SpanRecord) -> tuple[Utterance, ...] | None:
+    """The messages at the first place that holds any."""
+    return next((found for place in places if (found := place(span)) is not None), None)
+
+
+def attribute(*names: str) -> Place:
+    def place(span: SpanRecord) -> object:
+        return next((span.attributes[name] for name in names if name in span.attributes), NOT_TOLD)
+
+    return place
+
+
+def inside(outer: Place, *way: str) -> Place:
+    """What stands within an envelope of JSON."""
+
+    def place(span: SpanRecord) -> object:
+        found = outer(span)
+        for step in way:
+            found = decoded(found)
+            if not isinstance(found, Mapping) or step not in found:
+                return NOT_TOLD
+            found = found[step]
+        return found
+
+    return place
+
+
+def event(name: str, *keys: str) -> Place:
+    """What the first such event of a span tells."""
+
+    def place(span: SpanRecord) -> object:
+        tables = (one.attributes for one in span.events if one.name == name)
+        return next((table[key] for table in tables for key in keys if key in table), NOT_TOLD)
+
+    return place
+
+
+def messages(place: Place) -> Messages:
+    def found(span: SpanRecord) -> tuple[Utterance, ...] | None:
+        return conversation(place(span))
+
+    return found
+
+
+def spread(prefix: str) -> Messages:
+    """Messages that are spread over numbered attributes."""
+
+    def found(span: SpanRecord) -> tuple[Utterance, ...] | None:
+        return conversation(nested(span.attributes, prefix)) or None
+
+    return found
+
+
+def has(*names: str) -> Callable[[SpanRecord], bool]:
+    def speaks(span: SpanRecord) -> bool:
+        return any(name in span.attributes for name in names)
+
+    return speaks
+
+
+def kind_by(name: str, table: Mapping[str, SpanKind]) -> Callable[[SpanRecord], SpanKind | None]:
+    def kind(span: SpanRecord) -> SpanKind | None:
+        return table.get(str(span.attributes.get(name, "")).lower())
+
+    return kind
+
+
+def number(found: object) -> float | None:
+    plain = isinstance(found, int | float) and not isinstance(found, bool)
+    return cast(float, found) if plain else None

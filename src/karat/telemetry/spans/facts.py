@@ -1,0 +1,101 @@
+"""One span → what it tells, in the words of no dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from karat.model.trace import SpanKind, Tokens
+from karat.telemetry.spans.dialect import NOT_TOLD, first, number, spoken
+from karat.telemetry.spans.dialects.catalog import dialect_of
+from karat.telemetry.spans.messages import AskedCall, Utterance, conversation, decoded
+from karat.telemetry.spans.record import SpanRecord
+
+PENDING = ("logfire.span_type", "pending_span")
+NOISE = "asgi.event.type"
+"""Spans of single messages of a stream: there is one per chunk, and they tell nothing."""
+MCP = "mcp.method.name"
+ASKS = frozenset({"tool_call", "tool_calls", "tool_use", "tool-calls", "function_call"})
+
+
+class SpanFacts(Struct, frozen=True):
+    """What a span tells. What it does not carry is NOT_TOLD."""
+
+    span: SpanRecord
+    kind: SpanKind = "other"
+    name: str = ""
+    """Of the tool or the agent."""
+    call_id: str = ""
+    arguments: object = NOT_TOLD
+    result: object = NOT_TOLD
+    verdict: str = ""
+    model: str = ""
+    tokens: Tokens | None = None
+    cost: float | None = None
+    given: tuple[Utterance, ...] | None = None
+    said: tuple[Utterance, ...] | None = None
+    asks: bool = False
+    """Whether the model ended by asking for tools, as its finish reason says."""
+    answer: object = NOT_TOLD
+    state: object = NOT_TOLD
+
+    @property
+    def asked(self) -> tuple[AskedCall, ...]:
+        return tuple(call for one in self.said or () for call in one.calls)
+
+
+def facts(span: SpanRecord) -> SpanFacts | None:
+    """What a span tells, or None if it is no span of the turn's own."""
+    key, pending = PENDING
+    if span.attributes.get(key) == pending or NOISE in span.attributes or not span.ended:
+        return None
+    dialect = dialect_of(span)
+    kind = dialect.kind(span) if dialect is not None else None
+    if dialect is None:
+        return SpanFacts(span)
+    name = first(dialect.tool if kind == "tool" else dialect.agent, span) if kind in ("tool", "agent") else ""
+    counted = [number(first(places, span)) for places in (dialect.input_tokens, dialect.output_tokens)]
+    return SpanFacts(
+        span,
+        kind=kind or "other",
+        name=str(name) if isinstance(name, str) else "",
+        call_id=_text(first(dialect.call_id, span)),
+        arguments=first(dialect.arguments, span) if kind == "tool" else NOT_TOLD,
+        result=first(dialect.result, span) if kind == "tool" else NOT_TOLD,
+        verdict=_text(first(dialect.verdict, span)).lower(),
+        model=_text(first(dialect.model, span)),
+        tokens=Tokens(*(None if n is None else int(n) for n in counted)) if any(counted) and kind == "model" else None,
+        cost=number(first(dialect.cost, span)) if kind == "model" else None,
+        given=spoken(dialect.given, span),
+        said=spoken(dialect.said, span),
+        asks=not ASKS.isdisjoint(_words(first(dialect.finish, span))),
+        answer=first(dialect.answer, span),
+        state=first(dialect.state, span),
+    )
+
+
+def final_words(told: SpanFacts) -> str:
+    """The answer that a root tells of."""
+    if told.said:
+        return told.said[-1].text.strip()
+    found = decoded(told.answer)
+    messages = conversation(found)
+    if messages:
+        return messages[-1].text.strip()
+    return found if isinstance(found, str) else ""
+
+
+def final_state(told: SpanFacts) -> dict[str, object]:
+    """The state that a root ends with, without its messages."""
+    found = decoded(told.state)
+    return {str(key): value for key, value in found.items() if key != "messages"} if isinstance(found, Mapping) else {}
+
+
+def _text(found: object) -> str:
+    return found if isinstance(found, str) else ""
+
+
+def _words(found: object) -> list[str]:
+    found = decoded(found)
+    return [str(word).lower() for word in (found if isinstance(found, list) else [found]) if isinstance(word, str)]

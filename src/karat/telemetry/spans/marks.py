@@ -1,0 +1,90 @@
+"""By what the spans of one run of a case are known: what Karat sends along, and when each turn began."""
+
+from __future__ import annotations
+
+import os
+import time
+from urllib.parse import quote, unquote
+from uuid import uuid4
+
+from msgspec import Struct
+
+CASE_ENTRY = "karat.case"
+"""The baggage entry, and the attribute that a service may make of it."""
+
+RESOURCE = "OTEL_RESOURCE_ATTRIBUTES"
+
+
+class TurnMark(Struct, frozen=True):
+    """What was sent with one turn, and when it began."""
+
+    trace_id: str
+    span_id: str
+    began: float
+
+
+class Marks:
+    """One per run of a case."""
+
+    __slots__ = ("_conversation_id", "case_id", "known_as", "listening", "turns")
+
+    def __init__(self) -> None:
+        self.listening = False
+        self.turns: list[TurnMark] = []
+        self.known_as: set[str] = set()
+        """Ids that the agent itself gave to this conversation."""
+        self.case_id = ""
+        self._conversation_id = ""
+
+    @property
+    def conversation_id(self) -> str:
+        """A name that no other conversation ever has."""
+        if not self._conversation_id:
+            self._conversation_id = str(uuid4())
+        return self._conversation_id
+
+    def listen(self, case_id: str) -> None:
+        """Somebody listens for spans: let the agent know whose it makes, also where no request tells it."""
+        self.listening = True
+        self.case_id = case_id
+
+    def begin_turn(self, *, same_trace: bool = False) -> None:
+        """A turn begins; with `same_trace` nothing new can be sent with it, because the agent runs already."""
+        if same_trace and self.turns:
+            last = self.turns[-1]
+            self.turns.append(TurnMark(last.trace_id, last.span_id, time.time()))
+        else:
+            self.turns.append(TurnMark(os.urandom(16).hex(), os.urandom(8).hex(), time.time()))
+
+    @property
+    def case_entry(self) -> str:
+        """The value of the baggage entry: the case, and which run of it."""
+        return f"{quote(self.case_id, safe='')}/{self.conversation_id}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What is sent with a request of the current turn, by the names of W3C's headers."""
+        if not self.turns:
+            return {}
+        turn = self.turns[-1]
+        return {
+            "traceparent": f"00-{turn.trace_id}-{turn.span_id}-01",
+            "baggage": f"{CASE_ENTRY}={self.case_entry}",
+        }
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The same for a process that is started for this case alone, if somebody listens."""
+        if not self.turns or not self.listening:
+            return {}
+        headers = self.headers
+        return {
+            "TRACEPARENT": headers["traceparent"],
+            "BAGGAGE": headers["baggage"],
+            RESOURCE: f"{CASE_ENTRY}={self.case_entry}",
+        }
+
+
+def conversation_in(entry: str) -> str:
+    """The conversation that a baggage entry names, or the empty string."""
+    return unquote(entry).rpartition("/")[2] if "/" in entry else ""

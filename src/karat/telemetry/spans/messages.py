@@ -1,0 +1,164 @@
+"""What was said to a model and by it, in whatever shape a span carries it: words, calls asked for, results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+DEEPEST = 32
+USER = frozenset({"user", "human"})
+_CALLS = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "functionCall"})
+_RESULTS = frozenset({"tool_call_response", "tool_result", "function_call_output", "tool-result"})
+_decode = msgspec.json.Decoder().decode
+
+
+class AskedCall(Struct, frozen=True):
+    """A call that a model asked for."""
+
+    name: str
+    id: str = ""
+    arguments: object = None
+
+
+class Utterance(Struct, frozen=True):
+    """One message: whose it is, its words, the calls that it asks for, and whether it hands back a result."""
+
+    role: str = ""
+    text: str = ""
+    calls: tuple[AskedCall, ...] = ()
+    hands_back: bool = False
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a person speaks, and no tool in the place of one."""
+        return self.role in USER and bool(self.text) and not self.hands_back
+
+
+def decoded(value: object) -> object:
+    """A value that was turned into JSON as it was before; anything else as it is."""
+    if isinstance(value, str) and value.startswith(("{", "[", '"', "true", "false", "null")):
+        try:
+            return cast(object, _decode(value))
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return value
+    return value
+
+
+def conversation(value: object) -> tuple[Utterance, ...] | None:
+    """The messages that an attribute holds, or None if it holds none that can be read."""
+    found = decoded(value)
+    if isinstance(found, Mapping) and isinstance(found.get("messages"), list):
+        found = found["messages"]
+    if isinstance(found, list) and len(found) == 1 and isinstance(found[0], list):
+        found = found[0]
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
+        return None
+    return tuple(map(utterance, found))
+
+
+def utterance(message: Mapping[str, object]) -> Utterance:
+    """One message of OpenTelemetry, OpenAI, Anthropic, Bedrock, LangChain or OpenInference."""
+    for inner in ("message", "data", "kwargs"):
+        if isinstance(held := message.get(inner), Mapping):
+            role = message.get("role", message.get("type"))
+            message = {"role": role, **held} if role not in (None, "constructor") else held
+    role = str(message.get("role") or message.get("type") or "").lower()
+    parts = [part for key in ("parts", "contents", "content") for part in _parts(message.get(key))]
+    listed = message.get("tool_calls")
+    asked = [call for entry in (listed if isinstance(listed, list) else ()) if (call := _asked(entry))]
+    asked += [call for part in parts if (call := _asked_in(part)) and call not in asked]
+    return Utterance(
+        role,
+        "".join(_words(part) for part in parts),
+        tuple(asked),
+        role in ("tool", "function") or any(_hands_back(part) for part in parts),
+    )
+
+
+def since_the_prompt(said: tuple[Utterance, ...]) -> tuple[Utterance, ...]:
+    """What was said after a person last spoke: the turn so far."""
+    last = max((place for place, one in enumerate(said) if one.is_prompt), default=-1)
+    return said[last + 1 :]
+
+
+def nested(attributes: Mapping[str, object], prefix: str) -> list[object]:
+    """A list that was spread over attributes: `prefix.0.a.b`, `prefix.1.a.b`."""
+    root: dict[str, object] = {}
+    for key, value in attributes.items():
+        if key.startswith(prefix + "."):
+            _plant(root, key[len(prefix) + 1 :].split(".")[:DEEPEST], value)
+    found = _listed(root)
+    return found if isinstance(found, list) else []
+
+
+def _plant(root: dict[str, object], way: list[str], value: object) -> None:
+    at: object = root
+    for step in way[:-1]:
+        if not isinstance(at, dict):
+            return
+        at = at.setdefault(step, {})
+    if isinstance(at, dict):
+        at[way[-1]] = value
+
+
+def _listed(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_listed(value[key]) for key in sorted(value, key=int)]
+    return {key: _listed(item) for key, item in value.items()}
+
+
+def _parts(value: object) -> Iterator[object]:
+    value = decoded(value) if isinstance(value, str) and value[:1] == "[" else value
+    if isinstance(value, list):
+        yield from value
+    elif value not in (None, ""):
+        yield value
+
+
+def _words(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        return ""
+    part = _inner(part, "message_content")
+    if part.get("type", "text") in ("text", "output_text", "input_text"):
+        return next((text for key in ("content", "text") if isinstance(text := part.get(key), str)), "")
+    return ""
+
+
+def _asked_in(part: object) -> AskedCall | None:
+    if not isinstance(part, Mapping):
+        return None
+    if part.get("type") in _CALLS:
+        return _asked(part)
+    for key in ("toolUse", "functionCall", "function_call"):
+        if isinstance(part.get(key), Mapping):
+            return _asked(part[key])
+    return None
+
+
+def _asked(entry: object) -> AskedCall | None:
+    if not isinstance(entry, Mapping):
+        return None
+    entry = _inner(entry, "tool_call")
+    function = _inner(entry, "function")
+    name = function.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    given = next((decoded(function[key]) for key in ("arguments", "args", "input") if key in function), None)
+    known = next((entry[key] for key in ("id", "toolUseId", "call_id") if isinstance(entry.get(key), str)), "")
+    return AskedCall(name, str(known), given)
+
+
+def _hands_back(part: object) -> bool:
+    return isinstance(part, Mapping) and (part.get("type") in _RESULTS or "toolResult" in part)
+
+
+def _inner(table: Mapping[str, object], key: str) -> Mapping[str, object]:
+    held = table.get(key)
+    return held if isinstance(held, Mapping) else table

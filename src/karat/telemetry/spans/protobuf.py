@@ -1,0 +1,92 @@
+"""OTLP as protobuf: one request → its spans, and one of them → plain values, which only the spans of a case are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from karat.errors import ConfigError
+from karat.telemetry.spans.record import ERROR, Attributes, SpanEvent, SpanRecord
+
+if TYPE_CHECKING:
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+    from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+
+MISSING = "pip install 'karat[otlp]'"
+NANO = 1_000_000_000
+
+
+class ProtobufSpan:
+    """A span within the request that it came in."""
+
+    __slots__ = ("_group", "_scope", "span")
+
+    def __init__(self, span: Span, scope: ScopeSpans, group: ResourceSpans) -> None:
+        self.span = span
+        self._scope = scope
+        self._group = group
+
+    @property
+    def began(self) -> float:
+        return self.span.start_time_unix_nano / NANO
+
+    @property
+    def name(self) -> str:
+        return self.span.name
+
+    def record(self) -> SpanRecord:
+        span = self.span
+        return SpanRecord(
+            trace_id=span.trace_id.hex(),
+            span_id=span.span_id.hex(),
+            parent_id=span.parent_span_id.hex(),
+            name=span.name,
+            started=span.start_time_unix_nano / NANO,
+            ended=span.end_time_unix_nano / NANO,
+            attributes=_table(span.attributes),
+            events=tuple(SpanEvent(e.name, e.time_unix_nano / NANO, _table(e.attributes)) for e in span.events),
+            failed=span.status.code == ERROR,
+            status=span.status.message,
+            scope=self._scope.scope.name,
+            resource=_table(self._group.resource.attributes),
+            lossy=bool(span.dropped_attributes_count or span.dropped_events_count),
+        )
+
+
+def request_type() -> type[ExportTraceServiceRequest]:
+    """What reads a request. Raises ConfigError if its library is not installed."""
+    try:
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    except ModuleNotFoundError as error:
+        raise ConfigError("opentelemetry-proto is not installed.", fix=MISSING, slug="no-otlp") from error
+    return ExportTraceServiceRequest
+
+
+def spans(body: bytes) -> Iterator[tuple[bytes, ProtobufSpan]]:
+    """The spans of a request, each with the id of its trace. Raises ValueError if it cannot be read."""
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    try:
+        request = request_type().FromString(body)
+    except DecodeError as error:
+        raise ValueError("it is no OTLP request in protobuf") from error
+    for group in request.resource_spans:
+        for scope in group.scope_spans:
+            for span in scope.spans:
+                yield span.trace_id, ProtobufSpan(span, scope, group)
+
+
+def _table(pairs: Iterable[KeyValue]) -> Attributes:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: AnyValue) -> object:
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [_value(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return _table(value.kvlist_value.values)
+    if kind == "bytes_value":
+        return value.bytes_value.hex()
+    return None if kind is None else getattr(value, kind)

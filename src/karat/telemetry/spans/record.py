@@ -1,0 +1,40 @@
+"""One span as it arrived, in plain values, whatever it was sent as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+Attributes = Mapping[str, object]
+
+ERROR = 2
+"""OTLP's status code of a span that failed."""
+
+
+class SpanEvent(Struct, frozen=True):
+    """Something that a span tells of a moment within it."""
+
+    name: str
+    at: float
+    attributes: Attributes
+
+
+class SpanRecord(Struct, frozen=True):
+    """A span that has ended. Ids are hexadecimal; a root has no parent."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    name: str
+    started: float
+    ended: float
+    attributes: Attributes
+    events: tuple[SpanEvent, ...] = ()
+    failed: bool = False
+    status: str = ""
+    """What the span says of its failure."""
+    scope: str = ""
+    resource: Attributes = {}
+    lossy: bool = False
+    """Whether its maker had to leave attributes or events out."""

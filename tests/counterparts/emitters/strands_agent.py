@@ -1,0 +1,58 @@
+"""strands with its own tracing."""
+
+import script
+from strands import Agent, tool
+from strands.models.model import Model
+
+made = script.provider()
+
+
+class Scripted(Model):
+    """A model that says what the script says."""
+
+    def update_config(self, **config):
+        pass
+
+    def get_config(self):
+        return {"model_id": "scripted"}
+
+    async def structured_output(self, *args, **kwargs):
+        yield {}
+
+    async def stream(self, messages, *args, **kwargs):
+        last = messages[-1]["content"]
+        done = next((block["toolResult"] for block in last if "toolResult" in block), None)
+        yield {"messageStart": {"role": "assistant"}}
+        if done is not None:
+            text, wanted = script.answer(self.called, done), None
+        else:
+            wanted = script.asked(next(block["text"] for block in last if "text" in block))
+            text = script.answer(None, None)
+        if wanted is None:
+            yield {"contentBlockStart": {"start": {}}}
+            yield {"contentBlockDelta": {"delta": {"text": text}}}
+        else:
+            import json
+
+            self.called = wanted[0]
+            yield {"contentBlockStart": {"start": {"toolUse": {"name": wanted[0], "toolUseId": f"t{len(messages)}"}}}}
+            yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(wanted[1])}}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if wanted else "end_turn"}}
+        yield {"metadata": {"usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}, "metrics": {"latencyMs": 1}}}
+
+
+agent = Agent(
+    Scripted(),
+    name="orders",
+    tools=[tool(script.lookup_order), tool(script.cancel_order), tool(script.list_orders)],
+    callback_handler=None,
+    trace_attributes={"session.id": script.conversation()},
+)
+
+
+def turn(prompt):
+    return str(agent(prompt)).strip()
+
+
+script.serve(turn, made)
