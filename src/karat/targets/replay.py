@@ -4,7 +4,7 @@ A line is a trace in the short form, with `case_id` and, for the second and late
 Or it is a whole trace, which says in `unobserved` what was not seen; or holds one under `trace`, as the lines of a
 journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
 checked before any case is run. What is kept of the file is where each case stands in it, so a large file costs little
-memory.
+memory. A file of OTLP JSON, as collectors write it, is replayed too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, no_options
+from karat.targets.otlp_recording import OtlpRecording, is_otlp
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.wording import counted, did_you_mean
 from karat.traces.clean import loads
@@ -75,6 +76,7 @@ class ReplayTarget:
         self._config = config
         self._path = config.root / config.spec
         self._file: BufferedReader | None = None
+        self._spans: OtlpRecording | None = None
         self._offsets: dict[str | tuple[str, int], int] = {}
 
     async def open(self) -> None:
@@ -83,8 +85,10 @@ class ReplayTarget:
             self._file = self._path.open("rb")
         except OSError as error:
             raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=str(self._path)) from error
-        problems = tuple(islice(self._index(self._file), PROBLEMS_CAP))
-        if problems or not self._offsets:
+        self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
+        found = self._index(self._file) if self._spans is None else self._spans.index()
+        problems = tuple(islice(found, PROBLEMS_CAP))
+        if problems or not (self._offsets or self._spans):
             await self.close()
             raise (
                 SuiteError(problems)
@@ -98,6 +102,8 @@ class ReplayTarget:
             self._file = None
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        if self._spans is not None:
+            return self._spans.trace(case, context.repeat)
         recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if case.is_conversation != bool(recorded.turns) and not recorded.form.error:

@@ -42,7 +42,6 @@ class Scripted(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said)])
 
 
-
 def agent():
     from langchain.agents.middleware import wrap_tool_call
 
@@ -51,8 +50,9 @@ def agent():
         try:
             return handler(request)
         except ValueError as error:
-            return ToolMessage(f"Error: {error}", tool_call_id=request.tool_call["id"], name=request.tool_call["name"],
-                               status="error")
+            return ToolMessage(
+                f"Error: {error}", tool_call_id=request.tool_call["id"], name=request.tool_call["name"], status="error"
+            )
 
     tools = [script.lookup_order, script.cancel_order, script.list_orders]
     return create_agent(Scripted(), tools, middleware=[caught], checkpointer=InMemorySaver())

@@ -1,5 +1,7 @@
 """strands with its own tracing."""
 
+import json
+
 import script
 from strands import Agent, tool
 from strands.models.model import Model
@@ -32,14 +34,13 @@ class Scripted(Model):
             yield {"contentBlockStart": {"start": {}}}
             yield {"contentBlockDelta": {"delta": {"text": text}}}
         else:
-            import json
-
             self.called = wanted[0]
             yield {"contentBlockStart": {"start": {"toolUse": {"name": wanted[0], "toolUseId": f"t{len(messages)}"}}}}
             yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(wanted[1])}}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "tool_use" if wanted else "end_turn"}}
-        yield {"metadata": {"usage": {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}, "metrics": {"latencyMs": 1}}}
+        usage = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
+        yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
 
 
 agent = Agent(

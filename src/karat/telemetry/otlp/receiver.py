@@ -6,7 +6,7 @@ import asyncio
 
 from karat.telemetry.otlp.inbox import Inbox
 from karat.telemetry.otlp.loopback import LoopbackServer
-from karat.telemetry.otlp.requests import HttpRequest, RefusedRequest, read_request, unpacked
+from karat.telemetry.otlp.requests import HttpRequest, RefusedRequest, let_finish, read_request, unpacked
 from karat.telemetry.spans import otlp_json, protobuf
 
 TRACES = "/v1/traces"
@@ -45,6 +45,7 @@ class Receiver:
                 self.inbox.lost(refused.why)
                 writer.write(_answered(refused.status, JSON, refused.why.encode()))
                 await writer.drain()
+                await let_finish(reader)
                 return
             await writer.drain()
             if not request.keeps_alive:

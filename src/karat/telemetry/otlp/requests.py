@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from msgspec import Struct
 
 HEAD_CAP = 1 << 16
 BODY_CAP = 32 << 20
 """Also of what a compressed body becomes."""
+CHUNK = 1 << 16
+PATIENCE = 2.0
 IDLE = 120.0
 """Seconds in which nothing comes before a connection is closed."""
 
@@ -55,6 +58,15 @@ async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     except TimeoutError as error:
         raise RefusedRequest("408 Request Timeout", "a request did not come to an end") from error
     return request
+
+
+async def let_finish(reader: asyncio.StreamReader) -> None:
+    """Let who was refused send the rest, within bounds: cut off in the middle, it would not hear why."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(2 * BODY_CAP // CHUNK):
+                if not await reader.read(CHUNK):
+                    return
 
 
 def unpacked(request: HttpRequest) -> bytes:

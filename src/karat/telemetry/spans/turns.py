@@ -14,6 +14,8 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     By number where nothing could be sent with a turn: an agent in a process of its own may have begun the next turn
     before its answer to the last one was read.
     """
+    if not turns:
+        return []
     found: list[list[SpanRecord]] = [[] for _ in turns]
     marked = [turn.trace_id for turn in turns]
     loose: list[list[SpanRecord]] = []
@@ -26,9 +28,7 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     numbered = len(loose) == len(shared) > 0
     for number, unit in enumerate(sorted(loose, key=lambda unit: unit[0].started)):
         began = [place for place, turn in enumerate(turns) if turn.began <= unit[0].started]
-        place = shared[number] if numbered else began[-1] if began else None
-        if place is not None:
-            found[place] += unit
+        found[shared[number] if numbered else max(began, default=0)] += unit
     return found
 
 

@@ -1,0 +1,135 @@
+"""`replay:spans.jsonl` of OTLP: a file as collectors write it, one request as JSON on a line, in the place of traces.
+
+A case's spans are known by a `karat.case` attribute, by a conversation with the case's id for a name, or by the prompt,
+which the spans must carry then. What is kept of the file is where each trace stands in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BufferedReader
+from urllib.parse import unquote
+
+from karat.errors import Problem
+from karat.model.suite import Case
+from karat.model.trace import Message, Trace
+from karat.targets.base import TargetError
+from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
+from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
+from karat.telemetry.spans import otlp_json
+from karat.telemetry.spans.facts import facts
+from karat.telemetry.spans.marks import CASE_ENTRY, TurnMark
+from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.record import SpanRecord
+from karat.telemetry.spans.turns import by_turn
+
+NO_ANSWER = "no span of the turn carries the answer"
+BEGINNING = 4096
+
+
+class RecordedTrace:
+    """One trace of the file: where it stands, when it began, and what it says of whose it is."""
+
+    __slots__ = ("began", "conversations", "entry", "offsets", "prompts")
+
+    def __init__(self) -> None:
+        self.began = float("inf")
+        self.offsets: dict[int, None] = {}
+        self.entry = ""
+        self.conversations: set[str] = set()
+        self.prompts: set[str] = set()
+
+    def add(self, record: SpanRecord, offset: int) -> None:
+        self.began = min(self.began, record.started)
+        self.offsets[offset] = None
+        entry = record.attributes.get(CASE_ENTRY) or record.resource.get(CASE_ENTRY)
+        self.entry = self.entry or (entry if isinstance(entry, str) else "")
+        self.conversations |= {v for key in CONVERSATION_KEYS if isinstance(v := record.attributes.get(key), str)}
+        told = facts(record)
+        said = [one.text for one in (told.given if told else None) or () if one.is_prompt]
+        self.prompts |= set(said[-1:])
+
+    @property
+    def case_id(self) -> str:
+        return unquote(self.entry.rpartition("/")[0] or self.entry)
+
+
+class OtlpRecording:
+    """The traces of a file of OTLP JSON."""
+
+    def __init__(self, path: str, file: BufferedReader) -> None:
+        self._path = path
+        self._file = file
+        self._traces: dict[bytes, RecordedTrace] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._traces)
+
+    def index(self) -> Iterator[Problem]:
+        """Find every trace; what cannot be read is a problem with its line."""
+        self._file.seek(0)
+        number, offset = 0, 0
+        while data := self._file.readline():
+            number, start, offset = number + 1, offset, offset + len(data)
+            try:
+                for trace_id, span in otlp_json.spans(data) if data.strip() else ():
+                    self._traces.setdefault(trace_id, RecordedTrace()).add(span.record(), start)
+            except ValueError as error:
+                torn = "" if data.endswith(b"\n") else "the line is cut off: "
+                yield Problem(self._path, number, 1, "", f"{torn}{error}", "replay")
+
+    def trace(self, case: Case, repeat: int) -> Trace:
+        """The trace of one run of a case. Raises TargetError if the file does not hold it."""
+        found = self._found(case)
+        if len(found) <= repeat:
+            which = f"no repeat {repeat} of this case" if found else "no span of this case"
+            raise TargetError("not-recorded", f"{self._path} holds {which}")
+        records = list(self._records(found[repeat]))
+        turns = by_turn(records, [TurnMark("", "", 0.0)] * (1 + len(case.setup_prompts)))
+        return _trace(case, read_turn(turns[-1]), turns[-1])
+
+    def _found(self, case: Case) -> list[set[bytes]]:
+        """The traces of each run of a case, in the order of time."""
+        named = {key: trace for key, trace in self._traces.items() if trace.case_id == case.id}
+        if not named:
+            named = {key: trace for key, trace in self._traces.items() if case.id in trace.conversations}
+        runs: dict[object, set[bytes]] = {}
+        for key, trace in sorted(named.items(), key=lambda item: item[1].began):
+            runs.setdefault(trace.entry, set()).add(key)
+        if runs:
+            return list(runs.values())
+        asked = [key for key, trace in self._traces.items() if not trace.entry and case.prompt in trace.prompts]
+        return [{key} for key in sorted(asked, key=lambda key: self._traces[key].began)]
+
+    def _records(self, wanted: set[bytes]) -> Iterator[SpanRecord]:
+        for offset in sorted({offset for key in wanted for offset in self._traces[key].offsets}):
+            self._file.seek(offset)
+            try:
+                yield from (span.record() for key, span in otlp_json.spans(self._file.readline()) if key in wanted)
+            except ValueError as error:
+                raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
+
+
+def is_otlp(file: BufferedReader) -> bool:
+    """Whether a file begins as a collector writes it."""
+    beginning = file.peek(BEGINNING)[:BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n{")
+    return beginning.startswith(b'"resourceSpans"')
+
+
+def _trace(case: Case, reading: SpanReading, records: list[SpanRecord]) -> Trace:
+    unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": reading.doubt}
+    unobserved["final_message"] = "" if reading.answer else NO_ANSWER
+    began, ended = min(r.started for r in records), max(r.ended for r in records)
+    return Trace(
+        case_id=case.id,
+        input=case.prompt,
+        final_message=reading.answer,
+        messages=(Message("user", case.prompt), Message("assistant", reading.answer)),
+        tool_calls=reading.calls,
+        unobserved={channel: why for channel, why in unobserved.items() if why},
+        state=reading.state,
+        tokens=reading.tokens,
+        spans=reading.nodes,
+        started_at=began,
+        duration_ms=round((ended - began) * 1000, 3),
+    )

@@ -1,0 +1,163 @@
+"""A target whose agent sends spans: 200 cases at once, whatever becomes of the batches on their way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+import karat
+from karat.engine.events import Noticed
+from karat.errors import ConfigError, UsageError
+from karat.targets.config import TargetConfig
+from karat.targets.conversation import Conversation
+from telemetry.spans.made import post, request, span, tool
+
+CASES = 200
+FATES = (*["whole"] * 8, *["late", "twice"] * 2, "no-root", "no-middle", "no-call", "nothing")
+"""What becomes of a case's batches; its number decides."""
+
+
+def fate(case_id: str) -> str:
+    return FATES[int(case_id) % len(FATES)]
+
+
+async def lossy_agent(prompt: str, conversation: Conversation) -> str:
+    """Calls one tool with the number of its case, and sends its spans over a network that may do anything."""
+    number = prompt.split()[-1]
+    dice, trace = random.Random(number), f"{int(number) + 1:032x}"
+    root = span("invoke_agent", trace, gen_ai__conversation__id=conversation.id, **agent_operation)
+    middle = span("step", trace, parent=root.span_id.hex())
+    asked = json.dumps([{"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}])
+    said = {"gen_ai__operation__name": "chat", "gen_ai__output__messages": asked}
+    model = span("chat", trace, parent=middle.span_id.hex(), **said)
+    call = tool("find", trace, json.dumps({"case": number}), parent=middle.span_id.hex())
+    batches = {"root": [root], "middle": [middle, model], "call": [call]}
+    lost = {"no-root": ["root"], "no-middle": ["middle"], "no-call": ["call"], "nothing": list(batches)}
+    sent = [batch for name, batch in batches.items() if name not in lost.get(fate(number), ())]
+    sent = sent * 2 if fate(number) == "twice" else sent
+    dice.shuffle(sent)
+    endpoint = os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    late = [sent.pop()] if fate(number) == "late" else []
+    await asyncio.gather(*(asyncio.to_thread(post, endpoint, request(batch)) for batch in sent))
+    for batch in late:
+        asyncio.get_running_loop().call_later(0.05, post, endpoint, request(batch))
+    return "Found."
+
+
+agent_operation = {"gen_ai__operation__name": "invoke_agent"}
+
+
+def target(name: str, **otlp: int) -> TargetConfig:
+    folder = Path(__file__).parents[1]
+    return TargetConfig(
+        kind="python",
+        spec=f"{__name__}:{name}",
+        root=folder,
+        telemetry={"otlp": otlp or True},
+    )
+
+
+def suite(folder: Path, cases: list[dict[str, object]]) -> str:
+    file = folder / "suite.json"
+    file.write_text(json.dumps({"version": "0.3", "cases": cases}))
+    return str(file)
+
+
+def test_no_span_is_in_a_wrong_case_and_what_was_dropped_is_unknown(tmp_path: Path) -> None:
+    cases = [
+        {
+            "id": str(number),
+            "prompt": f"Find {number}",
+            "expected": {
+                "tool_calls": [{"tool": "find", "arguments": {"case": str(number)}}],
+                "tool_calls_none": ["delete"],
+            },
+        }
+        for number in range(CASES)
+    ]
+    result = karat.run(
+        suite(tmp_path, cases), target("lossy_agent", wait_ms=3_000), results_dir=tmp_path, concurrency=16
+    )
+    found = {record.case.id: record for record in result}
+    assert len(found) == CASES
+    for case_id, record in found.items():
+        asked = [call.arguments for call in record.trace.tool_calls if call.called]
+        assert asked in ([{"case": case_id}], []), "a call of another case"
+        whole = fate(case_id) in ("whole", "late", "twice")
+        assert str(record.verdict.status) == ("PASS" if whole else "PARTIAL"), (fate(case_id), record.verdict)
+        assert (record.trace.unseen("tools") is None) is whole
+        assert len(record.trace.spans) == len({node.id for node in record.trace.spans})
+
+
+def mute(prompt: str) -> str:
+    return "Hello."
+
+
+def run_mute(folder: Path, heard: list[str], **otlp: int) -> karat.RunResult:
+    file = suite(folder, [{"id": str(n), "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}} for n in range(3)])
+
+    def hear(event: object) -> None:
+        if isinstance(event, Noticed):
+            heard.append(event.message)
+
+    return karat.run(file, target("mute", **otlp), results_dir=folder, listeners=[hear])
+
+
+def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_path: Path) -> None:
+    heard: list[str] = []
+    result = run_mute(tmp_path, heard, wait_ms=100)
+    assert {str(record.verdict.status) for record in result} == {"PARTIAL"}
+    assert all("no span has reached http://127.0.0.1:" in (r.trace.unseen("tools") or "") for r in result)
+    (told,) = [line for line in heard if "no span has reached" in line]
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told
+
+
+def test_a_fixed_port_can_be_open_in_one_process_only(tmp_path: Path) -> None:
+    file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
+    with pytest.raises(UsageError, match="can be open in 1 process only: the receiver of spans has a port of its own"):
+        karat.run(file, target("mute", port=4318), results_dir=tmp_path, workers=2)
+
+
+@pytest.mark.parametrize(
+    ("telemetry", "told"),
+    [
+        ({"otlp": {"prot": 1}}, "prot"),
+        ({"otlp": {"port": 70_000}}, "<= 65535"),
+        ({"otlp": "yes"}, "otlp"),
+    ],
+)
+def test_what_is_wrong_with_the_table_is_told(tmp_path: Path, telemetry: dict[str, object], told: str) -> None:
+    config = TargetConfig(kind="python", spec=f"{__name__}:mute", root=tmp_path, telemetry=telemetry)
+    file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
+    with pytest.raises(ConfigError, match=told):
+        karat.run(file, config, results_dir=tmp_path)
+
+
+def test_the_receivers_address_stands_where_the_configuration_asks_for_it(tmp_path: Path) -> None:
+    script = tmp_path / "agent.py"
+    script.write_text(
+        "import json, os, sys\n"
+        "names = ('MINE', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'TRACEPARENT', 'OTEL_RESOURCE_ATTRIBUTES')\n"
+        "print(json.dumps({'final_message': json.dumps([sys.argv[1], *map(os.environ.get, names)])}))\n"
+    )
+    config = TargetConfig(
+        kind="command",
+        spec=f"{sys.executable} {script} {{otlp}}",
+        root=tmp_path,
+        env={"MINE": "{otlp}/v1/traces"},
+        telemetry={"otlp": {"wait_ms": 1}},
+    )
+    file = suite(tmp_path, [{"id": "a b", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
+    (record,) = karat.run(file, config, results_dir=tmp_path)
+    argument, mine, endpoint, parent, entry = json.loads(record.trace.final_message)
+    assert argument == endpoint
+    assert endpoint.startswith("http://127.0.0.1:")
+    assert mine == f"{endpoint}/v1/traces"
+    assert parent.startswith("00-")
+    assert entry.startswith("karat.case=a%20b/")

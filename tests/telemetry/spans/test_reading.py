@@ -1,0 +1,134 @@
+"""What the spans of a turn tell of its calls, and when they prove that there were no others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from karat.telemetry.spans import protobuf
+from karat.telemetry.spans.messages import conversation, since_the_prompt
+from karat.telemetry.spans.reading import SpanReading, read_turn
+from telemetry.spans.made import Span, request, span, tool
+
+T = "11" * 16
+
+
+def read(*spans: Span, sent: tuple[str, ...] = ()) -> SpanReading:
+    return read_turn([found.record() for _, found in protobuf.spans(request(spans))], sent)
+
+
+def chat(parent: str, given: list[object], said: list[object], at: float = 101.0, **rest: str) -> Span:
+    told = {"gen_ai__input__messages": json.dumps(given), "gen_ai__output__messages": json.dumps(said)}
+    return span("chat m", T, parent=parent, at=at, gen_ai__operation__name="chat", **told, **rest)
+
+
+ROOT = span("invoke_agent", T, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="bot")
+TOP = ROOT.span_id.hex()
+USER = {"role": "user", "parts": [{"type": "text", "content": "Hi"}]}
+ASKS = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "find", "arguments": {"n": 1}}]}
+GIVEN = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x"}]}
+SAYS = {"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}
+FIND = tool("find", T, '{"n": 1}', parent=TOP, at=102.0, gen_ai__tool__call__id="c1")
+
+
+@pytest.mark.parametrize(
+    ("spans", "doubt"),
+    [
+        pytest.param([ROOT, FIND], "", id="a-root-and-its-call"),
+        pytest.param([FIND], "the root span of the turn has not arrived", id="no-root"),
+        pytest.param([ROOT, tool("find", T, parent="99" * 8)], "the span around", id="a-hole-in-the-tree"),
+        pytest.param([ROOT, chat(TOP, [USER], [ASKS])], "asked for 'find'", id="asked-for-and-not-seen"),
+        pytest.param([ROOT, chat(TOP, [USER, ASKS, GIVEN], [SAYS])], "asked for 'find'", id="told-of-later"),
+        pytest.param([ROOT, chat(TOP, [USER], [ASKS]), FIND, chat(TOP, [USER, ASKS, GIVEN], [SAYS])], "", id="whole"),
+        pytest.param([ROOT, chat(TOP, [USER, ASKS, GIVEN, SAYS, USER], [SAYS])], "", id="of-an-earlier-turn"),
+        pytest.param(
+            [
+                ROOT,
+                span(
+                    "chat", T, parent=TOP, gen_ai__operation__name="chat", gen_ai__response__finish_reasons="tool_calls"
+                ),
+            ],
+            "ended by asking for a tool",
+            id="finish-reason-alone",
+        ),
+    ],
+)
+def test_absence_is_proved_only_by_a_whole_trace(spans: list[Span], doubt: str) -> None:
+    reading = read(*spans)
+    assert (doubt in reading.doubt) if doubt else not reading.doubt
+
+
+def test_what_was_asked_for_and_not_seen_never_ran_and_breaks_what_forbids_it() -> None:
+    (call,) = read(ROOT, chat(TOP, [USER], [ASKS])).calls
+    assert (call.name, call.called, call.arguments) == ("find", False, {"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("made", "success", "error", "unseen"),
+    [
+        pytest.param(FIND, True, None, set(), id="a-result-that-says-nothing-bad"),
+        pytest.param(tool("find", T, result='{"status": "error"}'), False, None, set(), id="a-result-that-says-so"),
+        pytest.param(tool("find", T, failed="no"), False, None, set(), id="failed-with-a-result"),
+        pytest.param(
+            span("t", T, failed="no", gen_ai__operation__name="execute_tool", gen_ai__tool__name="find"),
+            False,
+            "no",
+            {"arguments"},
+            id="failed-without-one",
+        ),
+        pytest.param(
+            span("t", T, gen_ai__operation__name="execute_tool", gen_ai__tool__name="find"),
+            None,
+            None,
+            {"arguments", "result"},
+            id="content-not-captured",
+        ),
+    ],
+)
+def test_success_is_what_the_result_says(made: Span, success: bool | None, error: str | None, unseen: set[str]) -> None:
+    (call,) = read(made).calls
+    assert (call.success, call.error, set(call.unobserved)) == (success, error, unseen)
+
+
+def test_a_server_that_a_tool_hands_on_to_is_no_call_of_its_own() -> None:
+    inner = tool("find", T, parent=FIND.span_id.hex(), at=102.1, mcp__method__name="tools/call")
+    handed = tool("other", T, parent=FIND.span_id.hex(), at=102.2)
+    assert [(call.name, call.parent) for call in read(ROOT, FIND, inner, handed).calls] == [
+        ("find", "bot"),
+        ("other", "find"),
+    ]
+
+
+def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
+    kind = {"openinference__span__kind": "TOOL", "tool__name": "find", "input__value": "7", "output__value": "x"}
+    bare = span("find", T, parent=TOP, at=102.0, **kind)
+    prefix = "llm__output_messages__0__message__tool_calls__0__tool_call__function__"
+    asked = {f"{prefix}name": "find", f"{prefix}arguments": '{"n": 7}', "openinference__span__kind": "LLM"}
+    assert [call.arguments for call in read(ROOT, bare).calls] == [None]
+    assert [call.arguments for call in read(ROOT, span("m", T, parent=TOP, **asked), bare).calls] == [{"n": 7}]
+    wrong = {**asked, f"{prefix}arguments": '{"n": 8}'}
+    (call, *_) = read(ROOT, span("m", T, parent=TOP, **wrong), bare).calls
+    assert call.unobserved["arguments"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": '{"a": 1}'}}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "f", "input": {"a": 1}}}]},
+        {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "f", "args": {"a": 1}, "id": "c"}]}},
+        {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": {"a": 1}}}]},
+    ],
+    ids=["openai", "anthropic", "bedrock", "langchain", "gemini"],
+)
+def test_calls_are_found_in_the_messages_of_every_provider(message: dict[str, object]) -> None:
+    (said,) = conversation(json.dumps([message])) or ()
+    assert [(call.name, call.id, call.arguments) for call in said.calls] == [("f", "c", {"a": 1})]
+
+
+def test_a_turn_begins_with_the_last_words_of_a_person_and_not_with_a_result_in_their_name() -> None:
+    result = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x"}]}
+    said = conversation([USER, SAYS, USER, ASKS, result]) or ()
+    assert [one.calls != () for one in since_the_prompt(said)] == [True, False]
