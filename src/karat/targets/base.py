@@ -93,7 +93,7 @@ class RunContext:
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
 
-    def begin_turn(self, prompt: str = "") -> None:
+    def begin_turn(self, prompt: str | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is no part of it."""
         self.recorder.restart(prompt)
         self.marks.begin_turn()

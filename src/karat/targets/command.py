@@ -61,7 +61,7 @@ from karat.targets.short_form import (
     tool_call,
 )
 from karat.targets.threads import DaemonThreads
-from karat.telemetry.spans.marks import RESOURCE, Marks
+from karat.telemetry.spans.marks import RESOURCE
 from karat.traces.clean import jsonable, loads
 
 LOG_CAP = 300
@@ -104,9 +104,7 @@ class CommandTarget:
             return await self._converse(case, context)
         answers = _Answers(case, context)
         context.begin_turn()
-        env = {**os.environ, **self._config.env}
-        env |= _marked(context.marks, env)
-        child = Child(self._argv, self._config.root, env, _request(case, context))
+        child = Child(self._argv, self._config.root, self._environment(context), _request(case, context))
         running = asyncio.ensure_future(self._threads.call(partial(child.run, answers.line)))
         began, started_at = perf_counter(), time()
         budget = self._config.turn_timeout
@@ -127,8 +125,7 @@ class CommandTarget:
 
     async def _converse(self, case: Case, context: RunContext) -> Trace:
         """Several turns with one process."""
-        env = {**os.environ, **self._config.env}
-        child = Child(self._argv, self._config.root, env, spoken_to=True)
+        child = Child(self._argv, self._config.root, self._environment(context), spoken_to=True)
         talk = _Talk(case, context, child.send)
         running = asyncio.ensure_future(self._threads.call(partial(child.run, talk.line)))
         running.add_done_callback(talk.over)
@@ -142,6 +139,13 @@ class CommandTarget:
             child.stop()
             await asyncio.wait({running})
         return talk.whole(trace)
+
+    def _environment(self, context: RunContext) -> dict[str, str]:
+        """With what tells the process whose spans it makes, beside what it is told already."""
+        env, told = {**os.environ, **self._config.env}, context.marks.for_process()
+        if told and (own := env.get(RESOURCE)):
+            told[RESOURCE] = f"{own},{told[RESOURCE]}"
+        return env | told
 
     def _executable(self, name: str) -> str:
         path = str(self._config.root / name) if "/" in name else name
@@ -232,7 +236,7 @@ class _Answers:
             message = f"setup prompt {self._answered} of {setups}: {told.message}"
             raise TargetError("setup", message, detail=told.detail, retry_after=told.wait)
         self._recorder.restart()
-        self._marks.begin_turn(same_trace=True)
+        self._marks.begin_turn()
 
     def _died(self, ended: Ended) -> TargetError | None:
         kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"
@@ -328,14 +332,6 @@ def _encoded(request: Mapping[str, object]) -> bytes:
         key: value for key, value in request.items() if key in ("case_id", "prompt") or value not in (None, [], {})
     }
     return msgspec.json.encode(jsonable(given)) + b"\n"
-
-
-def _marked(marks: Marks, env: dict[str, str]) -> dict[str, str]:
-    """What tells the process whose spans it makes, beside what it is told already."""
-    told = marks.environment
-    if told and (own := env.get(RESOURCE)):
-        told[RESOURCE] = f"{own},{told[RESOURCE]}"
-    return told
 
 
 def _signal(number: int) -> str:

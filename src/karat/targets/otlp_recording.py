@@ -13,15 +13,15 @@ from urllib.parse import unquote
 from karat.errors import Problem
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import TargetError
+from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
 from karat.telemetry.spans import otlp_json
 from karat.telemetry.spans.facts import facts
-from karat.telemetry.spans.marks import CASE_ENTRY, TurnMark
+from karat.telemetry.spans.marks import CASE_ENTRY
 from karat.telemetry.spans.reading import SpanReading, read_turn
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.spans.turns import by_turn
+from karat.telemetry.spans.turns import units
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096
@@ -78,15 +78,26 @@ class OtlpRecording:
                 torn = "" if data.endswith(b"\n") else "the line is cut off: "
                 yield Problem(self._path, number, 1, "", f"{torn}{error}", "replay")
 
-    def trace(self, case: Case, repeat: int) -> Trace:
+    async def run(self, case: Case, context: RunContext) -> Trace:
         """The trace of one run of a case. Raises TargetError if the file does not hold it."""
-        found = self._found(case)
+        found, repeat = self._found(case), context.repeat
         if len(found) <= repeat:
             which = f"no repeat {repeat} of this case" if found else "no span of this case"
             raise TargetError("not-recorded", f"{self._path} holds {which}")
-        records = list(self._records(found[repeat]))
-        turns = by_turn(records, [TurnMark("", "", 0.0)] * (1 + len(case.setup_prompts)))
-        return _trace(case, read_turn(turns[-1]), turns[-1])
+        turns = units(list(self._records(found[repeat])))
+        if not (case.is_conversation or case.setup_prompts):
+            turns = [[record for unit in turns for record in unit]]
+
+        async def turn(prompt: str) -> Trace:
+            if not turns:
+                raise TargetError("not-recorded", f"{self._path} holds no further turn of this case")
+            records = turns.pop(0)
+            return _trace(case, prompt, read_turn(records), records)
+
+        trace = await converse(case, context, turn, None)
+        if turns:
+            raise TargetError("not-recorded", f"{self._path} holds more turns than this case has", partial=trace)
+        return trace
 
     def _found(self, case: Case) -> list[set[bytes]]:
         """The traces of each run of a case, in the order of time."""
@@ -116,15 +127,15 @@ def is_otlp(file: BufferedReader) -> bool:
     return beginning.startswith(b'"resourceSpans"')
 
 
-def _trace(case: Case, reading: SpanReading, records: list[SpanRecord]) -> Trace:
+def _trace(case: Case, prompt: str, reading: SpanReading, records: list[SpanRecord]) -> Trace:
     unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": reading.doubt}
     unobserved["final_message"] = "" if reading.answer else NO_ANSWER
     began, ended = min(r.started for r in records), max(r.ended for r in records)
     return Trace(
         case_id=case.id,
-        input=case.prompt,
+        input=prompt,
         final_message=reading.answer,
-        messages=(Message("user", case.prompt), Message("assistant", reading.answer)),
+        messages=(Message("user", prompt), Message("assistant", reading.answer)),
         tool_calls=reading.calls,
         unobserved={channel: why for channel, why in unobserved.items() if why},
         state=reading.state,

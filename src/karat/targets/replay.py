@@ -103,7 +103,7 @@ class ReplayTarget:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._spans is not None:
-            return self._spans.trace(case, context.repeat)
+            return await self._spans.run(case, context)
         recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if case.is_conversation != bool(recorded.turns) and not recorded.form.error:

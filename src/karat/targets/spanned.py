@@ -22,6 +22,7 @@ from karat.telemetry.spans.record import SpanRecord
 from karat.telemetry.spans.turns import by_turn
 from karat.text.wording import shorten, visible
 from karat.traces.recorder import completed
+from karat.traces.turns import conversation
 
 POLL = 0.02
 SETTLE = 0.3
@@ -99,7 +100,11 @@ class Spanned:
     def _joined(self, trace: Trace, window: CaseWindow) -> Trace:
         """The trace, and each of its turns, with what their spans tell."""
         readings = self._readings(window)
-        return self._with(trace, readings[-1])
+        if not trace.turns:
+            return self._with(trace, readings[-1])
+        own = zip(trace.turns, readings[-len(trace.turns) :], strict=False)
+        joined = conversation([self._with(turn, reading) for turn, reading in own], trace.error)
+        return structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
 
     def _readings(self, window: CaseWindow) -> list[SpanReading]:
         """What the spans tell of each turn; one at least, though nothing was sent."""

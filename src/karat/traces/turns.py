@@ -36,6 +36,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         timings=_longest(turn.timings for turn in turns),
         steps=_total([turn.steps for turn in turns]),
         tokens=_tokens([turn.tokens for turn in turns]),
+        spans=tuple([span for turn in turns for span in turn.spans]),
         attachments={name: file for turn in turns for name, file in turn.attachments.items()},
         metadata={key: value for turn in turns for key, value in turn.metadata.items()},
         error=error,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
 from karat.model.trace import CallKind, ToolCall
 from karat.telemetry.spans.dialect import NOT_TOLD
 from karat.telemetry.spans.facts import MCP, SpanFacts
@@ -16,13 +14,6 @@ from karat.telemetry.tool_results import missing_fields, said, structured
 NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
 NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
 HANDOFF = "handoff"
-
-
-class Unseen(Struct, frozen=True):
-    """A call that a model asked for and of which no span tells."""
-
-    call: AskedCall
-    by: SpanFacts
 
 
 def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
@@ -43,13 +34,13 @@ def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
     )
 
 
-def unseen(turn: Sequence[SpanFacts]) -> list[Unseen]:
+def unseen(turn: Sequence[SpanFacts]) -> list[AskedCall]:
     """What models asked for, in their answers or in what they were told later, without a span to tell of it."""
     tools = called(turn)
     ids = {told.call_id for told in tools if told.call_id}
     nameless = Counter(told.name for told in tools if not told.call_id)
     numbered = Counter(told.name for told in tools)
-    found: dict[str, Unseen] = {}
+    found: dict[str, AskedCall] = {}
     for told in turn:
         if told.kind != "model":
             continue
@@ -61,7 +52,7 @@ def unseen(turn: Sequence[SpanFacts]) -> list[Unseen]:
                 continue
             counted[call.name] += 1
             if counted[call.name] > (nameless if call.id else numbered)[call.name]:
-                found.setdefault(f"{call.name} {call.id or counted[call.name]}", Unseen(call, told))
+                found.setdefault(f"{call.name} {call.id or counted[call.name]}", call)
     return list(found.values())
 
 

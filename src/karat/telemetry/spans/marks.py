@@ -26,7 +26,7 @@ class TurnMark(Struct, frozen=True):
 class Marks:
     """One per run of a case."""
 
-    __slots__ = ("_conversation_id", "case_id", "known_as", "listening", "turns")
+    __slots__ = ("_conversation_id", "_told_process", "case_id", "known_as", "listening", "turns")
 
     def __init__(self) -> None:
         self.listening = False
@@ -35,6 +35,7 @@ class Marks:
         """Ids that the agent itself gave to this conversation."""
         self.case_id = ""
         self._conversation_id = ""
+        self._told_process: tuple[str, str] | None = None
 
     @property
     def conversation_id(self) -> str:
@@ -48,13 +49,9 @@ class Marks:
         self.listening = True
         self.case_id = case_id
 
-    def begin_turn(self, *, same_trace: bool = False) -> None:
-        """A turn begins; with `same_trace` nothing new can be sent with it, because the agent runs already."""
-        if same_trace and self.turns:
-            last = self.turns[-1]
-            self.turns.append(TurnMark(last.trace_id, last.span_id, time.time()))
-        else:
-            self.turns.append(TurnMark(os.urandom(16).hex(), os.urandom(8).hex(), time.time()))
+    def begin_turn(self) -> None:
+        """A turn begins, with a trace of its own, unless the agent is a process that was told of one already."""
+        self.turns.append(TurnMark(*(self._told_process or _new_ids()), time.time()))
 
     @property
     def case_entry(self) -> str:
@@ -72,17 +69,18 @@ class Marks:
             "baggage": f"{CASE_ENTRY}={self.case_entry}",
         }
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The same for a process that is started for this case alone, if somebody listens."""
-        if not self.turns or not self.listening:
+    def for_process(self) -> dict[str, str]:
+        """The environment of a process that is started for this case alone, if somebody listens for its spans."""
+        if not self.listening:
             return {}
-        headers = self.headers
-        return {
-            "TRACEPARENT": headers["traceparent"],
-            "BAGGAGE": headers["baggage"],
-            RESOURCE: f"{CASE_ENTRY}={self.case_entry}",
-        }
+        self._told_process = (self.turns[-1].trace_id, self.turns[-1].span_id) if self.turns else _new_ids()
+        trace_id, span_id = self._told_process
+        entry = f"{CASE_ENTRY}={self.case_entry}"
+        return {"TRACEPARENT": f"00-{trace_id}-{span_id}-01", "BAGGAGE": entry, RESOURCE: entry}
+
+
+def _new_ids() -> tuple[str, str]:
+    return os.urandom(16).hex(), os.urandom(8).hex()
 
 
 def conversation_in(entry: str) -> str:

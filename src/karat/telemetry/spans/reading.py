@@ -40,10 +40,7 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> Span
     roots = [told for told in turn if _is_root(told.span, sent)]
     models = [told for told in turn if told.kind == "model"]
     calls, missing = tool_calls(turn), unseen(turn)
-    asked = [
-        ToolCall(one.call.name, one.call.arguments, id=one.call.id or None, started=False, unfinished=True)
-        for one in missing
-    ]
+    asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
     return SpanReading(
         calls=(*calls, *asked),
         nodes=_nodes(turn, sent),
@@ -53,7 +50,7 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> Span
         answer=next(filter(None, map(final_words, (*roots, *reversed(models)))), ""),
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
-        doubt=_doubt(ordered, sent, [one.call.name for one in missing], models, len(calls)),
+        doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)),
         proved=bool(models) and models[-1].given is not None and models[-1].said is not None,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from karat.telemetry.spans.marks import TurnMark
 from karat.telemetry.spans.record import SpanRecord
@@ -19,7 +19,7 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     found: list[list[SpanRecord]] = [[] for _ in turns]
     marked = [turn.trace_id for turn in turns]
     loose: list[list[SpanRecord]] = []
-    for unit in _units(records, {turn.span_id for turn in turns}):
+    for unit in units(records, {turn.span_id for turn in turns}):
         if marked.count(unit[0].trace_id) == 1:
             found[marked.index(unit[0].trace_id)] += unit
         else:
@@ -32,15 +32,15 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     return found
 
 
-def _units(records: Sequence[SpanRecord], sent: set[str]) -> list[list[SpanRecord]]:
-    """Each root, or span whose parent is not there, with all that stands below it."""
+def units(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> list[list[SpanRecord]]:
+    """Each root, or span whose parent is not there, with all that stands below it, in the order of time."""
     known = {record.span_id: record for record in records}
-    units: dict[str, list[SpanRecord]] = {}
+    below: dict[str, list[SpanRecord]] = {}
     for record in sorted(records, key=lambda record: record.started):
         top = record
         for _ in records:
             if top.parent_id in sent or (above := known.get(top.parent_id)) is None:
                 break
             top = above
-        units.setdefault(top.span_id, []).append(record)
-    return [sorted(unit, key=lambda record: record.span_id != top) for top, unit in units.items()]
+        below.setdefault(top.span_id, []).append(record)
+    return [sorted(unit, key=lambda record: record.span_id != top) for top, unit in below.items()]
