@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from karat.api import ajudge as ajudge
     from karat.api import alint as alint
     from karat.api import aload_suite as aload_suite
+    from karat.api import areport as areport
     from karat.api import arerun as arerun
     from karat.api import arescore as arescore
     from karat.api import aresume as aresume
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from karat.api import judge as judge
     from karat.api import lint as lint
     from karat.api import load_suite as load_suite
+    from karat.api import report as report
     from karat.api import rerun as rerun
     from karat.api import rescore as rescore
     from karat.api import resume as resume
@@ -93,6 +95,7 @@ _HOMES = {
         "ajudge",
         "alint",
         "aload_suite",
+        "areport",
         "arerun",
         "arescore",
         "aresume",
@@ -103,6 +106,7 @@ _HOMES = {
         "judge",
         "lint",
         "load_suite",
+        "report",
         "rerun",
         "rescore",
         "resume",

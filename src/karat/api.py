@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 from karat import recorded, scoring
 from karat.checks.catalog import CATALOG
 from karat.errors import UsageError
+from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, Verdict
+from karat.model.verdict import Verdict
 from karat.plugins.project import enter
 from karat.recorded import AnyJournal
+from karat.recorded import journals_of as journals_of
 from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
-from karat.reports.artifacts import results_dir_for
+from karat.reports.artifacts import Sink, results_dir_for
 from karat.reports.run_result import Allowed, ResultsPlace, RunResult
 from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
@@ -185,7 +187,7 @@ async def _go_on(
     target: AnyTarget | None,
     how: RunKeywords,
 ) -> RunResult:
-    from karat.order import Order, RunKeywords, RunOptions
+    from karat.order import Order, RunKeywords, RunOptions, status_named
     from karat.session import Earlier, resume_suite
 
     for name in how.keys() - RunKeywords.__annotations__.keys():
@@ -193,7 +195,7 @@ async def _go_on(
         raise UsageError(f"no option is called {name!r}.", fix=fix, slug="bad-option")
     options, order = RunOptions.of(how), Order.of(how)
     allowed = _allowed(how.get("allow_partial"), how.get("allow_unknown"))
-    earlier = Earlier(opened(journal), frozenset(map(_status, names_of("status", status) or ())))
+    earlier = Earlier(opened(journal), frozenset(map(status_named, names_of("status", status) or ())))
     loaded = await aload_suite(suite_of(earlier.journal) if suite is None else suite)
     with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
         result = await resume_suite(earlier, loaded, target, options, order, place.folder)
@@ -284,6 +286,22 @@ def results_folders(given: str | Path | None = None) -> list[Path]:
     configured = load_config(Path.cwd()).results_dir
     usual = [Path("karat-results"), Path(".claude/evals/results")]
     return usual if configured is None else [configured, *usual]
+
+
+def report(
+    journals: AnyJournal | Sequence[AnyJournal], format: str, path: str | Path | Sink | None = None
+) -> tuple[Path, ...]:
+    """Write a report of recorded runs, such as `junit`, and say where. A folder stands for all journals in it.
+
+    `path` is a file, a folder, or what takes bytes such as `io.BytesIO`; without, it stands beside the journal.
+    """
+    from karat.reports.filing import file_report
+
+    sources = [journals] if isinstance(journals, Journal | str | Path) else journals
+    return file_report([journal for source in sources for journal in journals_of(source)], format, path)
+
+
+areport = asynchronous(report)
 
 
 def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:
@@ -380,11 +398,3 @@ def _allowed(partial: bool | None, unknown: bool | None) -> Allowed:
     config = load_config(Path.cwd())
     told = (partial, config.allow_partial), (unknown, config.allow_unknown)
     return Allowed(*(default if given is None else given for given, default in told))
-
-
-def _status(name: str) -> CaseStatus:
-    known = {status.value.lower(): status for status in CaseStatus}
-    if name not in known:
-        fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
-        raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
-    return known[name]

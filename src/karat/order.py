@@ -15,12 +15,13 @@ from karat.engine.events import Listener, Noticed
 from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.model.trace import REMOVED, Trace
+from karat.model.verdict import CaseStatus
 from karat.targets.base import Limits, Target, version_of
 from karat.targets.catalog import build
 from karat.targets.config import HIDDEN, Config, TargetConfig, parse_rate, resolve
 from karat.targets.function import FunctionTarget
 from karat.targets.hooks import RESET_GRACE
-from karat.text.wording import names_of
+from karat.text.wording import did_you_mean, names_of
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
@@ -222,3 +223,12 @@ def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]
     """The values of the configured secrets; one too short to be told from plain text is refused."""
     Redactor.from_names(config.secrets, environ)
     return tuple(value for name in config.secrets if (value := environ.get(name)))
+
+
+def status_named(name: str) -> CaseStatus:
+    """The status that is meant, in lower case as options have it."""
+    known = {status.value.lower(): status for status in CaseStatus}
+    if name not in known:
+        fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
+        raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
+    return known[name]

@@ -29,6 +29,7 @@ from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
 NAMED = 5
+HEADER = b'{"kind":"header"'
 
 AnyJournal: TypeAlias = Journal | Path | str
 
@@ -60,7 +61,7 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
-    further, identity = wanted(reports), Identity(recorded.header)
+    further, identity = wanted(reports, [recorded.path, recorded.header.suite]), Identity(recorded.header)
     if suite is None:
         header = _derived(recorded, {}, now)
         names = _reserved(header.suite, results_dir, now)
@@ -170,3 +171,22 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
         where=journal.path,
         fix=f"Judge it by the suite of now, and audit that: karat rescore {journal.path} --suite {suite.file}",
     )
+
+
+def journals_of(source: AnyJournal) -> list[Journal]:
+    """The journal that is meant, or all those of a folder, the oldest first."""
+    if isinstance(source, Journal) or not os.path.isdir(source):
+        return [opened(source)]
+    found = sorted(path for path in Path(source).glob("*.jsonl") if _begins_a_journal(path))
+    if not found:
+        fix = "Name the folder that holds the journals of `karat run`, or a journal."
+        raise UsageError("this folder holds no run.", where=str(source), fix=fix, slug="no-run")
+    return [opened(path) for path in found]
+
+
+def _begins_a_journal(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(HEADER)) == HEADER
+    except OSError:
+        return False

@@ -21,6 +21,7 @@ from karat.engine.executors import Executor, Inline, Nobody
 from karat.engine.plan import Plan
 from karat.engine.retries import Retries
 from karat.engine.runner import Policy, Runner, opened
+from karat.engine.saving import Saving
 from karat.engine.work import Settings
 from karat.errors import UsageError
 from karat.journal.carry_over import CarryOver, Planned, named
@@ -82,7 +83,7 @@ class Session:
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        further = wanted(self._order.reports)
+        further = wanted(self._order.reports, [self._suite.file])
         plan = self._plan()
         executor = self._executor(len(plan))
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.workers, 1) > 1:
@@ -95,7 +96,18 @@ class Session:
             except BaseException:
                 _drop_if_empty(names.journal)
                 raise
+        for saving in self._savings:
+            if hint := saving.hint:
+                self._order.notice(hint)
         return reported(names, summary, further)
+
+    @cached_property
+    def _savings(self) -> list[Saving]:
+        """Listens where cases run one at a time and need not: nothing holds them back but the options."""
+        options, policy, limits = self._options, self._policy, self._agent.limits
+        alone = options.concurrency == 1 and options.workers <= 1 and options.executor != "ray"
+        free = policy.per_minute is None and policy.max_concurrency is None and limits.max_per_worker is None
+        return [Saving()] if alone and free else []
 
     async def _into(
         self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float
@@ -113,7 +125,7 @@ class Session:
             plan,
             executor,
             self._policy,
-            self._order.listeners,
+            [*self._order.listeners, *self._savings],
             began=began,
             chance=random.Random(header.run_id),
             clock=lambda: self._now().isoformat(timespec="milliseconds"),

@@ -16,10 +16,12 @@ from karat.plugins.project import enter
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test stands in a folder of its own, with an agent in it; sys.path is put back afterwards."""
+    """Each test stands in a folder of its own, with an agent in it; what is of the process is put back."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("karat.plugins.project._entered", [])
+    for name in ("NO_COLOR", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
     (tmp_path / "agent.py").write_text(AGENT)
 
 

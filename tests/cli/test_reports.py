@@ -12,6 +12,7 @@ import pytest
 from cli.support import Ran, case, eval_set, journal_of, results, write
 
 Karat = Callable[..., Ran]
+KNOWN = "Known are json, markdown, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
 GREET = ("-t", "python:agent.py:greet")
 
 
@@ -69,15 +70,17 @@ def test_a_report_that_fails_leaves_summary_journal_and_the_others(karat: Karat,
     assert {suffix: len(paths) for suffix, paths in results().items()} == {".jsonl": 1, ".json": 1, ".md": 1, ".txt": 1}
     line = ran.err.splitlines()[-1]
     assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Mend it, or leave it out." in line
-    assert line.endswith(f"karat rescore {journal_of()} [report]")
-    assert karat("rescore", str(journal_of()), "--results-dir", "again").code == (0 if agent == "greet" else 1)
+    assert line.endswith(f"karat report {journal_of()} -f broken [report]")
+    later = karat("report", str(journal_of()), "-f", "broken")
+    assert (later.code, later.out) == (3, "")
+    assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Mend it, or leave it out. [report]" in later.err
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         pytest.param("idss", "there is no report 'idss'. Did you mean 'ids'? [unknown-report]", id="a-slip"),
-        pytest.param("", "there is no report ''. Known are json, markdown, broken, ids. [unknown-report]", id="none"),
+        pytest.param("", f"there is no report ''. {KNOWN} [unknown-report]", id="none"),
     ],
 )
 def test_a_report_that_nobody_has_stops_before_anything_runs(karat: Karat, asked: str, said: str) -> None:

@@ -80,13 +80,19 @@ def test_failures_show_the_reason_and_an_excerpt(karat: Karat) -> None:
     suite = write("suite.json", eval_set(case("A", expected={"must_not_say": ["guess"]}), case("B")))
     ran = karat("run", suite, "-t", traces(A="It is only a guess of mine.", B="Nothing."))
     assert ran.code == 1
-    assert ran.out.split("\n2 ")[0].splitlines()[:6] == [
+    assert ran.out.split("\n2 ")[0].splitlines()[:12] == [
+        "FAIL     A  0.00s",
+        "FAIL     B  0.00s",
+        "",
         "FAIL     A  0.00s",
         "         a check failed",
-        "         failed   must_not_say[0] (formatting)",
-        "                  expected  no 'guess'",
-        "                  found     guess",
-        "                  in        final_message: It is only a [guess] of mine.",
+        "         asked     prompt of A",
+        "         answered  It is only a guess of mine.",
+        "         failed    must_not_say[0] (formatting)",
+        "                   expected  no 'guess'",
+        "                   found     guess",
+        "                   in        final_message: It is only a [guess] of mine.",
+        "",
     ]
 
 

@@ -135,7 +135,7 @@ def test_a_terminal_gets_a_progress_bar_and_colours() -> None:
     assert code == 1
     assert re.search(r"2/2.*2 FAIL", shown)
     after = shown.rpartition("\x1b[2K")[2]
-    assert after.startswith("\x1b[31mFAIL")
+    assert after.lstrip().startswith("\x1b[31mFAIL")
     assert after.count("FAIL") == 2
     assert "\x1b[1m\x1b[31m0 passed, 2 failed in " in after
 
@@ -162,7 +162,6 @@ def test_a_case_that_was_tried_again_is_told_on_a_terminal_and_elsewhere() -> No
     code, shown = on_a_terminal(*RETRIED)
     assert code == 0
     assert len(re.findall(RETRY, shown)) == 2
-    assert re.search(AFTER, shown.rpartition("\x1b[2K")[2])
     Path("asked").unlink()
     ran = process(*RETRIED)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -179,7 +178,8 @@ def test_cases_look_the_same_wherever_they_are_shown() -> None:
         for text in (shown.rpartition("\x1b[2K")[2], piped, again)
     ]
     assert code == 1
-    assert lines == [["FAIL     a  ", "PASS     b  ", "FAIL     c  "]] * 3
+    failed = ["FAIL     a  ", "FAIL     c  "]
+    assert lines == [failed, *[["FAIL     a  ", "PASS     b  ", "FAIL     c  ", *failed]] * 2], "what passed is folded"
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["no-color", "dumb"])

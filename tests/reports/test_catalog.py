@@ -14,7 +14,8 @@ import pytest
 from karat.errors import ConfigError, Exit, JournalError, UsageError
 from karat.model.run import CaseRecord, RunView
 from karat.reports.artifacts import Names, Sink, reserve
-from karat.reports.catalog import BUILT_IN, ENTRY_POINTS, Report, Wanted, wanted, write_all
+from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, wanted
+from karat.reports.writing import write_all
 
 from .runs import MemoryRun, every_status, passing
 
@@ -74,6 +75,7 @@ class Endless:
 
 
 IDS = Wanted("ids", Ids)
+KNOWN = "Known are json, markdown, junit, github, github-summary, gitlab, csv, jsonl, mine."
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ def test_an_entry_point_that_is_no_report(monkeypatch: pytest.MonkeyPatch, value
 def test_a_broken_package_matters_to_those_who_ask_for_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "no_such_module:FORMAT")
     assert wanted(["json", "markdown"]) == ()
-    assert wanted(["json=here.json"]) == (Wanted("json", BUILT_IN["json"], "here.json"),)
+    assert wanted(["json=here.json"]) == (Wanted("json", EVERY_RUN["json"], "here.json"),)
 
 
 def test_two_packages_with_one_name_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +211,8 @@ def test_two_packages_with_one_name_are_told_apart(monkeypatch: pytest.MonkeyPat
     ("asked", "fix"),
     [
         pytest.param("mime", "Did you mean 'mine'?", id="a-slip"),
-        pytest.param("pdf=out.pdf", "Known are json, markdown, mine.", id="nothing-like-it"),
-        pytest.param("=out", "Known are json, markdown, mine.", id="no-name"),
+        pytest.param("pdf=out.pdf", KNOWN, id="nothing-like-it"),
+        pytest.param("=out", KNOWN, id="no-name"),
     ],
 )
 def test_a_report_that_nobody_has(monkeypatch: pytest.MonkeyPatch, asked: str, fix: str) -> None:

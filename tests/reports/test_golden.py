@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.reports.catalog import BUILT_IN
-from karat.reports.terminal import show_cases, show_summary
+from karat.plugins.project import Project
+from karat.reports.catalog import BUILT_IN, find
+from karat.reports.ending import show_details, show_repeated, show_summary
+from karat.reports.terminal import Screen
+from karat.reports.writing import write_into
 
 from .runs import HUGE, Kept, every_status, interrupted, interrupted_repeats, repeated
 
@@ -31,12 +34,9 @@ def agrees_with(name: str, text: str) -> bool:
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("run", RUNS)
 def test_file(run: str, name: str) -> None:
-    out, view = Kept(), RUNS[run]()
-    report = BUILT_IN[name](view, out)
-    for record in view.records():
-        report.case(record)
-    report.end()
-    assert agrees_with(f"{run}.{BUILT_IN[name].extension}", out.data.decode())
+    out, report = Kept(), find(name, Project())
+    write_into([RUNS[run]()], report, out)
+    assert agrees_with(f"{run}.{report.extension}", out.data.decode())
 
 
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "coloured"])
@@ -44,6 +44,7 @@ def test_file(run: str, name: str) -> None:
 def test_terminal(run: str, colour: bool) -> None:
     view = RUNS[run]()
     out = io.StringIO(newline="")
-    show_cases(view, out, colour=colour)
-    show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], out, colour=colour)
+    screen = Screen(out, colour=colour)
+    (show_repeated if view.header.repeat > 1 else show_details)(view.records(), screen)
+    show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], screen, viewer=True)
     assert agrees_with(f"{run}.{'ansi' if colour else 'txt'}", out.getvalue())

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
+import junitparser
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from karat.reports import inert
-from karat.reports import json as json_report
+from karat.plugins.project import Project
+from karat.reports import encoding, gitlab, inert, rows
+from karat.reports import junit as junit_report
 from karat.reports import markdown as markdown_report
 from karat.reports import terminal as terminal_report
-from karat.reports.catalog import BUILT_IN
-from karat.reports.terminal import show_cases, show_summary
+from karat.reports.catalog import find
+from karat.reports.ending import show_details, show_summary
+from karat.reports.github import annotations, summary
+from karat.reports.inert import terminal
+from karat.reports.terminal import CaseLines, Loudness, Screen
+from karat.reports.writing import write_into
 
 from .hostile import HOSTILE, run_saying
 from .runs import Kept, MemoryRun
+from .test_forges import ELEMENTS
+from .workflow_commands import commands
 
 CASES = 4
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -32,17 +43,18 @@ MENTIONS = re.compile(r"://|www\.|@\w|#\d", re.IGNORECASE)
 
 def written(name: str, run: MemoryRun) -> str:
     out = Kept()
-    report = BUILT_IN[name](run, out)
-    for record in run.records():
-        report.case(record)
-    report.end()
+    write_into([run], find(name, Project()), out)
     return out.data.decode()
 
 
 def on_a_terminal(run: MemoryRun) -> str:
     out = io.StringIO(newline="")
-    show_cases(run, out)
-    show_summary(run, [Path(run.header.target)], out)
+    for record in run.records():
+        CaseLines(Screen(out))(record)
+    for loudness in Loudness:
+        show_details(run.records(), Screen(out, loudness))
+    named = MemoryRun(run.cases, run.summary, run.header, path=f"{run.header.target}/s.jsonl")
+    show_summary(named, [Path(run.header.target)], Screen(out), viewer=True)
     return out.getvalue()
 
 
@@ -54,7 +66,7 @@ def unseen(text: str, but: str = "\n") -> set[str]:
 def terminal_faults(shown: str, text: str) -> Iterator[str]:
     yield from map(ascii, unseen(shown))
     heads = re.findall(r"^(?:PASS|FAIL|PARTIAL|ERROR) ", shown, re.MULTILINE)
-    if len(heads) != CASES:
+    if len(heads) != CASES + 3 * (CASES - 1) + CASES:
         yield f"{len(heads)} lines of cases"
 
 
@@ -67,11 +79,11 @@ def json_faults(shown: str, text: str) -> Iterator[str]:
         yield "another text"
 
 
-def markdown_faults(shown: str, text: str) -> Iterator[str]:
+def markdown_faults(shown: str, text: str, rows: int = CASES + 1) -> Iterator[str]:
     tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(shown)
-    rows = [token.type for token in tokens].count("tr_open")
-    if rows != CASES + 1:
-        yield f"{rows} rows"
+    found = [token.type for token in tokens].count("tr_open")
+    if found != rows:
+        yield f"{found} rows"
     yield from (token.type for token in tokens if token.type in {"html_block", "fence", "blockquote_open", "hr"})
     for inline in (token for token in tokens if token.type == "inline"):
         yield from _inline_faults(inline.children or [])
@@ -106,18 +118,90 @@ def unescaped(module: object, *names: str) -> Callable[[pytest.MonkeyPatch], Non
     return take_out
 
 
+def junit_faults(shown: str, text: str) -> Iterator[str]:
+    yield from map(ascii, unseen(shown))
+    (suite,) = junitparser.JUnitXml.fromstring(shown.encode())
+    cases = [case.name for case in suite]
+    if cases != [terminal(f"{index}{text}", 500) for index in range(CASES)] + ["the run is complete"]:
+        yield f"cases {cases}"
+    yield from (each.tag for each in ElementTree.fromstring(shown).iter() if each.tag not in ELEMENTS)
+
+
+def github_faults(shown: str, text: str) -> Iterator[str]:
+    yield from map(ascii, unseen(shown))
+    told = [each.name for each in commands(shown)]
+    if told != ["error", "error", "warning", "error"] or len(shown.splitlines()) != len(told):
+        yield f"commands {told}"
+    elif f"expected  {terminal(text, 300)}" not in commands(shown)[1].data:
+        yield "another text"
+    yield from (key for each in commands(shown) for key in each.properties if key not in ("file", "title"))
+
+
+def printed_faults(shown: str, text: str) -> Iterator[str]:
+    """What a job prints is read by its forge as well."""
+    yield from terminal_faults(shown, text)
+    yield from (each.name for each in commands(shown))
+
+
+def summary_faults(shown: str, text: str) -> Iterator[str]:
+    yield from markdown_faults(shown, text, rows=CASES)
+
+
+def gitlab_faults(shown: str, text: str) -> Iterator[str]:
+    yield from map(ascii, unseen(shown))
+    findings = json.loads(shown)
+    if len(findings) != len(shown.splitlines()) - 2 or {len(each) for each in findings} != {5}:
+        yield f"{len(findings)} findings"
+    yield from (ascii(char) for each in findings for value in each.values() for char in unseen(str(value)))
+
+
+def csv_faults(shown: str, text: str) -> Iterator[str]:
+    yield from map(ascii, unseen(shown))
+    head, *rows = csv.reader(io.StringIO(shown, newline=""))
+    if len(rows) != CASES or len(shown.splitlines()) != CASES + 1 or {len(row) for row in rows} != {len(head)}:
+        yield f"{len(rows)} rows in {len(shown.splitlines())} lines"
+    numbers = {"run", "soft_score", "threshold", "tokens_input", "tokens_output", "duration_ms", "attempts"}
+    for row in rows:
+        for name, value in zip(head, row, strict=True):
+            if name not in numbers and unicodedata.normalize("NFKC", value).lstrip()[:1] in set("=+-@|%"):
+                yield f"{name}: {value[:20]}"
+
+
+def jsonl_faults(shown: str, text: str) -> Iterator[str]:
+    yield from map(ascii, unseen(shown) - {"\ufe0f"})
+    rows = [json.loads(line) for line in shown.split("\n")[:-1]]
+    if len(rows) != CASES or {row["response"] for row in rows} != {re.sub("[\ud800-\udfff]", "\ufffd", text)}:
+        yield f"{len(rows)} rows"
+
+
 PROOFS = {
     "terminal": Proof(on_a_terminal, terminal_faults, unescaped(terminal_report, "terminal")),
     "evidence": Proof(on_a_terminal, terminal_faults, unescaped(inert, "terminal")),
     "json": Proof(
-        lambda run: written("json", run),
+        partial(written, "json"),
         json_faults,
-        lambda patch: patch.setattr(json_report, "_escaped", lambda match: match[0]),
+        lambda patch: patch.setattr(encoding, "_escaped", lambda match: match[0]),
     ),
     "markdown": Proof(
-        lambda run: written("markdown", run),
+        partial(written, "markdown"),
         markdown_faults,
         unescaped(markdown_report, "markdown_cell", "_escaped"),
+    ),
+    "junit-markup": Proof(partial(written, "junit"), junit_faults, unescaped(junit_report, "escape")),
+    "junit-characters": Proof(partial(written, "junit"), junit_faults, unescaped(junit_report, "terminal")),
+    "github-text": Proof(partial(written, "github"), github_faults, unescaped(annotations, "_data")),
+    "github-properties": Proof(partial(written, "github"), github_faults, unescaped(annotations, "_property")),
+    "github-summary": Proof(partial(written, "github-summary"), summary_faults, unescaped(summary, "markdown_cell")),
+    "github-log": Proof(
+        on_a_terminal, printed_faults, lambda patch: patch.setattr(inert, "_spelled", lambda match: match[0])
+    ),
+    "gitlab": Proof(partial(written, "gitlab"), gitlab_faults, unescaped(gitlab, "terminal")),
+    "csv-formulas": Proof(partial(written, "csv"), csv_faults, lambda patch: patch.setattr(rows, "_FORMULA", ("\0",))),
+    "csv-characters": Proof(partial(written, "csv"), csv_faults, unescaped(rows, "terminal")),
+    "jsonl": Proof(
+        partial(written, "jsonl"),
+        jsonl_faults,
+        lambda patch: patch.setattr(encoding, "_escaped", lambda match: match[0]),
     ),
 }
 
@@ -131,7 +215,7 @@ def harmful(proof: Proof) -> Iterator[tuple[str, list[str]]]:
 def _faults(proof: Proof, text: str) -> Iterator[str]:
     try:
         yield from proof.faults(proof.write(run_saying(text)), text)
-    except (ValueError, SyntaxError) as error:
+    except (ValueError, SyntaxError, ElementTree.ParseError) as error:
         yield f"{type(error).__name__}: {error}"
 
 

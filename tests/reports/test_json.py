@@ -12,6 +12,7 @@ from msgspec import Struct
 from karat.model.trace import TraceError
 from karat.model.verdict import At
 from karat.reports.json import (
+    CallRow,
     CaseRow,
     CheckRow,
     Checks,
@@ -66,7 +67,8 @@ def test_fields_and_their_order() -> None:
     assert list(report) == ["generated_at", "eval_file", "target", "summary", "cases"]
     assert list(report["summary"]) == ["pass", "fail", "partial", "error", "total", "avg_soft_score"]
     for case in report["cases"]:
-        assert list(case) == CASE_FIELDS
+        assert list(case)[: len(CASE_FIELDS)] == CASE_FIELDS
+        assert set(case) - set(CASE_FIELDS) <= {"tool_calls"}
         assert list(case["checks"]) == ["passed", "failed", "unknown"]
         assert list(case["metrics"]) == ["synthesis", "morning_brief", "scoring"]
         assert list(case["metrics"]["synthesis"]) == ["required_sources", "missing_sources", "missing_numbers"]
@@ -75,7 +77,7 @@ def test_fields_and_their_order() -> None:
         assert list(case["metrics"]["scoring"]["soft_score"]) == ["value", "threshold", "passed"]
 
 
-@pytest.mark.parametrize("row", [CheckRow, Checks, Metrics, ErrorRow, RunRow, RepeatsRow, CaseRow, At])
+@pytest.mark.parametrize("row", [CheckRow, Checks, Metrics, ErrorRow, RunRow, RepeatsRow, CaseRow, CallRow, At])
 def test_every_key_of_a_row_is_documented(row: type[Struct]) -> None:
     assert [key for key in row.__struct_fields__ if f"`{key}`" not in PAGE] == []
 

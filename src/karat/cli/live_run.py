@@ -11,47 +11,44 @@ from contextlib import contextmanager, suppress
 
 import click
 
-from karat.cli.main import complain
+from karat.cli.ending import show_ending
 from karat.cli.progress import listener_for
 from karat.engine.events import Listener
 from karat.errors import Exit
 from karat.model.suite import Suite
 from karat.reports.run_result import RunResult
-from karat.reports.terminal import show_cases, show_summary, wants_colour
+from karat.reports.terminal import Loudness, Screen
 
 SHOW_CURSOR = b"\x1b[?25h\n"
-STOPPING = b"\nkarat: stopping; once more stops at once\n"
+ERASE = b"\r\x1b[2K"
+STOPPING = b"karat: stopping; once more stops at once\n"
 
 Start = Callable[..., Awaitable[RunResult]]
 """A function of karat.api with all its arguments but the listeners and the stop."""
 
 
-def shown(suite: Suite, start: Start) -> tuple[RunResult, bool]:
+def shown(suite: Suite, start: Start, loudness: Loudness) -> tuple[RunResult, bool]:
     """How the run of a suite came out, once it was shown; and whether somebody wants no other to be begun."""
     for warning in suite.warnings:
         click.echo(warning, err=True)
-    colour = wants_colour(sys.stdout, os.environ)
-    listener, closing = listener_for(sys.stdout, suite, colour=colour)
+    screen = Screen.of(sys.stdout, os.environ, loudness)
+    listener, closing = listener_for(screen, suite)
     with closing:
-        result, stopped = asyncio.run(_interruptible(start, listener))
-    if sys.stdout.isatty() or result.journal.header.repeat > 1:
-        show_cases(result.journal, sys.stdout, folder=os.path.dirname(result.journal.path), colour=colour)
-    show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
-    for failure in result.failures:
-        complain(f"karat: {failure}")
+        result, stopped = asyncio.run(_interruptible(start, listener, live=screen.live))
+    show_ending(result, screen)
     return result, stopped
 
 
-async def _interruptible(start: Start, listener: Listener) -> tuple[RunResult, bool]:
+async def _interruptible(start: Start, listener: Listener, *, live: bool) -> tuple[RunResult, bool]:
     stop = asyncio.Event()
-    with _heard(asyncio.get_running_loop(), stop):
+    with _heard(asyncio.get_running_loop(), stop, live=live):
         result = await start(listeners=[listener], stop=stop)
     return result, stop.is_set()
 
 
 @contextmanager
-def _heard(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Iterator[None]:
-    """Ctrl-C once stops gracefully, twice at once."""
+def _heard(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, *, live: bool) -> Iterator[None]:
+    """Ctrl-C once stops gracefully, twice at once. `live`: a bar may stand where the cursor is."""
     seen = 0
 
     def heard(*_: object) -> None:
@@ -62,7 +59,7 @@ def _heard(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Iterator[Non
                 os.write(1, SHOW_CURSOR)
             os._exit(Exit.INTERRUPTED)
         with suppress(OSError):
-            os.write(2, STOPPING)
+            os.write(2, (ERASE if live and os.isatty(2) else b"\n") + STOPPING)
         loop.call_soon_threadsafe(stop.set)
 
     # Not the event loop's own handlers: an agent that blocks the loop would keep them from running.

@@ -17,6 +17,7 @@ COMMANDS = {
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",
+    "report": "karat.cli.report",
     "compare": "karat.cli.compare",
     "baseline": "karat.cli.baseline",
     "audit": "karat.cli.audit",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from karat.errors import UsageError
+
+if TYPE_CHECKING:
+    from karat.reports.terminal import Loudness
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -83,6 +86,11 @@ ALLOWANCES = (
                  help="Let a PARTIAL pass whose threshold held and in which nothing is unknown."),
     click.option("--allow-unknown", is_flag=True, default=None, help="Let pass what could not be decided."),
 )  # fmt: skip
+LOUDNESS = (
+    click.option("-q", "--quiet", is_flag=True, help="Only the verdict, and a line for each case that did not pass."),
+    click.option("-v", "--verbose", count=True,
+                 help="Every case and every failure; -vv: all that was asked, called and answered, whole."),
+)  # fmt: skip
 EACH_CASE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
     click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each case."),
@@ -113,16 +121,26 @@ HOW_TO_RUN = (
 
 
 def allowances(command: Command) -> Command:
-    return _with(command, ALLOWANCES)
+    return _with(command, (*ALLOWANCES, *LOUDNESS))
+
+
+def loudness(quiet: bool, verbose: int) -> Loudness:
+    """How much is to be told."""
+    from karat.reports.terminal import Loudness
+
+    if quiet and verbose:
+        raise UsageError("--quiet and --verbose are both given.", fix="Keep one of the two.", slug="bad-option")
+    return Loudness.QUIET if quiet else Loudness(min(verbose, Loudness.WHOLE))
 
 
 def run_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, REPORT, *ALLOWANCES))
+    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, REPORT, *ALLOWANCES, *LOUDNESS))
 
 
 def resume_options(command: Command) -> Command:
     return _with(
-        command, (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), REPORT, *ALLOWANCES)
+        command,
+        (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), REPORT, *ALLOWANCES, *LOUDNESS),
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
 from karat.cli.loading import loading
-from karat.cli.options import REPORT, RESULTS_DIR, allowances
+from karat.cli.options import REPORT, RESULTS_DIR, allowances, loudness
 
 if TYPE_CHECKING:
     from karat.reports.run_result import RunResult
+    from karat.reports.terminal import Screen
 
 
 @click.command(short_help="Judge recorded runs again, without an agent.")
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
 @REPORT
 @allowances
 def command(
-    journal: str, suite: str | None, results_dir: Path | None, reports: tuple[str, ...], **allowed: bool | None
+    journal: str,
+    suite: str | None,
+    results_dir: Path | None,
+    reports: tuple[str, ...],
+    quiet: bool,
+    verbose: int,
+    **allowed: bool | None,
 ) -> int:
     """Judge a recorded run again, without an agent, and write a new journal and reports.
 
@@ -37,9 +44,10 @@ def command(
 
     with loading():
         from karat import api
-        from karat.cli.main import complain
-        from karat.reports.terminal import show_summary, wants_colour
+        from karat.cli.ending import show_ending
+        from karat.reports.terminal import Screen
 
+    told = loudness(quiet, verbose)
     by = api.load_file(suite) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
@@ -48,28 +56,23 @@ def command(
     result = api.rescore(recorded, by, results_dir=folder, reports=reports, **allowed)
     if result.left_out:
         click.echo(f"karat: recorded but not in the suite, left out: {', '.join(result.left_out)}", err=True)
-    colour = wants_colour(sys.stdout, os.environ)
-    show(result, sys.stdout, colour=colour)
-    show_summary(result.journal, result.artifacts, sys.stdout, colour=colour)
-    for failure in result.failures:
-        complain(f"karat: {failure}")
+    screen = Screen.of(sys.stdout, os.environ, told)
+    show_cases(result, screen)
+    show_ending(result, screen)
     return result.exit_code
 
 
-def show(result: RunResult, out: TextIO, *, colour: bool) -> None:
-    """Every case; one that passed without reading all of its record."""
+def show_cases(result: RunResult, screen: Screen) -> None:
+    """A line for every case, unless those that passed are folded away; repeats come together at the end."""
     from karat.model.verdict import CaseStatus
     from karat.reports.facts import case_name
-    from karat.reports.terminal import CaseLines, show_cases
+    from karat.reports.terminal import CaseLines
 
-    journal, folder = result.journal, str(Path(result.journal.path).parent)
-    if journal.header.repeat > 1:
-        show_cases(journal, out, folder=folder, colour=colour)
+    if screen.folds or result.journal.header.repeat > 1:
         return
-    lines = CaseLines(out, colour=colour)
-    lines.folder = folder
-    for seen, record in journal.glimpses():
+    lines = CaseLines(screen)
+    for seen, record in result.journal.glimpses():
         if seen.verdict.status is CaseStatus.PASS:
-            lines.passed(case_name(seen.case.id, seen.repeat), seen.case.category, seen.duration_ms)
+            lines.one(seen.verdict.status, case_name(seen.case.id, seen.repeat), seen.case.category, seen.duration_ms)
         else:
             lines(record())

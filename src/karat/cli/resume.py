@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import most_failures, resume_options
+from karat.cli.options import loudness, most_failures, resume_options
 
 if TYPE_CHECKING:
     from karat.api import StatusName
@@ -41,14 +41,17 @@ def go_on(
     target: str | None,
     fail_fast: bool,
     max_failures: int | None,
+    quiet: bool,
+    verbose: int,
     **how: Any,
 ) -> int:
     """Run what is missing, and what came out with one of these statuses."""
     from karat import api
     from karat.cli.live_run import shown
 
+    told = loudness(quiet, verbose)
     journal = api.opened(path)
     loaded = api.load_file(suite) if suite else api.suite_of(journal)
     how["max_failures"] = most_failures(fail_fast, max_failures)
-    result, _ = shown(loaded, partial(api.arerun, journal, loaded, target, status=status, **how))
+    result, _ = shown(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), told)
     return result.exit_code

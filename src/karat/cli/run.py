@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli.loading import loading
-from karat.cli.options import comma_list, most_failures, run_options
+from karat.cli.options import comma_list, loudness, most_failures, run_options
 from karat.errors import Exit, NothingSelectedError, UsageError
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite
+    from karat.reports.terminal import Loudness
 
 
 @click.command(short_help="Run suites against an agent and judge every case.")
@@ -32,6 +33,8 @@ def command(
     max_failures: int | None,
     results_dir: Path | None,
     reports: tuple[str, ...],
+    quiet: bool,
+    verbose: int,
     **how: object,
 ) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
@@ -62,11 +65,18 @@ def command(
     if len(chosen) > 1:
         refuse_one_file(reports)
     how |= {"categories": categories, "reports": reports}
-    return _run_all(chosen, most, results_dir, named=cases is not None, how=how)
+    told = loudness(quiet, verbose)
+    return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
 
 
 def _run_all(
-    suites: Sequence[Suite], most: int | None, results_dir: Path | None, *, named: bool, how: dict[str, Any]
+    suites: Sequence[Suite],
+    most: int | None,
+    results_dir: Path | None,
+    told: Loudness,
+    *,
+    named: bool,
+    how: dict[str, Any],
 ) -> int:
     """Run one suite after the other, until one says that nothing more is to be run."""
     from karat import api
@@ -81,7 +91,7 @@ def _run_all(
             "max_failures": None if most is None else most - failures,
             "results_dir": results_dir or api.default_results_dir(suite.file),
         }
-        result, stopped = shown(suite, partial(api.arun, suite, **asked))
+        result, stopped = shown(suite, partial(api.arun, suite, **asked), told)
         codes.append(result.exit_code)
         failures += result.summary.failed + result.summary.error
         enough = most is not None and failures >= most

@@ -20,12 +20,13 @@ REPORT_STEM: Final = "minimum-eval-results"
 BUFFER: Final = 1 << 18
 STEM_BYTES: Final = 120
 
-_ELSEWHERE: Final = "Choose another folder with --results-dir."
+ELSEWHERE: Final = "choose another folder with --results-dir"
 _FIXES: Final = {
-    errno.ENOSPC: "Free some space, or choose another folder with --results-dir.",
-    errno.EDQUOT: "Free some space, or choose another folder with --results-dir.",
-    errno.ENOTDIR: "A part of this path is a file: remove it, or choose another folder with --results-dir.",
-    errno.EEXIST: "A file stands where a folder is needed: remove it, or choose another folder with --results-dir.",
+    errno.ENOSPC: "Free some space, or",
+    errno.EDQUOT: "Free some space, or",
+    errno.ENOTDIR: "A part of this path is a file: remove it, or",
+    errno.EEXIST: "A file stands where a folder is needed: remove it, or",
+    errno.EISDIR: "A folder stands where the file is to be: remove it, or",
 }
 # What file systems without hard links answer to a hard link.
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
@@ -94,24 +95,25 @@ def reserve(results_dir: Path, suite_stem: str, now: datetime) -> Names:
     raise AssertionError("numbers do not run out")
 
 
-def whole_file(path: Path, *, replace: bool = False) -> WholeFile:
+def whole_file(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE) -> WholeFile:
     """Write a file that appears when it is complete: `with whole_file(path) as out: out.write(...)`."""
-    return WholeFile(path, replace=replace)
+    return WholeFile(path, replace=replace, elsewhere=elsewhere)
 
 
 class WholeFile:
     """A file in the making, beside its place. `path` is where it came to stand: another name if that was taken.
 
-    `replace`: the name was asked for, so a file that has it already goes.
+    `replace`: the name was asked for, so a file that has it already goes. `elsewhere`: what to do where it cannot be.
     """
 
-    def __init__(self, path: Path, *, replace: bool = False) -> None:
+    def __init__(self, path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE) -> None:
         self.path = path
+        self._elsewhere = elsewhere
         self._replace = replace
         self._pending = bytearray()
 
     def __enter__(self) -> Self:
-        with explained(self.path):
+        with explained(self.path, self._elsewhere):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor, self._temporary = _temporary_beside(self.path)
         return self
@@ -127,7 +129,7 @@ class WholeFile:
         try:
             if kind is None:
                 self._flush()
-                with explained(self.path):
+                with explained(self.path, self._elsewhere):
                     os.fsync(self._descriptor)
                     if self._replace:
                         os.replace(self._temporary, self.path)
@@ -138,7 +140,7 @@ class WholeFile:
             self._temporary.unlink(missing_ok=True)
 
     def _flush(self) -> None:
-        with explained(self.path), memoryview(self._pending) as pending:
+        with explained(self.path, self._elsewhere), memoryview(self._pending) as pending:
             written = 0
             while written < len(pending):
                 written += os.write(self._descriptor, pending[written:])
@@ -146,13 +148,14 @@ class WholeFile:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
     """Say which artifact could not be written, why, and what to do."""
     try:
         yield
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
-        fix = _FIXES.get(error.errno or 0, _ELSEWHERE)
+        first = _FIXES.get(error.errno or 0)
+        fix = f"{first} {elsewhere}." if first else f"{elsewhere[0].upper()}{elsewhere[1:]}."
         raise ArtifactError(f"cannot be written: {why}.", where=str(path), fix=fix) from error
 
 

@@ -1,25 +1,26 @@
-"""The reports that there are, which of them a run is to have, and how all of them are written.
+"""The reports that there are, and which of them a run is to have.
 
-Ours are written for every run. Those of other packages come by entry point, are the same classes, and are asked for.
+Two of ours are written for every run. The others are asked for, as those of other packages are, which come by entry
+point and are the same classes.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
-from karat.errors import ArtifactError, ConfigError, UsageError
+from karat.errors import ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
 from karat.plugins.packages import FIX, brought, loaded, where
 from karat.plugins.project import Project, current
-from karat.reports.artifacts import Names, Sink, whole_file
+from karat.reports.artifacts import Sink
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
-from karat.text.wording import did_you_mean, said
+from karat.text.wording import did_you_mean
 
 ENTRY_POINTS: Final = "karat.reports"
 _EXTENSION: Final = re.compile(r"\w+(\.\w+)*")
@@ -41,6 +42,13 @@ class Report(Protocol):
     def end(self) -> None: ...
 
 
+@runtime_checkable
+class Joining(Protocol):
+    """What a report has beside that can hold several runs: `also` goes on with another one."""
+
+    def also(self, run: RunView) -> None: ...
+
+
 class Wanted(NamedTuple):
     """A report that a run is to have, and its file or folder; without, beside the journal."""
 
@@ -49,30 +57,50 @@ class Wanted(NamedTuple):
     place: str = ""
 
 
-class Written(NamedTuple):
-    """The reports that were written, and why each of the others was not."""
+EVERY_RUN: Final[Mapping[str, type[Report]]] = {"json": JsonReport, "markdown": MarkdownReport}
+ON_REQUEST: Final[Mapping[str, str]] = {
+    "junit": "karat.reports.junit:JunitReport",
+    "github": "karat.reports.github.annotations:GithubReport",
+    "github-summary": "karat.reports.github.summary:GithubSummary",
+    "gitlab": "karat.reports.gitlab:GitlabReport",
+    "csv": "karat.reports.rows:CsvReport",
+    "jsonl": "karat.reports.rows:JsonlReport",
+}
+"""Where each of them is found: what nobody asks for is not loaded."""
+BUILT_IN: Final = (*EVERY_RUN, *ON_REQUEST)
 
-    paths: tuple[Path, ...]
-    failures: tuple[ArtifactError, ...]
 
+def wanted(asked: Sequence[str], spared: Sequence[str] = ()) -> tuple[Wanted, ...]:
+    """The reports that `NAME` or `NAME=PATH` and the project ask for, beside those that every run has.
 
-BUILT_IN: Final[Mapping[str, type[Report]]] = {"json": JsonReport, "markdown": MarkdownReport}
-
-
-def wanted(asked: Sequence[str]) -> tuple[Wanted, ...]:
-    """The reports that `NAME` or `NAME=PATH` and the project ask for, beside those that every run has."""
+    Those of `spared` are files that none may replace.
+    """
     project = current()
     named = [(name, path) for name, _, path in (text.partition("=") for text in asked)]
     told = {name for name, _ in named}
     named += [(name, _below(project, own.path)) for name, own in project.reports.items() if name not in told]
     found = [Wanted(name, find(name, project), path) for name, path in named]
-    return tuple(report for report in found if report.place or report.name not in BUILT_IN)
+    _refuse_shared(found, spared)
+    return tuple(report for report in found if report.place or report.name not in EVERY_RUN)
+
+
+def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str]) -> None:
+    """Two reports at one place would be one, and a report at the place of the suite would be the end of it."""
+    taken = {os.path.realpath(file): f"the file {file}" for file in spared}
+    for report in reports:
+        if not report.place:
+            continue
+        place = os.path.realpath(placed(report.place, f"usual.{report.report.extension}"))
+        if place in taken:
+            why = f"{taken[place]} and the report {report.name!r} cannot both be at {report.place}."
+            raise UsageError(why, fix="Give the report a file of its own.", slug="bad-option")
+        taken[place] = f"the report {report.name!r}"
 
 
 def refuse_one_file(asked: Sequence[str]) -> None:
     """Several runs would write over each other's report where it has a file of its own."""
     for report in wanted(asked):
-        if report.place and _file(report.place, "usual") == Path(report.place):
+        if report.place and placed(report.place, "usual") == Path(report.place):
             fix = "Name a folder, as in 'reports/', or leave the path out."
             why = f"several suites cannot have one report {report.name!r} at {report.place}."
             raise UsageError(why, fix=fix, slug="bad-option")
@@ -83,17 +111,26 @@ def find(name: str, project: Project) -> type[Report]:
     own = project.reports.get(name)
     if own is not None and own.use:
         return _of_project(name, own.use, project)
-    if name in BUILT_IN:
-        return BUILT_IN[name]
+    if name in EVERY_RUN:
+        return EVERY_RUN[name]
+    if name in ON_REQUEST:
+        return _ours(ON_REQUEST[name])
     outside = brought(ENTRY_POINTS)
     if name not in outside:
-        known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name})]
+        known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
         fix = did_you_mean(name, known) or f"Known are {', '.join(known)}."
         at = project.where("reports", name) if own else ""
         raise UsageError(f"there is no report {name!r}.", where=at, fix=fix, slug="unknown-report")
     found = loaded(outside[name])
     if not is_report(found):
         raise ConfigError(NO_REPORT, where=where(outside[name]), fix=FIX)
+    return found
+
+
+def _ours(spec: str) -> type[Report]:
+    module, _, name = spec.partition(":")
+    found = getattr(import_module(module), name)
+    assert is_report(found)
     return found
 
 
@@ -122,69 +159,7 @@ def is_report(found: object) -> TypeGuard[type[Report]]:
     )
 
 
-def write_all(run: RunView, names: Names, others: Sequence[Wanted] = ()) -> Written:
-    """Write our reports and others in one reading of the journal. One that fails spoils no other."""
-    ours = [Wanted(name, report) for name, report in BUILT_IN.items()]
-    writings = [_Writing(report, run, names) for report in (*ours, *others)]
-    try:
-        for record in run.records():
-            for writing in writings:
-                writing.case(record)
-    except BaseException as error:
-        for writing in writings:
-            writing.discard(error)
-        raise
-    for writing in writings:
-        writing.end()
-    failures = tuple(writing.failure for writing in writings if writing.failure is not None)
-    return Written(tuple(writing.file.path for writing in writings if writing.failure is None), failures)
-
-
-class _Writing:
-    """One report in the making. What it raises is kept, and nothing more is asked of it."""
-
-    def __init__(self, wanted: Wanted, run: RunView, names: Names) -> None:
-        self._name = wanted.name
-        self._stack = ExitStack()
-        self.failure: ArtifactError | None = None
-        usual = names.report(wanted.report.extension)
-        self.file = whole_file(_file(wanted.place, usual.name) if wanted.place else usual, replace=bool(wanted.place))
-        self._report: Report
-        self._step(self._start, wanted.report, run)
-
-    def case(self, record: CaseRecord) -> None:
-        if self.failure is None:
-            self._step(self._report.case, record)
-
-    def end(self) -> None:
-        if self.failure is None:
-            self._step(self._report.end)
-        if self.failure is None:
-            self._step(self._stack.close)
-
-    def discard(self, error: BaseException) -> None:
-        self._stack.__exit__(type(error), error, error.__traceback__)
-
-    def _start(self, report: type[Report], run: RunView) -> None:
-        self._report = report(run, self._stack.enter_context(self.file))
-
-    def _step(self, step: Callable[..., object], *given: object) -> None:
-        try:
-            step(*given)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - code of others may raise anything, and the run has its verdict
-            self.discard(error)
-            self.failure = self._failed(error)
-
-    def _failed(self, error: BaseException) -> ArtifactError:
-        if isinstance(error, ArtifactError):
-            return error
-        why = f"report {self._name!r} failed: {type(error).__name__}: {said(error)}."
-        return ArtifactError(why, where=str(self.file.path), fix="Mend it, or leave it out.", slug="report")
-
-
-def _file(place: str, usual: str) -> Path:
+def placed(place: str, usual: str) -> Path:
     """A folder takes the usual name; whatever else is named is the file."""
     path = Path(place)
     return path / usual if place.endswith(os.sep) or path.is_dir() else path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -12,7 +13,8 @@ from karat.checks.catalog import CATALOG
 from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
-from karat.model.verdict import CheckResult, Status
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.inert import last_lines
 from karat.text.wording import counted
 
@@ -38,6 +40,8 @@ NOTHING_AMISS: Final = Facts([], [], [], [], [])
 
 
 SOURCES: Final[Metric] = "sources"
+BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
+"""What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
 
 
@@ -133,6 +137,22 @@ def _why_partial(summary: Summary) -> str:
         return ""
     failed = f"{summary.partial_failed} with a failed check, " if summary.partial_failed else ""
     return f" ({failed}{summary.partial_unknown} unknown)"
+
+
+def seconds(run: RunView) -> float | None:
+    """How long the run took; nothing if it did not end, or if the journal's times are no pair of times."""
+    try:
+        taken = datetime.fromisoformat(run.finished_at) - datetime.fromisoformat(run.header.started_at)
+    except (ValueError, TypeError):
+        return None
+    return max(taken.total_seconds(), 0)
+
+
+def tokens(trace: Trace) -> dict[str, int]:
+    """The token counts that are known."""
+    known = trace.tokens
+    counts = {"input": known.input, "output": known.output} if known else {}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def planned(run: RunView) -> int:

@@ -27,6 +27,8 @@ _HIDDEN: Final = (
     "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _hidden = re.compile(f"[{_HIDDEN}]")
+# What a job prints is read by its forge: `::error::` where a line begins, `##[error]` and `##vso[task]` anywhere.
+_command = re.compile(r"^\s*:(?=:)|##(?=\w{0,20}\[)")
 _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 _markup = re.compile(r"[\\`*_\[\]<>#!|~&@$]|://|www\.|" + f"[{_HIDDEN}]", re.IGNORECASE)
@@ -52,10 +54,20 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def _spelled(match: re.Match[str]) -> str:
+    """A command with one character of its mark spelled out."""
+    return f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}"
+
+
 def terminal(text: str, limit: int | None = None) -> str:
-    """One line without control, reordering or invisible characters: each stands as a visible escape such as `\\x1b`."""
+    """One line without control, reordering or invisible characters: each stands as a visible escape such as `\\x1b`.
+
+    Nor does it hold a command that a forge would look for in what a job prints.
+    """
     if limit is not None:
         text = clip(text, limit)
+    if "##" in text or "::" in text:
+        text = _command.sub(_spelled, text)
     if text.isascii() and text.isprintable():
         return text
     return _hidden.sub(_visible, text)

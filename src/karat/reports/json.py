@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
-import msgspec
 from msgspec import Struct
 
 from karat.model.run import CaseRecord, RunView
-from karat.model.trace import TraceError
+from karat.model.trace import Trace, TraceError
 from karat.model.verdict import At, CaseStatus, CheckResult, SoftScore, Status
 from karat.reports.artifacts import Sink
-from karat.reports.facts import PASSED, Facts, Judged, facts, planned, required_sources
+from karat.reports.encoding import encode
+from karat.reports.facts import PASSED, Facts, Judged, facts, planned, required_sources, tokens
 from karat.reports.repeated import Together, repeated
 
 
@@ -69,6 +68,21 @@ class ErrorRow(Struct, omit_defaults=True, gc=False):
     detail: str = ""
 
 
+class CallRow(Struct, omit_defaults=True, gc=False):
+    """One call of a tool. `called` is false where it was asked for and never ran."""
+
+    name: str
+    arguments: object = None
+    called: bool = True
+    success: bool | None = None
+    result: object = None
+    error: str | None = None
+    missing_fields: Sequence[str] = ()
+    duration_ms: float | None = None
+    kind: str = "tool"
+    parent: str | None = None
+
+
 class TurnRow(Struct, gc=False):
     """One turn of a conversation."""
 
@@ -89,6 +103,8 @@ class RunRow(Struct, omit_defaults=True, gc=False):
     error: ErrorRow | None
     attempts: list[ErrorRow] = []
     attachments: dict[str, str] = {}
+    tool_calls: list[CallRow] = []
+    tokens: dict[str, int] = {}
 
 
 class RepeatsRow(Struct, gc=False):
@@ -125,6 +141,8 @@ class CaseRow(Struct, omit_defaults=True, gc=False):
     attachments: dict[str, str] = {}
     turns: list[TurnRow] = []
     repeats: RepeatsRow | None = None
+    tool_calls: list[CallRow] = []
+    tokens: dict[str, int] = {}
 
 
 class JsonReport:
@@ -185,6 +203,8 @@ def case_row(record: CaseRecord) -> CaseRow:
         _attempts(record),
         trace.attachments,
         [TurnRow(turn.input, turn.final_message, [call.name for call in turn.tool_calls]) for turn in trace.turns],
+        tool_calls=call_rows(trace),
+        tokens=tokens(trace),
     )
 
 
@@ -218,7 +238,28 @@ def _run_row(record: CaseRecord) -> RunRow:
         row.error,
         row.attempts,
         row.attachments,
+        row.tool_calls,
+        row.tokens,
     )
+
+
+def call_rows(trace: Trace) -> list[CallRow]:
+    """Every call of a trace, with what it was given and what it gave."""
+    return [
+        CallRow(
+            call.name,
+            call.arguments,
+            call.called,
+            call.success,
+            call.result,
+            call.error,
+            call.missing_fields,
+            None if call.started_at is None or call.ended_at is None else (call.ended_at - call.started_at) * 1000,
+            call.kind,
+            call.parent,
+        )
+        for call in trace.tool_calls
+    ]
 
 
 def _attempts(record: CaseRecord) -> list[ErrorRow]:
@@ -268,38 +309,3 @@ def _summary(run: RunView) -> dict[str, object]:
     if summary.repeat != 1:
         row |= {name: getattr(summary, name) for name in ("repeat", "runs", "pass_all", "pass_any", "flaky")}
     return row
-
-
-_encoder: Final = msgspec.json.Encoder()
-_surrogate = re.compile("[\ud800-\udfff]")
-# DEL, C1 controls, line separators, reordering and invisible characters, as UTF-8: JSON lets them stand as they are,
-# but a terminal that shows the file would obey them.
-_risky = re.compile(
-    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
-    rb"|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
-)
-
-
-def encode(value: object) -> bytes:
-    """One line of JSON that any reader accepts and that is harmless to print."""
-    try:
-        line = _encoder.encode(value)
-    except UnicodeEncodeError:
-        line = _encoder.encode(_whole_characters(msgspec.to_builtins(value)))
-    if line.isascii() and b"\x7f" not in line:
-        return line
-    return _risky.sub(_escaped, line)
-
-
-def _escaped(match: re.Match[bytes]) -> bytes:
-    units = match[0].decode().encode("utf-16-be")
-    return b"".join(b"\\u%04x" % int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
-
-
-def _whole_characters(value: object) -> object:
-    """The same with each lone surrogate as one U+FFFD, so that the offsets of evidence still hold."""
-    if isinstance(value, str):
-        return _surrogate.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_whole_characters(key): _whole_characters(entry) for key, entry in value.items()}
-    return [_whole_characters(entry) for entry in value] if isinstance(value, list | tuple) else value

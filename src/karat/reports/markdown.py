@@ -10,6 +10,7 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import Sink
 from karat.reports.facts import (
+    BROKEN,
     Facts,
     Judged,
     after_errors,
@@ -23,6 +24,7 @@ from karat.reports.facts import (
     reasons,
     repeats,
 )
+from karat.reports.happened import happened
 from karat.reports.inert import evidence, markdown_cell, markdown_link
 from karat.reports.repeated import Together, repeated, run_name
 
@@ -30,6 +32,7 @@ DETAILED_CASES: Final = 200
 DETAILED_CHECKS: Final = 30
 LISTED: Final = 12
 EXCERPT: Final = 400
+SAID: Final = 800
 
 COLUMNS: Final = (
     "Case",
@@ -65,7 +68,7 @@ class MarkdownReport:
         known = facts(record)
         name = case_name(record.case.id, record.repeat)
         self._out.write(f"{_row(name, record.verdict.status, record, known, after_errors(record))}\n".encode())
-        if record.verdict.status is not CaseStatus.PASS:
+        if record.verdict.status in BROKEN:
             self._detail(name, record, known)
 
     def _repeated(self, runs: list[CaseRecord]) -> None:
@@ -134,9 +137,10 @@ def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
     if said := log(record):
         # Four spaces make it code, and unlike a fence nothing within a line can end that.
         yield "\n" + "".join(f"    {line}\n" for line in said)
+    yield "\n"
+    for what, lines in happened(record):
+        yield f"- {what.capitalize()}: {markdown_cell(' '.join(lines), SAID)}\n"
     checks = [*known.failed, *known.unknown]
-    if checks:
-        yield "\n"
     for check in checks[:DETAILED_CHECKS]:
         yield from _check(record, check)
     if len(checks) > DETAILED_CHECKS:

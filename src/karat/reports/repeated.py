@@ -26,6 +26,19 @@ class Repeated(NamedTuple):
     """How many attempts ended in an error and were made again."""
     not_passed: list[CaseRecord]
 
+    @property
+    def figures(self) -> dict[str, str]:
+        """How the runs came out, by name."""
+        low, high = self.interval.low, self.interval.high
+        return {
+            "runs": str(self.runs),
+            "passed": str(self.passed),
+            "rate": f"{self.passed / self.runs:.4f}",
+            "low": f"{low:.4f}",
+            "high": f"{high:.4f}",
+            "flaky": str(self.flaky).lower(),
+        }
+
     def __str__(self) -> str:
         low, high = self.interval.low, self.interval.high
         label = ", FLAKY" if self.flaky else ""

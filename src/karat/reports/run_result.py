@@ -7,6 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,13 +15,16 @@ from karat.errors import ArtifactError, Exit, JournalError, KaratError
 from karat.journal.reader import Journal
 from karat.model.run import CaseRecord, Summary
 from karat.reports.artifacts import Names
-from karat.reports.catalog import Wanted, write_all
-from karat.reports.facts import case_name, counts, facts, incomplete, reasons
+from karat.reports.catalog import Wanted
+from karat.reports.facts import BROKEN, case_name, counts, incomplete
 from karat.reports.inert import terminal
+from karat.reports.why import why_not_passed
+from karat.reports.writing import write_all
 
 SHOWN: Final = 50
 LINE: Final = 200
 _CELL: Final = "text-align:left;vertical-align:top"
+_LINES: Final = "margin:0;white-space:pre-wrap;text-align:left"
 
 
 class Allowed(NamedTuple):
@@ -78,12 +82,13 @@ class RunResult:
         return f"<RunResult {self._verdict}: {terminal(self.journal.path)}>"
 
     def _repr_html_(self) -> str:
-        """The verdict and the cases that did not pass, each with why; nothing that an agent said becomes markup."""
-        bad = [record for record in self if record.status != "PASS"]
-        rows = "".join(_row(record) for record in bad[:SHOWN])
-        more = f"<p>and {len(bad) - SHOWN} more</p>" if len(bad) > SHOWN else ""
+        """The verdict and the cases that did not pass, each with its evidence; nothing an agent said becomes markup."""
+        bad = (record for record in self if record.status in BROKEN)
+        rows = "".join(_row(record) for record in islice(bad, SHOWN))
+        left = sum(1 for _ in bad)
+        more = f"<p>and {left} more</p>" if left else ""
         heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("Case", "Status", "Why"))
-        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}" if bad else ""
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}" if rows else ""
         return f"<div><p><strong>{escape(self._verdict)}</strong></p>{table}</div>"
 
     @property
@@ -93,25 +98,20 @@ class RunResult:
 
 
 def _row(record: CaseRecord) -> str:
-    known = facts(record)
-    why = [*reasons(record), *(f"{label}: {result.status}" for label, result in (*known.failed, *known.unknown))]
-    lines = "<br>".join(escape(terminal(line, LINE)) for line in why)
+    why = "\n".join(escape(line) for line in why_not_passed(record))
     name = escape(terminal(case_name(record.case.id, record.repeat), LINE))
-    cells = (name, escape(record.status), lines)
+    cells = (name, escape(record.status), f'<pre style="{_LINES}">{why}</pre>')
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
 
 
 def reported(names: Names, summary: Summary, reports: Sequence[Wanted] = (), left_out: Sequence[str] = ()) -> RunResult:
-    """A written journal with its reports; where one cannot be written, how to make it later."""
+    """A written journal with its reports."""
     try:
         journal = Journal(names.journal, summary)
     except JournalError as error:
         fix = "Run again, into a folder that nothing clears away."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
     paths, failures = write_all(journal, names, reports)
-    later = f"The journal is whole, reports can be made of it: karat rescore {names.journal}"
-    for failure in failures:
-        failure.fix = f"{failure.fix} {later}"
     return RunResult(journal, (names.journal, *paths), failures, left_out)
 
 

@@ -32,7 +32,10 @@ from karat.traces.recorder import Recorder, completed, joined
 
 NO_RESULTS = "the target gave the names of tools and nothing of their results"
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
-NO_TELEMETRY = "the target gave no telemetry"
+NO_TELEMETRY = (
+    "the target gave no telemetry: functions, commands and recordings return its lines as `telemetry`, browser targets "
+    "name the file as `telemetry.log`; elsewhere expect `tool_calls`"
+)
 NO_PAGE = "the target gave no page"
 
 Name = Annotated[str, Meta(min_length=1)]

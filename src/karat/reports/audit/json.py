@@ -6,7 +6,7 @@ import msgspec
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside
 from karat.reports.artifacts import Sink
-from karat.reports.json import encode
+from karat.reports.encoding import encode
 
 DIGITS = 4
 

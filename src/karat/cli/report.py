@@ -1,0 +1,34 @@
+"""`karat report`"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(short_help="Write a report of recorded runs: JUnit, GitHub, GitLab, CSV, JSON lines and others.")
+@click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
+@click.option("-f", "--format", "name", required=True, metavar="F",
+              help="junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip
+@click.option("-o", "--output", "place", metavar="PATH",
+              help="A file, a folder, or - for stdout (default: beside each journal).")  # fmt: skip
+def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
+    """Write a report of recorded runs. A folder stands for all journals in it.
+
+    junit, github, gitlab, csv and jsonl hold several runs in one file; others have a file for each.
+
+    \b
+    Examples:
+      karat report karat-results/checkout-20260101T090000Z.jsonl --format junit -o junit.xml
+      karat report karat-results --format csv -o all.csv
+    """
+    import sys
+
+    from karat import api
+    from karat.text.wording import visible
+
+    found = [journal for source in journals for journal in api.journals_of(source)]
+    for journal in found:
+        if journal.torn:
+            click.echo(f"karat: {visible(journal.path)}: the last line is torn and was left out", err=True)
+    for path in api.report(found, name, sys.stdout.buffer if place == "-" else place):
+        click.echo(visible(str(path)))

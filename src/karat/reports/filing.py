@@ -1,0 +1,68 @@
+"""A report of recorded runs, and the file that it goes to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain, count
+from pathlib import Path
+
+from karat.errors import KaratError, UsageError
+from karat.journal.reader import Journal
+from karat.plugins.project import current
+from karat.reports.artifacts import Sink, whole_file
+from karat.reports.catalog import Joining, Report, find, placed
+from karat.reports.writing import PLACE, failed, write_into
+
+USUAL = "usual"
+
+
+def file_report(journals: Sequence[Journal], name: str, path: str | Path | Sink | None) -> tuple[Path, ...]:
+    """Write a report of recorded runs: into one file, into a folder, beside each journal, or to what takes bytes."""
+    if not journals:
+        raise UsageError("no journal was given.", fix="Name at least one.", slug="bad-option")
+    kind = find(name, current())
+    if isinstance(path, str | Path | None):
+        return tuple(_reported(group, name, kind, file) for group, file in _placed(journals, kind, name, path))
+    _refuse_several(journals, kind, name)
+    write_into(journals, kind, path)
+    return ()
+
+
+def _placed(
+    journals: Sequence[Journal], kind: type[Report], name: str, path: str | Path | None
+) -> Iterator[tuple[Sequence[Journal], Path]]:
+    """Which journals go into which file."""
+    if path is not None and (file := placed(os.fspath(path), USUAL)).name != USUAL:
+        _refuse_several(journals, kind, name)
+        yield journals, file
+        return
+    taken: set[Path] = set()
+    for journal in journals:
+        own = Path(journal.path)
+        folder = own.parent if path is None else Path(path)
+        names = (folder / f"{own.stem}{mark}.{kind.extension}" for mark in chain([""], map("-{}".format, count(2))))
+        file = next(place for place in names if place not in taken)
+        taken.add(file)
+        yield [journal], file
+
+
+def _refuse_several(journals: Sequence[Journal], kind: type[Report], name: str) -> None:
+    if len(journals) > 1 and not issubclass(kind, Joining):
+        fix = "Name a folder, as in 'reports/', or one journal."
+        raise UsageError(f"a {name!r} report holds one run, not {len(journals)}.", fix=fix, slug="bad-option")
+
+
+def _reported(journals: Sequence[Journal], name: str, kind: type[Report], file: Path) -> Path:
+    precious = [place for journal in journals for place in (journal.path, journal.header.suite)]
+    if os.path.realpath(file) in map(os.path.realpath, precious):
+        fix = "Name another file with -o."
+        raise UsageError("the report would replace what it is made of.", where=str(file), fix=fix, slug="bad-option")
+    try:
+        with whole_file(file, replace=True, elsewhere=PLACE) as out:
+            write_into(journals, kind, out)
+    except (KaratError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # code of others may raise anything
+        raise failed(name, file, error) from error
+    return file

@@ -1,0 +1,89 @@
+"""What happened in a case, bounded: what was asked, what was called with what, and what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from karat.model.run import CaseRecord
+from karat.model.trace import ToolCall, Trace
+from karat.reports.encoding import encode
+from karat.reports.inert import clip, terminal
+
+LINE: Final = 300
+LINES: Final = 8
+CALLS: Final = 12
+RESULT: Final = 160
+TURNS: Final = 8
+WHOLE: Final = 1 << 20
+
+
+class Moment(NamedTuple):
+    """One thing that happened, in inert lines: something was `asked`, `called` or `answered`."""
+
+    what: str
+    lines: list[str]
+
+
+def happened(record: CaseRecord, *, whole: bool = False) -> Iterator[Moment]:
+    """The judged turn, or the last turns of a conversation; `whole`: nothing is left out."""
+    trace = record.trace
+    if not trace.turns:
+        yield from _turn(trace, trace.input or record.case.prompt, "", whole)
+        return
+    first = 0 if whole else max(len(trace.turns) - TURNS, 0)
+    if first:
+        yield Moment("asked", [f"{first} turns before are not shown"])
+    for number, turn in enumerate(trace.turns[first:], first + 1):
+        yield from _turn(turn, turn.input, f" {number}", whole)
+
+
+def _turn(turn: Trace, prompt: str, mark: str, whole: bool) -> Iterator[Moment]:
+    if asked := _spoken(prompt, whole):
+        yield Moment(f"asked{mark}", asked)
+    shown = turn.tool_calls if whole else turn.tool_calls[:CALLS]
+    for call in shown:
+        yield Moment(f"called{mark}", [call_line(call, whole=whole)])
+    if len(turn.tool_calls) > len(shown):
+        yield Moment(f"called{mark}", [f"and {len(turn.tool_calls) - len(shown)} more"])
+    if answered := _spoken(turn.final_message, whole):
+        yield Moment(f"answered{mark}", answered)
+
+
+def _spoken(text: str, whole: bool) -> list[str]:
+    """The lines of a text that say something."""
+    if whole:
+        return [terminal(line) for line in text.splitlines() if line.strip()]
+    lines = [line for line in clip(text, LINE * LINES).splitlines() if line.strip()]
+    more = ["…"] if len(lines) > LINES else []
+    return [terminal(line, LINE) for line in lines[:LINES]] + more
+
+
+def call_line(call: ToolCall, *, whole: bool = False) -> str:
+    """`refund(order="A-17") → failed: no such order`, inert."""
+    asked = terminal(f"{call.name}({_arguments(call.arguments)})", WHOLE if whole else LINE)
+    return f"{asked} → {_outcome(call, WHOLE if whole else RESULT)}"
+
+
+def _arguments(given: object) -> str:
+    if isinstance(given, dict):
+        return ", ".join(f"{name}={_json(value)}" for name, value in given.items())
+    return "" if given is None else _json(given)
+
+
+def _outcome(call: ToolCall, limit: int) -> str:
+    if not call.called:
+        return "asked for, never run" + (f": {terminal(call.error, limit)}" if call.error else "")
+    if call.error:
+        return f"error: {terminal(call.error, limit)}"
+    how = {True: "success", False: "failed", None: "no result"}[call.success]
+    if call.missing_fields:
+        how += f", missing {terminal(', '.join(call.missing_fields), limit)}"
+    if call.result is None:
+        return how
+    said = terminal(call.result if isinstance(call.result, str) else _json(call.result), limit)
+    return said if call.success is None else f"{how}: {said}"
+
+
+def _json(value: object) -> str:
+    return encode(value).decode()

@@ -1,0 +1,47 @@
+"""Where the cases of a run stand: the suite as its repository knows it, and their lines if it is still what was run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from karat.checks.catalog import CATALOG
+from karat.errors import KaratError
+from karat.model.run import Header
+from karat.suites.documents.source import read_bytes
+from karat.suites.places import case_lines
+
+
+class SuitePlace(NamedTuple):
+    """The file of a suite, relative to its repository, and the lines of its cases as far as they are known."""
+
+    file: str
+    lines: Mapping[str, int]
+
+
+def suite_place(header: Header) -> SuitePlace:
+    """Where the cases of a run stand. The suite is read again for it: for those alone who tell lines."""
+    return SuitePlace(_in_repository(header.suite), _lines(os.path.abspath(header.suite), header.suite_sha256))
+
+
+@lru_cache(maxsize=4)
+def _lines(suite: str, sha256: str) -> Mapping[str, int]:
+    # What was recorded can be reported without the file; a journal may name anything, a pipe or a device too.
+    with suppress(KaratError, ValueError):
+        if os.path.isfile(suite):
+            return case_lines(read_bytes(suite), suite, sha256, CATALOG)
+    return {}
+
+
+def _in_repository(suite: str) -> str:
+    """The path as forges write it: from the folder that holds `.git`, else as the run had it."""
+    with suppress(OSError, ValueError):
+        path = Path(os.path.abspath(suite))
+        for folder in path.parents:
+            if (folder / ".git").exists():
+                return path.relative_to(folder).as_posix()
+    return suite.replace(os.sep, "/")

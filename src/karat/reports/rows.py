@@ -1,0 +1,141 @@
+"""A flat row for each run of a case, for spreadsheets and notebooks: CSV, and JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from msgspec import Struct, structs
+
+from karat.model.run import CaseRecord, Header, RunView
+from karat.model.verdict import CaseStatus
+from karat.reports.artifacts import Sink
+from karat.reports.encoding import encode
+from karat.reports.facts import facts, reasons, tokens
+from karat.reports.inert import terminal
+from karat.reports.json import CallRow, call_rows
+
+CELL: Final = 32_000
+"""Spreadsheets take hardly more characters in a cell."""
+_FORMULA: Final = tuple("=+-@|%＝＋－＠")
+
+
+class FlatRow(Struct, gc=False):
+    """One run of a case: whose it is, how it came out, what was said and called. Runs are counted from 1."""
+
+    run_id: str
+    suite: str
+    target: str
+    started_at: str
+    case: str
+    run: int
+    category: str
+    tags: list[str]
+    status: CaseStatus
+    reason: str
+    soft_score: float | None
+    threshold: float | None
+    failed_checks: list[str]
+    unknown_checks: list[str]
+    hard_fail_groups: list[str]
+    prompt: str
+    response: str
+    tool_calls: list[CallRow]
+    tokens_input: int | None
+    tokens_output: int | None
+    duration_ms: float
+    error: str
+    attempts: int
+
+
+COLUMNS: Final = FlatRow.__struct_fields__
+
+
+def flat_row(header: Header, record: CaseRecord) -> FlatRow:
+    case, trace, verdict = record.case, record.trace, record.verdict
+    known, spent = facts(record), tokens(trace)
+    return FlatRow(
+        run_id=header.run_id,
+        suite=header.suite,
+        target=header.target,
+        started_at=header.started_at,
+        case=case.id,
+        run=record.repeat + 1,
+        category=case.category,
+        tags=list(case.tags),
+        status=verdict.status,
+        reason="; ".join(reasons(record)),
+        soft_score=verdict.soft.value,
+        threshold=verdict.soft.threshold,
+        failed_checks=[check.label for check in known.failed],
+        unknown_checks=[check.label for check in known.unknown],
+        hard_fail_groups=list(verdict.hard_fail_triggered),
+        prompt=case.prompt,
+        response=trace.final_message,
+        tool_calls=call_rows(trace),
+        tokens_input=spent.get("input"),
+        tokens_output=spent.get("output"),
+        duration_ms=record.duration_ms,
+        error=f"{trace.error.kind}: {trace.error.message}" if trace.error else "",
+        attempts=len(record.attempts) + 1,
+    )
+
+
+class JsonlReport:
+    """A JSON object per line, nothing left out."""
+
+    extension: ClassVar = "ndjson"
+
+    def __init__(self, run: RunView, out: Sink) -> None:
+        self._out = out
+        self._header = run.header
+
+    def also(self, run: RunView) -> None:
+        """Go on with another run."""
+        self._header = run.header
+
+    def case(self, record: CaseRecord) -> None:
+        self._out.write(encode(flat_row(self._header, record)) + b"\n")
+
+    def end(self) -> None:
+        pass
+
+
+class CsvReport:
+    """A line per row, each cell one bounded line of inert text that no spreadsheet takes for a formula."""
+
+    extension: ClassVar = "csv"
+
+    def __init__(self, run: RunView, out: Sink) -> None:
+        self._out = out
+        self._header = run.header
+        self._write(COLUMNS)
+
+    def also(self, run: RunView) -> None:
+        """Go on with another run."""
+        self._header = run.header
+
+    def case(self, record: CaseRecord) -> None:
+        row = structs.asdict(flat_row(self._header, record))
+        row["tool_calls"] = [call.name for call in row["tool_calls"]]
+        self._write([cell(value) for value in row.values()])
+
+    def end(self) -> None:
+        pass
+
+    def _write(self, cells: Iterable[str]) -> None:
+        line = io.StringIO(newline="")
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        self._out.write(line.getvalue().encode())
+
+
+def cell(value: object) -> str:
+    """A value as a cell holds it."""
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
+        return f"{value:.10g}"
+    text = terminal(", ".join(value) if isinstance(value, list) else str(value), CELL)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

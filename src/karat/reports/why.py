@@ -1,0 +1,62 @@
+"""Why a case did not pass, line by line: the reason, what happened, and each check with what it expected and found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from karat.model.run import CaseRecord
+from karat.model.verdict import Status
+from karat.reports.facts import Judged, facts, log, reasons
+from karat.reports.happened import happened
+from karat.reports.inert import evidence, terminal
+
+LINE: Final = 300
+NAME: Final = 60
+CHECKS: Final = 30
+_WORD: Final = 8
+_BELOW: Final = " " * (_WORD + 2)
+_GUTTER: Final = "| "
+"""Before each line of another's text, so that it is not taken for one of ours."""
+
+Paint = Callable[[Status, str], str]
+
+
+def plain(status: Status, word: str) -> str:
+    return word
+
+
+def why_not_passed(record: CaseRecord, paint: Paint = plain, *, whole: bool = False) -> Iterator[str]:
+    """Inert lines without indent. `paint` colours the status of a check; `whole`: nothing is left out."""
+    for reason in reasons(record):
+        yield terminal(reason, None if whole else LINE)
+    for said in log(record):
+        yield f"{_GUTTER}{said}"
+    for what, lines in happened(record, whole=whole):
+        yield f"{what:<{_WORD}}  {lines[0]}"
+        yield from (f"{_BELOW}{_GUTTER}{line}" for line in lines[1:])
+    known = facts(record)
+    checks = [*known.failed, *known.unknown]
+    for check in checks if whole else checks[:CHECKS]:
+        yield from _check_lines(record, check, paint, None if whole else LINE)
+    if not whole and len(checks) > CHECKS:
+        yield f"and {len(checks) - CHECKS} more checks"
+
+
+def _check_lines(record: CaseRecord, check: Judged, paint: Paint, limit: int | None) -> Iterator[str]:
+    label, result = check
+    word = paint(result.status, f"{result.status.value:<{_WORD}}")
+    yield f"{word}  {terminal(label, limit)} ({terminal(result.group, NAME)})"
+    yield f"{_BELOW}expected  {terminal(result.expected, limit)}"
+    if result.found:
+        yield f"{_BELOW}found     {terminal(result.found, limit)}"
+    around = "" if result.at is None else evidence(record.trace.of_turn(result.turn), result.at)
+    if result.at is not None and around not in ("", result.found):
+        yield f"{_BELOW}in        {terminal(result.at.channel, NAME)}: {around}"
+
+
+def headline(record: CaseRecord) -> str:
+    """One inert line that says why: the reason, and the first check that did not hold."""
+    known = facts(record)
+    first = [f"{label}: expected {result.expected}" for label, result in (*known.failed, *known.unknown)[:1]]
+    return terminal("; ".join([*reasons(record), *first]), LINE)

@@ -1,0 +1,185 @@
+"""`karat report`: reports of recorded runs, and what is said of journals and places that are none."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import junitparser
+import pytest
+
+import karat as library
+from cli.support import Ran, case, eval_set, journal_of, write
+
+Karat = Callable[..., Ran]
+FORMATS = ["json", "markdown", "junit", "github", "github-summary", "gitlab", "csv", "jsonl"]
+
+
+@pytest.fixture
+def journal(karat: Karat) -> str:
+    """The journal of a run in which one case passed and one did not."""
+    suite = write("s.json", eval_set(case("A"), case("B", expected={"must_say_any": ["no"]})))
+    assert karat("run", suite, "-t", "python:agent.py:greet").code == 1
+    return str(journal_of())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_report_made_later_is_that_of_the_run(karat: Karat, journal: str, name: str) -> None:
+    ran = karat("report", journal, "--format", name, "-o", "deep/er/later")
+    assert (ran.code, ran.out, ran.err) == (0, "deep/er/later\n", "")
+    assert karat("rescore", journal, "--report", f"{name}=now", "--results-dir", "again").code == 1
+    anew = journal_of("again")
+    assert karat("report", str(anew), "-f", name, "-o", "later").code == 0
+    assert Path("later").read_bytes() == Path("now").read_bytes()
+    assert b"B" in Path("deep/er/later").read_bytes()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_without_a_place_it_stands_beside_its_journal(karat: Karat, journal: str, name: str) -> None:
+    ran = karat("report", journal, "-f", name)
+    place = Path(ran.out.strip())
+    assert (ran.code, place.parent, place.name.split(".")[0]) == (0, Path("karat-results"), Path(journal).stem)
+    assert karat("report", journal, "-f", name).out == ran.out, "made again, it takes the place of the last one"
+
+
+def test_stdout_takes_nothing_but_the_report(karat: Karat, journal: str) -> None:
+    ran = karat("report", journal, "-f", "csv", "-o", "-")
+    assert (ran.code, ran.err, len(ran.out.splitlines())) == (0, "", 3)
+    assert ran.out.startswith("run_id,")
+
+
+def test_several_runs_in_one_file_or_in_a_folder(karat: Karat, journal: str) -> None:
+    karat("rerun", journal)
+    assert karat("report", "karat-results", "-f", "junit", "-o", "all.xml").code == 0
+    assert [suite.tests for suite in junitparser.JUnitXml.fromfile("all.xml")] == [2, 2]
+    ran = karat("report", "karat-results", "-f", "markdown", "-o", "pages/")
+    assert sorted(map(str, Path("pages").iterdir())) == sorted(ran.out.splitlines())
+    assert len(ran.out.splitlines()) == 2
+    refused = karat("report", "karat-results", "-f", "markdown", "-o", "all.md")
+    assert (refused.code, refused.out) == (4, "")
+    fix = "Name a folder, as in 'reports/', or one journal."
+    assert refused.err == f"karat: a 'markdown' report holds one run, not 2. {fix} [bad-option]\n"
+    assert not Path("all.md").exists()
+
+
+def test_journals_of_one_name_do_not_share_a_file(karat: Karat, journal: str) -> None:
+    twin = Path("other", Path(journal).name)
+    twin.parent.mkdir()
+    twin.write_bytes(Path(journal).read_bytes())
+    ran = karat("report", journal, str(twin), "-f", "csv", "-o", "rows/")
+    assert [Path(line).name for line in ran.out.splitlines()] == [f"{twin.stem}.csv", f"{twin.stem}-2.csv"]
+
+
+def test_a_torn_journal_is_reported_as_what_it_is(karat: Karat, journal: str) -> None:
+    whole = Path(journal).read_bytes()
+    Path("torn.jsonl").write_bytes(whole[: whole.rindex(b'{"kind":"footer"') - 40])
+    ran = karat("report", "torn.jsonl", "-f", "junit", "-o", "torn.xml")
+    assert (ran.code, ran.err) == (0, "karat: torn.jsonl: the last line is torn and was left out\n")
+    (suite,) = junitparser.JUnitXml.fromfile("torn.xml")
+    assert (suite.tests, suite.errors) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        pytest.param("none.jsonl", "it cannot be read: No such file or directory. [journal]", id="no-file"),
+        pytest.param("empty.jsonl", "the journal is empty. [journal]", id="empty"),
+        pytest.param("foreign.jsonl", "this is no journal: it does not begin with a header. [journal]", id="foreign"),
+        pytest.param(
+            "agent.py",
+            "this is no journal. A journal is the .jsonl file that `karat run` leaves. [journal]",
+            id="no-json",
+        ),
+        pytest.param(
+            "without",
+            "this folder holds no run. Name the folder that holds the journals of `karat run`, or a journal. [no-run]",
+            id="a-folder-without-runs",
+        ),
+    ],
+)
+def test_what_is_no_journal(karat: Karat, journal: str, source: str, said: str) -> None:
+    write("empty.jsonl", "")
+    write("foreign.jsonl", '{"kind": "case"}\n')
+    write("without/notes.jsonl", '{"a": 1}\n')
+    ran = karat("report", journal, source, "-f", "junit", "-o", "out.xml")
+    assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {source}: {said}\n")
+    assert not Path("out.xml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(
+            ["-f", "junti"], "there is no report 'junti'. Did you mean 'junit'? [unknown-report]", id="format"
+        ),
+        pytest.param(["-f", "csv", "-o", "s.json"], "s.json: the report would replace what it is made of.", id="suite"),
+        pytest.param(["-f", "csv", "-o", "JOURNAL"], "the report would replace what it is made of.", id="journal"),
+    ],
+)
+def test_what_cannot_be_made_of_it(karat: Karat, journal: str, options: list[str], said: str) -> None:
+    before = Path(journal).read_bytes()
+    ran = karat("report", journal, *[journal if word == "JOURNAL" else word for word in options])
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
+    assert said in ran.err
+    assert Path(journal).read_bytes() == before
+
+
+def test_a_full_disk_leaves_nothing_half_written(karat: Karat, journal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("out.xml", "the last one")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("karat.reports.artifacts.os.write", full)
+        ran = karat("report", journal, "-f", "junit", "-o", "out.xml")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "karat: out.xml: cannot be written: No space left on device."
+        " Free some space, or name another place for it. [artifact]\n"
+    )
+    assert Path("out.xml").read_text() == "the last one"
+    assert [path.name for path in Path().glob(".*part")] == []
+
+
+@pytest.mark.parametrize(
+    ("reports", "said"),
+    [
+        pytest.param(
+            ["junit=out", "csv=./out"], "the report 'junit' and the report 'csv' cannot both be at ./out.", id="two"
+        ),
+        pytest.param(["csv=s.json"], "the file s.json and the report 'csv' cannot both be at s.json.", id="the-suite"),
+    ],
+)
+def test_two_reports_at_one_place(karat: Karat, reports: list[str], said: str) -> None:
+    suite = write("s.json", eval_set())
+    asked = [word for report in reports for word in ("--report", report)]
+    ran = karat("run", suite, "-t", "python:agent.py:greet", *asked)
+    fix = "Give the report a file of its own."
+    assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {said} {fix} [bad-option]\n")
+    assert json.loads(Path(suite).read_text())["version"] == "0.3"
+    assert not Path("karat-results").exists()
+
+
+def test_the_project_asks_for_reports_of_ours(karat: Karat) -> None:
+    write("karat.toml", '[reports]\njunit = "out/junit.xml"\ncsv = true\n')
+    ran = karat("run", write("s.json", eval_set()), "-t", "python:agent.py:greet")
+    assert ran.code == 0
+    assert [Path(line.strip()).suffix for line in ran.out.splitlines()[-2:]] == [".xml", ".csv"]
+    assert Path("out/junit.xml").is_file()
+
+
+def test_the_library_writes_to_what_takes_bytes(journal: str) -> None:
+    out = io.BytesIO()
+    assert library.report(journal, "csv", out) == ()
+    rows = list(csv.DictReader(io.StringIO(out.getvalue().decode())))
+    assert [(row["case"], row["status"]) for row in rows] == [("A", "PASS"), ("B", "FAIL")]
+    (path,) = library.report([library.Journal(journal)], "jsonl", "rows.jsonl")
+    assert [json.loads(line)["case"] for line in path.read_text().splitlines()] == ["A", "B"]
+    with pytest.raises(library.UsageError, match="no journal was given"):
+        library.report([], "csv")
