@@ -20,13 +20,17 @@ from karat.model.trace import Trace
 from karat.model.verdict import Verdict
 from karat.plugins.project import enter
 from karat.recorded import AnyJournal
+from karat.recorded import default_results_dir as default_results_dir
 from karat.recorded import journals_of as journals_of
+from karat.recorded import last_journal as last_journal
 from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
-from karat.reports.artifacts import Sink, results_dir_for
+from karat.reports.artifacts import Sink
 from karat.reports.run_result import Allowed, ResultsPlace, RunResult
 from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
+from karat.suites.select import select_each as select_each
+from karat.suites.selection import Selection as Selection
 from karat.text.wording import counted, did_you_mean, names_of
 from karat.twins import asynchronous, synchronous
 
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     from karat.targets.config import TargetConfig
 
 AnySuite: TypeAlias = Suite | SuiteSource
-StatusName: TypeAlias = Literal["pass", "fail", "partial", "error"]
+StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
 
 def load_suite(suite: AnySuite) -> Suite:
@@ -91,6 +95,8 @@ async def arun(
     *,
     cases: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    keyword: str | None = None,
     timeout: float | None = None,
     run_timeout: float | None = None,
     concurrency: int = 1,
@@ -116,7 +122,8 @@ async def arun(
 
     `target` is a function that takes a prompt and returns text, a dict or a Trace; or an object with open, run and
     close; or a spec such as `python:module:function`; or a name of karat.toml, by default its `target`. The other
-    arguments are the options of `karat run`; `options` are those of the target, `secrets` values that no file may show.
+    arguments are the options of `karat run`, `keyword` is its `-k`; `options` are those of the target, `secrets` values
+    that no file may show.
     `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
     the journal lives in a temporary folder as long as the result does.
     """
@@ -129,8 +136,9 @@ async def arun(
         max_failures=max_failures,
     )  # fmt: skip
     order = Order(
-        cases=names_of("cases", cases),
-        categories=names_of("categories", categories),
+        selection=Selection(
+            names_of("cases", cases), names_of("categories", categories), names_of("tags", tags), keyword
+        ),
         options=options or {},
         secrets=tuple(secrets),
         reports=tuple(names_of("reports", reports) or ()),
@@ -379,16 +387,6 @@ def add_target(inspection: Inspection) -> Path:
     from karat.inspections.writing import add
 
     return add(inspection, Path.cwd())
-
-
-def default_results_dir(suite: str) -> Path:
-    """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
-    from karat.targets.config import load as load_config
-
-    here, folder = Path.cwd(), load_config(Path.cwd()).results_dir
-    if folder is not None and folder.is_relative_to(here):
-        folder = folder.relative_to(here)
-    return results_dir_for(Path(suite), folder)
 
 
 def _allowed(partial: bool | None, unknown: bool | None) -> Allowed:

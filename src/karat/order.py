@@ -16,6 +16,7 @@ from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CaseStatus
+from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Limits, Target, version_of
 from karat.targets.catalog import build
 from karat.targets.config import HIDDEN, Config, TargetConfig, parse_rate, resolve
@@ -160,8 +161,7 @@ class RunKeywords(TypedDict, total=False):
 class Order(Struct, frozen=True, kw_only=True):
     """What is asked for beside how to run it. `options` are those of the target; no file may show the `secrets`."""
 
-    cases: list[str] | None = None
-    categories: list[str] | None = None
+    selection: Selection = EVERYTHING
     options: Mapping[str, object] = {}
     secrets: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
@@ -178,12 +178,6 @@ class Order(Struct, frozen=True, kw_only=True):
             listeners=how.get("listeners", ()),
             stop=how.get("stop"),
         )
-
-    @property
-    def selection(self) -> dict[str, list[str]]:
-        """The selection as journals hold it."""
-        asked = (("cases", self.cases), ("category", self.categories))
-        return {kind: names for kind, names in asked if names is not None}
 
     @property
     def shown_options(self) -> dict[str, object]:

@@ -25,6 +25,7 @@ from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
 from karat.suites import load
+from karat.suites.selection import Selection
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
@@ -38,6 +39,30 @@ def opened(journal: AnyJournal) -> Journal:
     """A journal that may have been opened already."""
     enter(os.getcwd())
     return journal if isinstance(journal, Journal) else Journal(journal)
+
+
+def last_journal() -> Path:
+    """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
+    from karat.targets.config import load as load_config
+
+    folder = load_config(Path.cwd()).results_dir
+    suites = (Path("suite"), Path(".claude/evals/suite"))
+    folders = [folder] if folder else [results_dir_for(suite) for suite in suites]
+    found = [file for place in folders for file in place.glob("*.jsonl")]
+    if not found:
+        fix = "Run a suite first: karat run"
+        raise UsageError("no run is kept here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
+    return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
+
+
+def default_results_dir(suite: str) -> Path:
+    """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
+    from karat.targets.config import load as load_config
+
+    here, folder = Path.cwd(), load_config(Path.cwd()).results_dir
+    if folder is not None and folder.is_relative_to(here):
+        folder = folder.relative_to(here)
+    return results_dir_for(Path(suite), folder)
 
 
 def suite_of(journal: Journal) -> Suite:
@@ -115,13 +140,8 @@ def _configured() -> Redactor:
 
 def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
     """The cases that the recorded run would have run: what nobody asked for is not missing."""
-    selection = options.get("selection", {})
-    ids, categories = selection.get("cases"), selection.get("category")
-    cases = [
-        case
-        for case in suite.cases
-        if (ids is None or case.id in ids) and (categories is None or case.category in categories)
-    ]
+    means = Selection.of_journal(options.get("selection", {})).matcher()
+    cases = [case for case in suite.cases if means(case.id, case.category, case.tags)]
     if not cases:
         fix = "The run had selected other cases."
         raise NothingSelectedError("no case of this suite is of that run.", where=suite.file, fix=fix)

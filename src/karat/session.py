@@ -40,6 +40,7 @@ from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
 from karat.revisions import revision
 from karat.suites.select import select
+from karat.suites.selection import Selection, is_meant
 from karat.targets.base import secrets_of
 from karat.targets.config import HIDDEN
 from karat.targets.config import load as load_config
@@ -236,7 +237,7 @@ class Session:
                 target=text(self._agent.name),
                 options={
                     "target": dict(self._agent.identity),
-                    "selection": order.selection,
+                    "selection": order.selection.kept,
                     "overrides": {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()},
                     "timeout": options.timeout,
                     "shuffle": options.shuffle,
@@ -269,7 +270,7 @@ async def run_suite(
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration that holds here."""
     config = load_config(Path.cwd())
-    chosen = select(suite, order.cases, order.categories)
+    chosen = select(suite, order.selection)
     agent = resolved(target, config, order.options)
     order = structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
     return await Session(chosen, agent, how, order, results_dir).run(earlier)
@@ -281,9 +282,11 @@ async def resume_suite(
     """Run what is missing or to be done again, with the selection and target of the journal."""
     header, path = earlier.journal.header, earlier.journal.path
     asked = header.options
-    cases, categories = (asked.get("selection", {}).get(kind) for kind in ("cases", "category"))
-    if cases is not None and (gone := set(cases) - {case.id for case in suite.cases}):
-        cases = [name for name in cases if name not in gone]
+    selection = Selection.of_journal(asked.get("selection", {}))
+    here = [case.id for case in suite.cases]
+    gone = [name for name in selection.cases or () if not any(is_meant(one, name) for one in here)]
+    if gone:
+        selection = selection._replace(cases=[name for name in selection.cases or () if name not in gone])
         order.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
     if suite.sha256 != header.suite_sha256:
         order.notice(f"{suite.file} has changed since; unchanged cases are kept")
@@ -295,6 +298,6 @@ async def resume_suite(
     if target is None and REMOVED in header.target:
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
-    order = structs.replace(order, cases=cases, categories=categories, options=options)
+    order = structs.replace(order, selection=selection, options=options)
     how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), repeat=max(how.repeat, header.repeat))
     return await run_suite(suite, header.target if target is None else target, how, order, results_dir, earlier)

@@ -6,6 +6,7 @@ import pytest
 
 from karat.errors import Exit, NothingSelectedError, UsageError
 from karat.suites.select import select
+from karat.suites.selection import Selection
 from suites.support import case, eval_set, read
 
 SUITE = read(
@@ -25,7 +26,7 @@ BARE = read(eval_set(case()))
     ],
 )
 def test_selection(ids: list[str] | None, categories: list[str] | None, expected: list[str]) -> None:
-    chosen = select(SUITE, ids, categories)
+    chosen = select(SUITE, Selection(ids, categories))
     assert [c.id for c in chosen.cases] == expected
     assert (chosen.file, chosen.sha256) == (SUITE.file, SUITE.sha256)
 
@@ -44,7 +45,7 @@ def test_selection(ids: list[str] | None, categories: list[str] | None, expected
 )
 def test_unknown_ids(ids: list[str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        select(SUITE, ids)
+        select(SUITE, Selection(ids))
     assert str(caught.value) == said
     assert caught.value.exit_code == Exit.USAGE
 
@@ -60,11 +61,11 @@ def test_unknown_ids(ids: list[str], said: str) -> None:
 )
 def test_nothing_selected(ids: list[str] | None, categories: list[str] | None, fix: str) -> None:
     with pytest.raises(NothingSelectedError) as caught:
-        select(SUITE, ids, categories)
+        select(SUITE, Selection(ids, categories))
     assert str(caught.value) == f"s.json: no case is selected. {fix} [nothing-selected]"
     assert caught.value.exit_code == Exit.NOTHING_SELECTED
 
 
 def test_a_suite_without_categories() -> None:
     with pytest.raises(NothingSelectedError, match="have no category"):
-        select(BARE, None, ["git"])
+        select(BARE, Selection(None, ["git"]))

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+from karat.cli.options import selection
+
+if TYPE_CHECKING:
+    from karat.suites.selection import Selection
 
 
 @click.command(name="list", short_help="List cases: id, category, prompt.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
-def command(suites: tuple[str, ...]) -> None:
+@selection
+def command(
+    suites: tuple[str, ...],
+    cases: list[str] | None,
+    categories: list[str] | None,
+    tags: list[str] | None,
+    keyword: str | None,
+) -> None:
     """List the cases of a suite, one line each: id, category and prompt, separated by tabs.
 
     \b
     Examples:
       karat list evals/checkout.json
+      karat list evals/checkout.json -k 'not slow'
       karat list evals/checkout.json | cut -f1
     """
-    from karat.suites.listing import rows
+    from karat.suites.selection import EVERYTHING, Selection
 
-    for suite in suites:
-        for case_id, category, prompt in rows(suite) or _loaded(suite):
-            click.echo(f"{case_id}\t{category}\t{prompt}")
+    asked = Selection(cases, categories, tags, keyword)
+    found = [_rows(suite) for suite in suites] if asked == EVERYTHING else _selected(suites, asked)
+    for case_id, category, prompt in (row for rows in found for row in rows):
+        click.echo(f"{case_id}\t{category}\t{prompt}")
 
 
-def _loaded(suite: str) -> list[tuple[str, str, str]]:
+def _rows(suite: str) -> list[tuple[str, str, str]]:
     """The slow way, for what the quick look could not read; it says what is wrong with the file."""
-    from karat.api import load_file
+    from karat.suites.listing import rows, suite_rows
+
+    found = rows(suite)
+    if found is None:
+        from karat.api import load_file
+
+        found = suite_rows(load_file(suite))
+    return found
+
+
+def _selected(suites: tuple[str, ...], asked: Selection) -> list[list[tuple[str, str, str]]]:
+    from karat.api import load_file, select_each
     from karat.suites.listing import suite_rows
 
-    return suite_rows(load_file(suite))
+    return [suite_rows(suite) for suite in select_each([load_file(suite) for suite in suites], asked)]

@@ -120,6 +120,23 @@ HOW_TO_RUN = (
 )  # fmt: skip
 
 
+LAST = click.option("--last", is_flag=True, help="The journal of the last run here, in place of JOURNAL.")
+SELECTION = (
+    click.option("--cases", multiple=True, callback=comma_list, metavar="A,B",
+                 help="Only the cases with these ids; 'refund-*' takes all that begin so."),
+    click.option("--category", "categories", multiple=True, callback=comma_list, metavar="C,D",
+                 help="Only the cases of these categories."),
+    click.option("--tag", "tags", multiple=True, callback=comma_list, metavar="T,U",
+                 help="Only the cases with one of these tags."),
+    click.option("-k", "keyword", metavar="EXPRESSION",
+                 help="Only cases whose id, category or tags hold these words: 'refund and not slow'."),
+)  # fmt: skip
+
+
+def selection(command: Command) -> Command:
+    return _with(command, SELECTION)
+
+
 def allowances(command: Command) -> Command:
     return _with(command, (*ALLOWANCES, *LOUDNESS))
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import comma_list, resume_options
+from karat.cli.options import LAST, comma_list, resume_options
 from karat.cli.resume import go_on
 
 if TYPE_CHECKING:
     from karat.api import StatusName
 
-STATUSES = ("pass", "fail", "partial", "error")
+STATUSES = ("pass", "fail", "partial", "error", "skip", "xfail")
 
 
 def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
@@ -24,17 +24,19 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 
 
 @click.command(short_help="Run failed cases of a finished run again.")
-@click.argument("journal")
+@click.argument("journal", required=False)
+@LAST
 @click.option("--status", multiple=True, default=("error,fail",), show_default=True, callback=statuses, metavar="S,...",
               help=f"Which cases to run again: {', '.join(STATUSES)}.")  # fmt: skip
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if it has another name now.")
 @resume_options
-def command(journal: str, status: list[StatusName], **given: Any) -> int:
+def command(journal: str | None, status: list[StatusName], **given: Any) -> int:
     """Run the cases of a finished run again that came out with one of these statuses; the others are kept.
 
     \b
     Examples:
+      karat rerun --last
       karat rerun karat-results/checkout-20260101T090000Z.jsonl
       karat rerun karat-results/checkout-20260101T090000Z.jsonl --status error,partial
     """

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import loudness, most_failures, resume_options
+from karat.cli.options import LAST, loudness, most_failures, resume_options
+from karat.errors import UsageError
 
 if TYPE_CHECKING:
     from karat.api import StatusName
 
 
 @click.command(short_help="Finish a run that was interrupted or killed.")
-@click.argument("journal")
+@click.argument("journal", required=False)
+@LAST
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if it has another name now.")
 @resume_options
-def command(journal: str, **given: Any) -> int:
+def command(journal: str | None, **given: Any) -> int:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
     Finished cases are kept if neither the case nor the target's options changed. The result is a new, complete
@@ -27,6 +29,7 @@ def command(journal: str, **given: Any) -> int:
 
     \b
     Examples:
+      karat resume --last
       karat resume karat-results/checkout-20260101T090000Z.jsonl
       karat resume /full/disk/run.jsonl --results-dir /other/disk
     """
@@ -34,9 +37,10 @@ def command(journal: str, **given: Any) -> int:
 
 
 def go_on(
-    path: str,
+    path: str | None,
     status: Sequence[StatusName],
     *,
+    last: bool,
     suite: str | None,
     target: str | None,
     fail_fast: bool,
@@ -50,7 +54,10 @@ def go_on(
     from karat.cli.live_run import shown
 
     told = loudness(quiet, verbose)
-    journal = api.opened(path)
+    if last is (path is not None):
+        what = "a journal is given beside --last." if path else "no journal is given."
+        raise UsageError(what, fix="Name one, or give --last for that of the last run here.", slug="no-journal")
+    journal = api.opened(path or api.last_journal())
     loaded = api.load_file(suite) if suite else api.suite_of(journal)
     how["max_failures"] = most_failures(fail_fast, max_failures)
     result, _ = shown(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), told)

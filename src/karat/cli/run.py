@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli.loading import loading
-from karat.cli.options import comma_list, loudness, most_failures, run_options
-from karat.errors import Exit, NothingSelectedError, UsageError
+from karat.cli.options import loudness, most_failures, run_options, selection
+from karat.errors import Exit
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 @click.command(short_help="Run suites against an agent and judge every case.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @click.option("-t", "--target", help="The agent: a spec such as python:module:function, or a name of karat.toml.")
-@click.option("--cases", multiple=True, callback=comma_list, metavar="A,B", help="Run only the cases with these ids.")
-@click.option("--category", "categories", multiple=True, callback=comma_list, metavar="C,D",
-              help="Run only the cases of these categories.")  # fmt: skip
+@selection
 @run_options
 def command(
     suites: tuple[str, ...],
     cases: list[str] | None,
     categories: list[str] | None,
+    tags: list[str] | None,
+    keyword: str | None,
     fail_fast: bool,
     max_failures: int | None,
     results_dir: Path | None,
@@ -51,7 +51,8 @@ def command(
     \b
     Examples:
       karat run suite.json --target python:my_agent:answer
-      karat run suite.json --target command:"./agent --json" --cases G1,G2
+      karat run suite.json --target command:"./agent --json" --cases 'G*'
+      karat run suite.json --target staging -k 'G1 or (G2 and not slow)'
       karat run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
       karat run suite.json --target staging --repeat 5 --shuffle 1
     """
@@ -61,10 +62,10 @@ def command(
         from karat.reports.catalog import refuse_one_file
 
         loaded = [api.load_file(suite) for suite in suites]
-        chosen = selected(loaded, cases, categories)
+        chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
     if len(chosen) > 1:
         refuse_one_file(reports)
-    how |= {"categories": categories, "reports": reports}
+    how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     told = loudness(quiet, verbose)
     return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
 
@@ -105,32 +106,6 @@ def _run_all(
             click.echo(f"karat: {why}; not run: {', '.join(suite.file for suite in suites[number:])}", err=True)
             break
     return worst(codes)
-
-
-def selected(suites: Sequence[Suite], ids: Sequence[str] | None, categories: Sequence[str] | None) -> list[Suite]:
-    """What is selected of each suite. A case may be of any of them, and suites that have none are left out."""
-    from karat.suites.select import select
-    from karat.text.wording import did_you_mean
-
-    if len(suites) == 1:
-        return [select(suites[0], ids, categories)]
-    known = {case.id for suite in suites for case in suite.cases}
-    for name in ids or ():
-        if name not in known:
-            files = ", ".join(suite.file for suite in suites)
-            fix = did_you_mean(name, known).strip() or "See `karat list`."
-            raise UsageError(f"no case has the id {name!r}.", where=files, fix=fix, slug="unknown-case")
-    found: list[Suite] = []
-    empty: NothingSelectedError | None = None
-    for suite in suites:
-        own = {case.id for case in suite.cases}
-        try:
-            found.append(select(suite, None if ids is None else [name for name in ids if name in own], categories))
-        except NothingSelectedError as error:
-            empty = empty or error
-    if not found and empty:
-        raise empty
-    return found
 
 
 def worst(codes: Sequence[int]) -> int:

@@ -1,0 +1,112 @@
+"""Which cases are run and listed, what is skipped or known to fail, and how to go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.support import HELLO, Ran, report_of, traces, write
+from karat.errors import Exit
+
+Karat = Callable[..., Ran]
+
+CASES: dict[str, dict[str, Any]] = {
+    "refund-fr": {"tags": ["smoke", "money"]},
+    "refund-de": {"tags": ["money"]},
+    "greet": {"tags": ["smoke"]},
+}
+
+
+def suite(path: str = "desk.json", **cases: dict[str, Any]) -> str:
+    listed = [{"id": name, "prompt": name, "expected": HELLO, **keys} for name, keys in (cases or CASES).items()]
+    return write(path, {"karat": 1, "cases": listed})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "chosen"),
+    [
+        pytest.param(["--cases", "refund-*"], ["refund-fr", "refund-de"], id="glob"),
+        pytest.param(["--tag", "smoke"], ["refund-fr", "greet"], id="tag"),
+        pytest.param(["--tag", "smoke", "-k", "not refund"], ["greet"], id="tag-and-keyword"),
+        pytest.param(["-k", "money and (fr or it)"], ["refund-fr"], id="keyword"),
+    ],
+)
+def test_run_and_list_choose_alike(karat: Karat, arguments: list[str], chosen: list[str]) -> None:
+    target = traces(**dict.fromkeys(CASES, "hello"))
+    listed = karat("list", suite(), *arguments)
+    assert [line.split("\t")[0] for line in listed.out.splitlines()] == chosen
+    ran = karat("run", "desk.json", "--target", target, "--workers", "0", *arguments)
+    assert (ran.code, list(ran.statuses)) == (Exit.OK, chosen)
+
+
+def test_a_keyword_that_cannot_be_read(karat: Karat) -> None:
+    for command in (["list", suite()], ["run", suite(), "--target", traces(greet="hello")]):
+        ran = karat(*command, "-k", "a and")
+        assert (ran.code, ran.out) == (Exit.USAGE, "")
+        assert ran.err.startswith("karat: -k 'a and', column 6: expected a name")
+        assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("cases", "code", "counts"),
+    [
+        pytest.param({"a": {"skip": "later"}}, Exit.NOTHING_SELECTED, "0 passed, 1 skipped", id="all-skipped"),
+        pytest.param({"a": {"skip": "later"}, "b": {}}, Exit.OK, "1 passed, 1 skipped", id="one-skipped"),
+        pytest.param({"b": {}, "c": {"xfail": "known"}}, Exit.OK, "1 passed, 1 known to fail", id="known-to-fail"),
+        pytest.param({"c": {"xfail": "known"}}, Exit.OK, "0 passed, 1 known to fail", id="all-known-to-fail"),
+        pytest.param({"b": {"xfail": "known"}}, Exit.FAILED, "0 passed, 1 failed", id="passes-after-all"),
+    ],
+)
+def test_skipped_and_known_to_fail(karat: Karat, cases: dict[str, Any], code: Exit, counts: str) -> None:
+    target = traces(b="hello", c="no")
+    ran = karat("run", suite(**cases), "--target", target, "--workers", "0")
+    assert (ran.code, counts in ran.out) == (code, True)
+    apart = {"skip": "skipped" in counts, "xfail": "known to fail" in counts}
+    summary = report_of()["summary"]
+    assert {key: bool(summary.get(key)) for key in apart} == apart
+    assert counts in next(Path("karat-results").glob("*.md")).read_text()
+
+
+def test_a_skipped_case_needs_no_target(karat: Karat) -> None:
+    ran = karat("run", suite(a={"skip": "later"}), "--target", "python:nowhere:nothing")
+    assert (ran.code, ran.out.split()[:2]) == (Exit.NOTHING_SELECTED, ["SKIP", "a"])
+    again = karat("rescore", *map(str, Path("karat-results").glob("*.jsonl")))
+    assert again.code == Exit.NOTHING_SELECTED
+
+
+def test_a_case_that_is_no_longer_skipped_was_not_recorded(karat: Karat) -> None:
+    karat("run", suite(a={"skip": "later"}, b={}), "--target", traces(a="hello", b="hello"), "--workers", "0")
+    (journal,) = Path("karat-results").glob("*.jsonl")
+    ran = karat("rescore", str(journal), "--suite", suite("other.json", a={}, b={}))
+    assert (ran.code, ran.statuses) == (Exit.FAILED, {"a": "ERROR", "b": "PASS"})
+    assert "skipped: it was not run: later" in ran.out
+
+
+def test_the_last_run_is_run_again(karat: Karat) -> None:
+    recording = traces(**{"refund-fr": "no", "refund-de": "hello", "greet": "hello"})
+    first = karat("run", suite(), "--target", recording, "--workers", "0", "--cases", "refund-*")
+    assert (first.code, first.statuses) == (Exit.FAILED, {"refund-fr": "FAIL", "refund-de": "PASS"})
+    traces(**dict.fromkeys(CASES, "hello"))
+    again = karat("rerun", "--last", "--workers", "0")
+    assert (again.code, again.statuses) == (Exit.OK, {"refund-fr": "PASS"})
+    assert "run again for their status: refund-fr" in again.err
+    both = karat("rerun", "--last", "x.jsonl")
+    assert (both.code, "a journal is given beside --last." in both.err) == (Exit.USAGE, True)
+
+
+def test_where_no_run_is_kept(karat: Karat) -> None:
+    ran = karat("rerun", "--last")
+    assert (ran.code, "no run is kept here" in ran.err) == (Exit.USAGE, True)
+
+
+def test_a_run_that_stopped_tells_how_to_go_on(karat: Karat) -> None:
+    recording = traces(**dict.fromkeys(CASES, "no"))
+    ran = karat("run", suite(), "--target", recording, "--workers", "0", "--fail-fast")
+    (journal,) = Path("karat-results").glob("*.jsonl")
+    assert f"karat: to go on where it stopped: karat resume {journal}\n" in ran.err
+    held = json.loads(journal.read_text().splitlines()[0])["options"]["selection"]
+    assert held == {}
