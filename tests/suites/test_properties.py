@@ -41,7 +41,6 @@ cases = st.fixed_dictionaries(
     optional={"expected": expected, "scoring": trees, "x-n": trees, "input": st.just("i"), "must_not_contain": trees},
 )
 suites = st.fixed_dictionaries({"cases": st.lists(cases, max_size=3)}, optional={"version": scalars, "metadata": trees})
-# How long an example takes says how busy the machine is, nothing about suites.
 
 anything = trees | suites | st.lists(cases, max_size=3)
 
