@@ -46,6 +46,11 @@ def told(text: str, result: Any = SALES, prompt: str = "How were sales?", **more
         ("12k, 1.5 million, 2bn", ["12000", "1500000", "2000000000"]),
         ("1,200 and -5", ["1200", "-5"]),
         ("<!-- 12 -->7", ["7"]),
+        ("Orders: 12, tickets 3", ["12", "3"]),
+        (
+            "twenty-five, two hundred and five thousand and a hundred; one of the two, 3 hundred",
+            ["25", "205100", "300"],
+        ),
     ],
 )
 def test_numbers_that_are_claims(text: str, values: list[str]) -> None:
@@ -66,6 +71,10 @@ def test_numbers_that_are_claims(text: str, values: list[str]) -> None:
         pytest.param("3 days, 2 of them paid", P, id="counts"),
         pytest.param("47 orders, 35 paid", P, id="sums"),
         pytest.param("48 orders", F, id="a-wrong-sum"),
+        pytest.param("99 left", F, id="a-name-is-no-number"),
+        pytest.param("in all one thousand two hundred and thirty-six", F, id="a-wrong-number-in-words"),
+        pytest.param("zwölfhundert", U, id="words-that-are-not-read"),
+        pytest.param("6 days", F, id="no-sum-of-counts"),
         pytest.param("7 countries", P, id="the-sum-of-members"),
         pytest.param("7 more on Tuesday than on Monday", P, id="a-difference"),
         pytest.param("140% more on Tuesday", P, id="a-change"),

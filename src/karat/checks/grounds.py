@@ -27,10 +27,11 @@ LARGEST = 25
 
 
 class Ground(NamedTuple):
-    """A number that something rests on, and what it is."""
+    """A number that something rests on, and what it is; `counted`: how many there are of something."""
 
     value: Decimal
     name: str
+    counted: bool = False
 
 
 Alike = Sequence[Ground]
@@ -136,12 +137,12 @@ def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Ite
 
 
 def _counts(rows: list[object], place: str) -> Iterator[Ground]:
-    yield Ground(Decimal(len(rows)), f"the entries of {place}")
+    yield Ground(Decimal(len(rows)), f"the entries of {place}", True)
     for key in _keys(rows):
         kinds = Counter(_kind(row, key) for row in rows)
         for kind, count in islice(kinds.items(), MOST_KINDS):
             if kind is not None:
-                yield Ground(Decimal(count), f"the entries of {place} with {key} {kind}")
+                yield Ground(Decimal(count), f"the entries of {place} with {key} {kind}", True)
 
 
 def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
@@ -190,23 +191,27 @@ def _number(value: object) -> Decimal | None:
 
 
 def pairs(alike: Alike, stated: StatedNumber) -> Iterator[Ground]:
-    """Sums, differences and shares of two numbers of a kind."""
+    """Sums and differences of two numbers of a kind, and shares; of a count and the whole only the share."""
     for one, other in combinations(alike, 2):
         names = f"{one.name} and {other.name}"
-        yield Ground(one.value + other.value, f"the sum of {names}")
-        yield Ground(abs(one.value - other.value), f"the difference of {names}")
+        if not (one.counted or other.counted):
+            yield Ground(one.value + other.value, f"the sum of {names}")
+            yield Ground(abs(one.value - other.value), f"the difference of {names}")
         if stated.percent:
             yield from _shares(one, other)
             yield from _shares(other, one)
 
 
 def _shares(part: Ground, whole: Ground) -> Iterator[Ground]:
+    if part.counted and part.value > whole.value:
+        return
     try:
         share = part.value / whole.value * HUNDRED
     except (InvalidOperation, ZeroDivisionError):
         return
     yield Ground(share, f"{part.name} as a percentage of {whole.name}")
-    yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}")
+    if not part.counted:
+        yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}")
 
 
 def rests_on(stated: StatedNumber, value: Decimal) -> bool:

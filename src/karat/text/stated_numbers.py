@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -31,14 +32,29 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _ID = re.compile(
-    r"(?:#|\b(?:ids?|no|nr|num|numbers?|ref|reference|orders?|tickets?|issues?|prs?|cases?|invoices?|rooms?|steps?"
-    r"|pages?|sections?|items?|lines?|versions?|builds?|flights?|gates?|chapters?|tables?|options?|phases?|levels?|parts?"
-    r"|figures?|accounts?|customers?|bookings?|requests?|tasks?|jobs?|runs?|batch|units?|models?|ports?|rows?|weeks?|days?"
-    r"|rules?)[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z",
+    r"(?:#|\b(?:ids?|no|nr|num|numbers?|ref|reference|order|ticket|issue|pr|case|invoice|room|step|page|section|item|line"
+    r"|version|build|flight|gate|chapter|table|option|phase|level|part|figure|account|customer|booking|request|task|job"
+    r"|run|batch|unit|model|port|row|week|day|rule)[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"[^\W\d_]-\Z")
 """A-17 is a name."""
+_SMALL: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""Words that mostly count nothing that a tool gave: "one of them", "two options"."""
+_TEENS: Final = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_NAMED: Final = dict(zip((*_SMALL, *_TEENS, *_TENS), (*range(1, 20), *range(20, 100, 10)), strict=True))
+_POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_WORD: Final = "|".join((*_NAMED, *_POWERS))
+_IN_WORDS = re.compile(
+    rf"(?<![\w.,-])(?<!\d )(?:a )?(?:{_WORD})(?:(?:[ -]|,? and )(?:{_WORD}))*(?![\w])", re.IGNORECASE
+)
+_OTHER_WORDS = re.compile(
+    r"\b\w*(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend)\w*\b"
+    r"|\b(?:vingt|trente|quarante|cinquante|soixante|mille|veinte|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta"
+    r"|noventa|cien|ciento|venti|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta)\b",
+    re.IGNORECASE,
+)
 _ABOUT = re.compile(
     r"(?:~|≈|\b(?:about|almost|approximately|approx\.?|around|ca\.?|circa|close to|just (?:over|under)|nearly|over"
     r"|roughly|some|under|(?:more|less) than)) ?[^\w\s]?\Z",
@@ -46,6 +62,7 @@ _ABOUT = re.compile(
 )
 _PERCENT = re.compile(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
 _BEFORE: Final = 40
+HUNDRED: Final = 100
 
 
 class StatedNumber(NamedTuple):
@@ -65,16 +82,41 @@ def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     view = seen(text)
     plain = glyphs(view.text)
     dates = [match.span() for match in _DATE.finditer(plain)]
-    found = (_stated(plain, value, number, dates) for value, number in all_numbers(plain))
-    return tuple(
-        one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found if one is not None
-    )
+    in_digits = (_stated(plain, value, number, dates) for value, number in all_numbers(plain))
+    found = [*(one for one in in_digits if one is not None), *_in_words(plain)]
+    found.sort(key=lambda one: one.span)
+    return tuple(one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found)
 
 
 def numbers_in(text: str) -> list[Decimal]:
     """Every free-standing number of a text that is data."""
     plain = glyphs(text)
-    return [_value(plain, value, number) for value, number in all_numbers(plain)]
+    free = ((value, number) for value, number in all_numbers(plain) if not _JOINED.search(plain, 0, number.start))
+    return [*(_value(plain, value, number) for value, number in free), *(one.value for one in _in_words(plain))]
+
+
+def _in_words(text: str) -> Iterator[StatedNumber]:
+    """Numbers in English words; those of other languages are told apart and not read."""
+    for match in _IN_WORDS.finditer(text):
+        words = re.findall("[a-z]+", match[0].lower())
+        if not {*_SMALL}.issuperset(words):
+            before = text[max(0, match.start() - _BEFORE) : match.start()]
+            percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
+            yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about)
+    for match in _OTHER_WORDS.finditer(text):
+        yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
+
+
+def _spoken(words: Sequence[str]) -> int:
+    """Two hundred and five thousand: what stands before a power is multiplied by it."""
+    total = part = 0
+    for word in words:
+        power = _POWERS.get(word, 1)
+        if power > HUNDRED:
+            total, part = total + max(part, 1) * power, 0
+        else:
+            part = max(part, 1) * power if power == HUNDRED else part + _NAMED.get(word, 0)
+    return total + part
 
 
 def _stated(text: str, value: str, number: Number, dates: list[Span]) -> StatedNumber | None:
