@@ -86,10 +86,11 @@ def refused_as(message: Refused) -> KaratError:
     return ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)
 
 
-def _path(kind: type, value: object) -> object:
-    return kind(value)
+def _read(kind: type, value: object) -> object:
+    """A path; whatever is called an object is what it is."""
+    return value if kind is object else kind(value)
 
 
 encode = msgspec.json.Encoder(enc_hook=str).encode
-for_worker = msgspec.json.Decoder(Start | Assignment, dec_hook=_path).decode
+for_worker = msgspec.json.Decoder(Start | Assignment, dec_hook=_read).decode
 for_runner = msgspec.json.Decoder(Ready | Refused | Begun | Finished | Returned).decode
