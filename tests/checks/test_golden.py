@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from karat.checks.golden import AllocationValid
 from karat.checks.indicators import FAILURE, SUCCESS, indicators
-from karat.checks.sample_traces import says
+from karat.checks.sample_traces import calls, says
 from karat.model.verdict import Status
+from karat.text.claims import claim
 
 NEGATED = (
     "Vehicle 42 has not been allocated.",
@@ -171,3 +172,25 @@ def test_a_negation_ends_with_its_clause(negation: str, end: str, word: str) -> 
     told = indicators(f"Perhaps {negation}{end} it is {word}.", SUCCESS, FAILURE)
     assert "success" in told
     assert "failure" not in told
+
+
+@pytest.mark.parametrize(
+    ("answer", "taken"),
+    [
+        ("All tables are booked.", True),
+        ("Sorry, all tables are booked for Friday.", True),
+        ("Every room is reserved.", True),
+        ("All of our dynos are allocated on that day.", True),
+        ("All your tables are booked.", False),
+        ("All three tables are booked.", False),
+        ("All tables are booked for you.", False),
+        ("I booked all tables.", False),
+    ],
+)
+def test_what_is_used_up_is_no_success_unless_a_call_made_it_so(answer: str, taken: bool) -> None:
+    made = Status.FAILED if taken else Status.PASSED
+    refused = Status.PASSED if taken else Status.FAILED
+    assert AllocationValid(valid=True).judge(says(answer)).status is made
+    assert AllocationValid(valid=False).judge(says(answer)).status is refused
+    assert AllocationValid(valid=True).judge(calls("book:ok", text=answer)).status is Status.PASSED
+    assert (claim(answer) is None) is taken

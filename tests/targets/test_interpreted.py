@@ -63,6 +63,17 @@ async def test_how_the_log_spells_a_call(tmp_path: Path) -> None:
     assert json.loads(trace.dialect) == telemetry["events"]
 
 
+async def test_a_backend_that_broke_in_a_setup_turn_is_an_error(tmp_path: Path) -> None:
+    broke = json.dumps({"telemetry": [{"source": "llm", "event": "stream_error"}]})
+    async with agent(tmp_path) as target:
+        with pytest.raises(TargetError) as caught:
+            await target.run(case("{}", setup_prompts=("{}", broke)), RunContext())
+    assert caught.value.kind == "setup"
+    assert caught.value.message == (
+        'setup prompt 2 of 2: the log tells that the backend broke: {"source":"llm","event":"stream_error"}'
+    )
+
+
 async def test_a_backend_that_broke_is_an_error(tmp_path: Path) -> None:
     broke = {"source": "llm", "event": "stream_error"}
     async with agent(tmp_path) as target:

@@ -30,7 +30,7 @@ def test_a_small_trace_is_left_alone() -> None:
     assert cap_trace(SMALL) is SMALL
 
 
-@pytest.mark.parametrize("channel", ["final_message", "page", "page_before"])
+@pytest.mark.parametrize("channel", ["final_message", "page", "page_before", "answer_page"])
 def test_text(channel: str) -> None:
     trace = cap_trace(structs.replace(SMALL, **{channel: BIG}))
     kept, cut = getattr(trace, channel), trace.cuts[channel]

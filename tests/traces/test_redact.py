@@ -83,7 +83,7 @@ SPELLED = {
 
 
 @pytest.mark.parametrize("spelled", SPELLED.values(), ids=SPELLED.keys())
-@pytest.mark.parametrize("channel", ["final_message", "page", "page_before", "input"])
+@pytest.mark.parametrize("channel", ["final_message", "page", "page_before", "answer_page", "input"])
 def test_values_in_every_spelling(spelled: str, channel: str) -> None:
     redactor = Redactor([SECRET])
     trace = Trace(case_id="a", **{channel: f"it is {spelled}!"})  # type: ignore[arg-type]
@@ -105,6 +105,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "telemetry": (SECRET,),
         "page": SECRET,
         "page_before": SECRET,
+        "answer_page": SECRET,
         "database": {"rows": [NESTED]},
         "state": NESTED,
         "dialect": SECRET,

@@ -24,6 +24,7 @@ WATCHED: Mapping[Channel, str] = {
     "telemetry": "telemetry",
     "page": "page",
     "page_before": "page_before",
+    "answer_page": "answer_page",
     "database": "database",
     "state": "state",
     "input": "input",

@@ -22,6 +22,7 @@ Phrases = Annotated[list[Phrase], Meta(min_length=1)]
 GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
 
 ANSWER: frozenset[Channel] = frozenset({"final_message"})
+ANSWER_NODES: frozenset[Channel] = ANSWER | {"answer_page"}
 ALL_WORDS: frozenset[Channel] = ANSWER | {"messages"}
 CALLS: frozenset[Channel] = frozenset({"tools", "tool_results", "telemetry"})
 """With the log: a line of it that was not understood leaves open what was called."""

@@ -9,7 +9,20 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from karat.checks.base import ANSWER, PAGE, Check, Phrase, Phrases, Reading, each, excerpt, unreadable, unsure
+from karat.checks.answer_nodes import found_in_answer
+from karat.checks.base import (
+    ANSWER,
+    ANSWER_NODES,
+    PAGE,
+    Check,
+    Phrase,
+    Phrases,
+    Reading,
+    each,
+    excerpt,
+    unreadable,
+    unsure,
+)
 from karat.checks.page import UNSURE, offers
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import regex_flaws, unfailable
@@ -17,7 +30,7 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text import ages, safe_regex
+from karat.text import ages
 from karat.text.offsets import Span
 from karat.text.prose import prose
 
@@ -37,7 +50,7 @@ class RequiredLevers(Check):
 
     name: ClassVar = "required_levers"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ANSWER_NODES
     feeds: ClassVar = "brief"
     fields: ClassVar = (
         Field(
@@ -51,6 +64,19 @@ class RequiredLevers(Check):
         Example({"count": 2}, says("Levers\n- roll back"), Status.FAILED),
         Example({"count": 2}, says("Levers\n1. roll back\n2. roll back"), Status.FAILED),
         Example({"count": 1, "regex": "lever:"}, says("- roll back"), Status.FAILED),
+        Example(
+            {"count": 2, "regex": r"^\s*-\s*listitem:"},
+            says(
+                "roll back\npage the owner",
+                answer_page="- list:\n  - listitem: roll back\n  - listitem: page the owner",
+            ),
+            Status.PASSED,
+        ),
+        Example(
+            {"count": 1, "regex": r"^\s*-\s*listitem:"},
+            says("roll back", page="- listitem: roll back", answer_page="- paragraph: roll back"),
+            Status.FAILED,
+        ),
     )
     count: int
     regex: str = LEVER
@@ -69,11 +95,11 @@ class RequiredLevers(Check):
         return regex_flaws(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
-        spans = _in_different_words(safe_regex.seen_matches(self.regex, trace.final_message))[: self.count]
+        spans = _in_different_words(found_in_answer(self.regex, trace))[: self.count]
         why = unsure(trace, spans)
         if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", At("final_message", spans[0][0], spans[-1][1]))
-        why = why or unreadable(trace)
+        why = why or unreadable(trace) or trace.cut("answer_page")
         return self.unknown(why) if why else self.failed(f"{len(spans)}")
 
 
@@ -92,7 +118,7 @@ class ClaimEvidenceAlignment(Check):
 
     name: ClassVar = "claim_evidence_alignment"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    looks_at: ClassVar = ANSWER
+    looks_at: ClassVar = ANSWER_NODES
     feeds: ClassVar = "brief"
     fields: ClassVar = (
         Field(
@@ -140,13 +166,13 @@ class ClaimEvidenceAlignment(Check):
 
     def judge(self, trace: Trace) -> CheckResult:
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
-        spans = {part: safe_regex.find_required(pattern, trace.final_message) for part, pattern in markers.items()}
-        missing = [part for part, span in spans.items() if span is None]
-        found = [span for span in spans.values() if span is not None]
+        places = {part: found_in_answer(pattern, trace) for part, pattern in markers.items()}
+        missing = [part for part, spans in places.items() if not spans]
+        found = [spans[0][1] for spans in places.values() if spans]
         why = unsure(trace, found)
         if not missing and not why:
             return self.passed(at=At("final_message", min(s for s, _ in found), max(e for _, e in found)))
-        why = why or unreadable(trace)
+        why = why or unreadable(trace) or trace.cut("answer_page")
         return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
 
 

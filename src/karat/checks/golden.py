@@ -148,6 +148,8 @@ class AllocationValid(Check):
         Example({"valid": False}, says("The room is unavailable."), Status.PASSED),
         Example({"valid": False}, says("Booked."), Status.FAILED),
         Example({"valid": False}, says("I looked at the list."), Status.FAILED),
+        Example({"valid": True}, says("All tables are booked."), Status.FAILED),
+        Example({"valid": False}, says("All tables are booked."), Status.PASSED),
         Example({"valid": False}, calls("book:failed", text="It is over the limit."), Status.PASSED),
         Example({"valid": False}, calls("book:ok", text="It is over the limit."), Status.FAILED),
         Example({"valid": True, "success_indicators": ["granted"]}, says("Booked."), Status.FAILED),
@@ -231,6 +233,8 @@ class AllocationValid(Check):
         # "It will be booked" is no success, unless a call says that it is.
         if done and "open" in told and self.valid:
             told.setdefault("success", told["open"])
+        if "used up" in told:
+            told.setdefault("success" if done else "failure", told["used up"])
         return told
 
 

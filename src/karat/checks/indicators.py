@@ -12,6 +12,7 @@ from karat.text.characters import plain
 from karat.text.denial import denial
 from karat.text.offsets import Span
 from karat.text.prose import Prose, prose
+from karat.text.used_up import used_up
 
 SUCCESS = (
     "allocated",
@@ -89,7 +90,7 @@ NEUTRAL = (
     "without errors",
 )
 
-Kind = Literal["success", "failure", "neutral", "open"]
+Kind = Literal["success", "failure", "neutral", "open", "used up"]
 
 _OPEN = regex.compile(
     r"\b(?:can|could|'ll|may|might|must|shall|should|to|will|would|wird|werde)(?:[^\S\n]+\w+)?[^\S\n]+"
@@ -102,7 +103,10 @@ _OPEN = regex.compile(
 def indicators(
     text: str, success: tuple[str, ...], failure: tuple[str, ...], denied: Kind = "failure"
 ) -> dict[Kind, Span]:
-    """The first word of each kind; a denied success is `denied`, one to come, asked for or conditional is `open`."""
+    """The first word of each kind; a denied success is `denied`, one to come, asked for or conditional is `open`.
+
+    `used up` says that all of something is taken: whether by this turn or before it, only its calls can tell.
+    """
     words = prose(text)
     first: dict[Kind, Span] = {}
     for kind, start, end in _told(words, success, failure, denied):
@@ -129,8 +133,10 @@ def _told(
                 kind = "neutral"
             elif _OPEN.search(words.clause_before(start)) or words.asks(end):
                 kind = "open"
+            elif used_up(words, start, end):
+                kind = "used up"
             last_success = m.end()
-        if kind not in (listed, "open") or m[0].startswith("not "):
+        if kind not in (listed, "open", "used up") or m[0].startswith("not "):
             denied_until = m.end()
         yield kind, start, end
 

@@ -12,6 +12,7 @@ Channel = Literal[
     "telemetry",
     "page",
     "page_before",
+    "answer_page",
     "final_message",
     "messages",
     "database",
@@ -141,6 +142,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How the target's configuration says that its log spells tool calls, as JSON."""
     page: str | None = None
     page_before: str | None = None
+    answer_page: str | None = None
+    """The accessibility snapshot of the answer itself, where it stands on a page."""
     database: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     """The final state of the agent, where it has one, without its messages."""

@@ -90,6 +90,8 @@ class RunContext:
     attachments: Path | None = None
     """The folder for files that show what happened; None: none are wanted."""
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+    after_setup: Callable[[Trace], None] | None = None
+    """Looks at the trace of each setup prompt, of which nothing is kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
 
@@ -216,7 +218,9 @@ async def _set_up(
     for number, prompt in enumerate(case.setup_prompts, 1):
         context.begin_turn()
         try:
-            await _within(turn(prompt), turn_timeout)
+            trace = await _within(turn(prompt), turn_timeout)
+            if context.after_setup is not None:
+                context.after_setup(trace)
         except TargetError as error:
             place = f"setup prompt {number} of {len(case.setup_prompts)}"
             kind = "timeout" if error.kind == "timeout" else "setup"  # after a time-out the agent may still be going on

@@ -84,17 +84,22 @@ class Interpreted:
         await self._target.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        context.after_setup = self._refuse_broken
         try:
             trace = self._read(await self._target.run(case, context))
         except TargetError as error:
             error.partial = self._read(error.partial) if error.partial is not None else None
             raise
+        self._refuse_broken(trace)
+        return trace
+
+    def _refuse_broken(self, trace: Trace) -> None:
+        """Raise TargetError if the log tells that the backend broke: nobody could judge the agent by it."""
         broke = broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
             raise TargetError(
                 "backend", f"the log tells that the backend broke: {visible(shorten(broke, 200))}", partial=trace
             )
-        return trace
 
     def _read(self, trace: Trace) -> Trace:
         if trace.turns:

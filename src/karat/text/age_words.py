@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from karat.text.foreign_days import QUICK, foreign_days
 from karat.text.prose import spaced
 
 _HOUR: Final = 60.0
@@ -136,11 +137,6 @@ _OWNED = _spaced(
     r"|snapshot|stats"
     r"|statistics|sync)\b"
 )
-_OTHER_YESTERDAY = _spaced(
-    r"(?:\b(?:von|vom|seit|de|desde|di|da|от|за|с) (?P<when>gestern|vorgestern|ayer|anteayer|ieri|ontem|hier|вчера)\b"
-    r"|\bd'hier\b"
-    r"|(?:昨天|昨日|前天)的?(?:の)?(?:数据|データ|資料)|어제 (?:데이터|자료))"
-)
 _AGO = _spaced(r"(?<![\w'-])(?:[\w'-]{1,30} ){0,4}(?:[\w']{1,30}-)?ago\b")
 _OLD = _spaced(
     r"(?<![\w'-])(?:[\w'-]{1,30} ){0,2}(?:seconds|minutes|hours|days|weeks|months|quarters|years|decades)(?: |-)old\b"
@@ -156,7 +152,8 @@ _QUICK = re.compile(
     r"|since|\d-\d|\d:\d"
     r"|(?:cach|captur|collect|crawl|export|fetch|gather|generat|import|ingest|load|measur|pull|record|retriev|sampl)ed"
     r"|sync|snapshot|taken|timestamp|fresh|\bage\b|[^\x00-\x7f]|\b(?:vor|seit|hace|il y a|ayer|ieri|hier|ontem)\b"
-    r"|trading|\b(?:geleden|gestern|tage|stunden|minuten|jours|heures|horas|minutos|uur|giorni|minuti|dagen)\b",
+    r"|trading|\b(?:geleden|gestern|tage|stunden|minuten|jours|heures|horas|minutos|uur|giorni|minuti|dagen)\b"
+    rf"|{QUICK}",
     re.IGNORECASE,
 )
 
@@ -194,7 +191,9 @@ def _foreign(seen: str) -> Iterator[WordedAge]:
 
 
 def _unread(seen: str) -> Iterator[WordedAge]:
-    for pattern in (_STATED, _ALONE, _OWNED, _OTHER_YESTERDAY):
+    for start, end in foreign_days(seen):
+        yield WordedAge(start, end, 0.0, _FOR_EVER)
+    for pattern in (_STATED, _ALONE, _OWNED):
         for m in pattern.finditer(seen):
             yield WordedAge(*m.span(), 0.0, _most(m))
     for m in _FROM.finditer(seen):

@@ -14,6 +14,7 @@ import regex
 from karat.text.denial import denial
 from karat.text.offsets import Span
 from karat.text.prose import Prose, prose, spaced
+from karat.text.used_up import used_up
 
 DONE: Final = (
     "activated|added|allocated|applied|approved|archived|arranged|assigned|booked|bought|cancelled|canceled|changed"
@@ -133,7 +134,7 @@ def _claims_with_words(words: Prose, verbs: frozenset[str]) -> Iterator[tuple[st
 def _taken_back(words: Prose, found: "regex.Match[str]", start: int, end: int) -> bool:
     """Whether what looks like a claim is denied, only spoken of, or not of this turn."""
     before, after = words.clause_before(start), words.clause_after(end)
-    if denial(words.text, start, end) or _WISHED.search(before) or words.asks(end):
+    if denial(words.text, start, end) or _WISHED.search(before) or words.asks(end) or used_up(words, start, end):
         return True
     if _REQUEST.match(words.text, end) or _is_quoted(words.text, start, end):
         return True

@@ -51,6 +51,7 @@ def capped(trace: Trace) -> Trace:
     final_message = _text(trace.final_message, "final_message", cuts)
     page = None if trace.page is None else _text(trace.page, "page", cuts)
     page_before = None if trace.page_before is None else _text(trace.page_before, "page_before", cuts)
+    answer_page = None if trace.answer_page is None else _text(trace.answer_page, "answer_page", cuts)
     tool_calls = _calls(trace.tool_calls, cuts)
     dropped = {"tools": cuts["tools"].why} if len(tool_calls) < len(trace.tool_calls) else {}
     return structs.replace(
@@ -61,6 +62,7 @@ def capped(trace: Trace) -> Trace:
         telemetry=_telemetry(trace.telemetry, cuts),
         page=page,
         page_before=page_before,
+        answer_page=answer_page,
         database=_table(trace.database, "database", cuts),
         state=_table(trace.state, "state", cuts),
         spans=trace.spans[: _whole([_encode(span) for span in trace.spans])[0]],

@@ -178,6 +178,7 @@ class Redactor:
             telemetry=self._lines(trace.telemetry, "telemetry" in ends),
             page=cleaned.page and self._end(cleaned.page, "page" in ends),
             page_before=cleaned.page_before and self._end(cleaned.page_before, "page_before" in ends),
+            answer_page=cleaned.answer_page and self._end(cleaned.answer_page, "answer_page" in ends),
             turns=tuple(map(self.trace, trace.turns)),
         )
         return structs.replace(cleaned, cuts={**trace.cuts, **_lost(trace, cleaned)})
@@ -273,7 +274,7 @@ class _Places:
         return offset + self._shifts[before]
 
 
-_MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "database", "state")
+_MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "answer_page", "database", "state")
 """The channels that are cut where they lost a secret."""
 
 

@@ -43,6 +43,9 @@ UNSEEN = {
     "circle": "<b style='display: block; clip-path: circle(0)'>Booked</b>",
     "covered": "<div style='position: relative'><b>Booked</b>"
     "<div style='position: absolute; inset: 0; background: #eee'></div></div>",
+    "covered-by-what-lets-clicks-through": "<div style='position: relative'><b>Booked</b>"
+    "<div style='position: absolute; inset: 0; background: #eee; pointer-events: none'></div></div>",
+    "name-of-a-picture": "<b style='font-family: Material Symbols Outlined, sans-serif'>Booked</b>",
     "del": "<del>Booked</del>",
     "s": "<p>It is <s>Booked</s></p>",
     "struck-parent": "<div style='text-decoration: line-through'><p>Booked</p></div>",

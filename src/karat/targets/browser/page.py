@@ -115,6 +115,8 @@ class ChatPage:
         self._sent: list[SentPrompt] = []
         self._complained: Counter[str] = Counter()
         self.patience = PATIENCE
+        self.answer_page: str | None = None
+        """The answer itself as the last snapshot saw it."""
 
     async def reach(self, preconditions: Sequence[str]) -> None:
         """Go the way to the chat box, and wait until the page rests."""
@@ -180,11 +182,15 @@ class ChatPage:
         """The page as assistive technology sees it, what no reader sees marked, less the prompts that it repeats."""
         body = self._page.locator("body")
         self._seen = await body.aria_snapshot()
-        if await self._page.evaluate(HIDE, True):
-            try:
+        hidden = await self._page.evaluate(HIDE, True)
+        try:
+            if hidden:
                 self._seen = with_unseen(self._seen, await body.aria_snapshot())
-            finally:
+            answer = await self._words.snapshot() if self._said.text else None
+        finally:
+            if hidden:
                 await self._page.evaluate(HIDE, False)
+        self.answer_page = without_prompts(answer, self._sent) if answer else None
         return without_prompts(self._seen, self._sent)
 
     async def screenshot(self, path: str) -> None:

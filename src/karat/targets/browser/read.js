@@ -26,6 +26,7 @@
     }
   }
 
+  const order = new Map(elements.map((element, index) => [element, index]));
   const outermost = elements.filter((one) => !elements.some((other) => other !== one && other.contains(one)));
   const places = new Map(outermost.map((element) => [element, new Text()]));
   const outside = new Text();
@@ -39,7 +40,6 @@
     : node.tagName === "SLOT" && node.assignedNodes().length ? node.assignedNodes() : node.childNodes;
   const put = (node, block, into) => {
     const element = node.parentElement || block;
-    if (isIcon(node.data, styleOf(element))) return;
     const blank = !node.data.trim();
     const seen = blank ? node.data : seenText(node, element);
     if (seen !== node.data) into.hidden.push(node.data.trim());
@@ -85,7 +85,9 @@
     window.karatHeld = [];
   }
   return {
-    places: texts.map(([element, text]) => ({ text, was: was(element), hidden: places.get(element).hidden.join("\n") })),
+    places: texts.map(([element, text]) => ({
+      text, was: was(element), index: order.get(element), hidden: places.get(element).hidden.join("\n"),
+    })),
     outside: outside.lines, moved, left: gone,
   };
 }

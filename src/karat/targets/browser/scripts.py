@@ -10,4 +10,4 @@ _HERE = files(__package__)
 def with_sight(name: str) -> str:
     """A function of JavaScript that can ask what a reader sees."""
     sight, function = (_HERE.joinpath(file).read_text(encoding="utf-8") for file in ("seen.js", name))
-    return f"(...given) => {{\n{sight}\nreturn (\n{function}\n)(...given);\n}}"
+    return f"(...given) => {{\n{sight}\nreturn touchable(() => (\n{function}\n)(...given));\n}}"

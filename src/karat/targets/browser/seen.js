@@ -102,6 +102,17 @@ const left = (rect, element) => {
   });
 };
 
+// A browser does not tell what lies at a point if it lets clicks through; a reader sees it all the same.
+const touchable = (look) => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("* { pointer-events: auto !important }");
+  document.adoptedStyleSheets.push(sheet);
+  try {
+    return look();
+  } finally {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+  }
+};
 const paints = (element) => {
   if (inkOf(element).opacity < OPAQUE) return false;
   return alpha(styleOf(element).backgroundColor) >= OPAQUE || /^(IMG|CANVAS|VIDEO|IFRAME)$/.test(element.tagName);
@@ -151,6 +162,7 @@ const seenText = (node, element) => {
   const fill = style.webkitTextFillColor || style.color;
   const shaped = style.webkitBackgroundClip === "text" || style.backgroundClip === "text";
   if (style.visibility !== "visible" || ink.struck || ink.gone || ink.opacity < FAINT) return "";
+  if (isIcon(node.data, style)) return "";
   if (!shaped && alpha(fill) * ink.opacity < FAINT) return "";
   const range = document.createRange();
   const seen = (from, to) => {

@@ -146,6 +146,7 @@ class BrowserTarget:
             tool_calls=tool_calls(lines),
             telemetry=lines,
             page=page,
+            answer_page=chat.answer_page,
             page_before=recorder.page_before,
             unobserved=(NO_LOG_SEEN if log is None else {}) | ({"final_message": said.unseen} if said.unseen else {}),
             metadata={"answer": said.found} if said.found else {},

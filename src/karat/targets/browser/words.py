@@ -50,6 +50,8 @@ class Words:
         self._before: Counter[str] = Counter()
         self._outside: Counter[str] = Counter()
         self._matched = False
+        self._fresh: list[int] = []
+        """Which of the messages are new."""
 
     async def mark(self) -> None:
         """Remember what is there, so that what comes can be told from it."""
@@ -67,6 +69,7 @@ class Words:
         if self._messages is None:
             return discovered._replace(unseen=LEFT if seen["moved"] and not discovered.text else "")
         self._matched = self._matched or bool(seen["places"])
+        self._fresh = [place["index"] for place in seen["places"] if place["was"] is None]
         text, fresh = _configured(seen["places"], self._before, prompts[-1])
         if text or not seen["moved"]:
             doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
@@ -74,6 +77,12 @@ class Words:
             return AnswerWords(text, doubt, hidden=hidden, elsewhere=() if self._matched else discovered.elsewhere)
         caught, _ = _configured(seen["left"], self._before, prompts[-1])
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
+
+    async def snapshot(self) -> str | None:
+        """The new messages as assistive technology sees them; None where nobody told where messages stand."""
+        if self._messages is None:
+            return None
+        return "\n".join([await self._messages.nth(index).aria_snapshot() for index in self._fresh])
 
     async def _read(self, *, mark: bool) -> dict[str, Any]:
         from playwright.async_api import Error

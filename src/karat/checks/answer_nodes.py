@@ -1,0 +1,38 @@
+"""Regexes that were written for an accessibility snapshot (`- listitem: ...`), tried on that of the answer alone."""
+
+from __future__ import annotations
+
+from karat.checks.page import below, nodes
+from karat.model.trace import Trace
+from karat.text import phrases, safe_regex
+from karat.text.offsets import Span
+
+
+def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
+    """What the regex finds in the words; if nothing, the words of the nodes that it finds in the answer's snapshot.
+
+    Never in the rest of the page, and only words that stand in the answer: the offsets are those of the answer.
+    """
+    found = safe_regex.seen_matches(pattern, trace.final_message)
+    if found or not trace.answer_page:
+        return found
+    page = trace.answer_page
+    lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.matched(pattern, page)}
+    told = (_words(page, index) for index, node in enumerate(nodes(page)) if page.count("\n", 0, node.start) in lines)
+    return [(words, span) for words in told if (span := _place(trace.final_message, words))]
+
+
+def _words(page: str, index: int) -> str:
+    """What a node says, with all that stands in it."""
+    every = nodes(page)
+    said = (every[index], *below(every, index))
+    return "\n".join(node.text or node.name for node in said if node.seen and (node.text or node.name))
+
+
+def _place(answer: str, words: str) -> Span | None:
+    """Where the words stand in the answer; None unless all of them do."""
+    spans = [phrases.find(answer, line) for line in words.split("\n")]
+    known = [span for span in spans if span is not None]
+    if not known or len(known) < len(spans):
+        return None
+    return min(start for start, _ in known), max(end for _, end in known)

@@ -1,0 +1,71 @@
+"""Days and weeks gone by, in other languages than English: "Stand: gestern", "la semana pasada", "先週".
+
+None of them can be computed to the minute, so each is an age that was not read. A period that a figure is compared with
+is none: "12 Commits heute, 9 gestern", "mehr als gestern".
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from karat.text.offsets import Span
+from karat.text.prose import spaced
+
+_YESTERDAY: Final = (
+    "gestern|vorgestern|gisteren|eergisteren|ayer|anteayer|anoche|ieri|avantieri|ontem|anteontem|avant-hier|i går|igår"
+    "|eilen|wczoraj|przedwczoraj|včera|dün|вчера|позавчера|учора"
+)
+_LAST: Final = (
+    r"(?:letzte[rnms]?|vorige[rnms]?|vergangene[rnms]?) (?:woche|nacht|monats?|quartals?|jahr(?:e?s)?)"
+    r"|vorig(?:e week|e maand|e nacht|jaar)|vorig jaar"
+    r"|semana pasada|mes pasado|año pasado|semana passada|mês passado|ano passado"
+    r"|semaine (?:dernière|passée)|mois (?:dernier|passé)|an(?:née)? derni(?:er|ère)"
+    r"|settimana scorsa|mese scorso|anno scorso|прошл\w+ (?:недел\w+|месяц\w*|год\w*)"
+)
+_WEEKDAY: Final = (
+    "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi"
+    "|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lunedì|martedì|mercoledì|giovedì|venerdì|sabato"
+    "|domenica|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag"
+)
+_STATE: Final = (
+    "stand|datenstand|aktualisiert|abgerufen|geladen|erhoben|vom|von|seit|état|données|mise?s? à jour|actualisée?s?"
+    "|depuis|datos|actualizad[oa]s?|desde|dati|aggiornat[oaie]|dal|dados|atualizad[oa]s?|bijgewerkt|gegevens|sinds|van"
+    "|oppdatert|uppdaterad|opdateret|zaktualizowano|обновлен\\w*|данные|от|за|с|de|d'|di|da"
+)
+"""What says that a time is one of data."""
+_UNSPACED: Final = "昨天|昨日|前天|上周|上个月|去年|先週|先月|昨年|어제|그저께|지난주|지난달"
+
+_NO_SPAN: Final = r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
+_GONE = re.compile(spaced(rf"(?<![\w-])(?:{_YESTERDAY}|{_LAST})(?![\w-])"), re.IGNORECASE)
+_AS_OF = re.compile(spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:{_WEEKDAY}|hier)\b{_NO_SPAN}"), re.IGNORECASE)
+_JOINED = re.compile(_UNSPACED)
+_IS_STATE = re.compile(
+    spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z"), re.IGNORECASE
+)
+_COMPARED = re.compile(
+    spaced(
+        r"(?:\b(?:als|gegenüber|im vergleich zu|wie|que|par rapport à|frente a|comparad[oa] con|rispetto a|dan|чем"
+        r"|vs\.?)(?: (?:d(?:er|ie|em)|la|le|el))?|\d[\d.,]*%?(?: [^\W\d][\w-]*){0,2}"
+        r"(?: (?:in d(?:er|em)|la|le|el))?)[^\S\n]*\Z"
+    ),
+    re.IGNORECASE,
+)
+_COUNTED_AFTER = re.compile(r"[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)", re.IGNORECASE)
+_REACH: Final = 60
+
+QUICK: Final = (
+    "gestern|gister|ayer|anoche|ieri|ontem|hier\\b|letzte|vorige|vorig |vergangene|pasad|passad|scors|derni"
+    f"|eilen|wczoraj|\\b(?:stand|seit|vom|depuis|desde|sinds)\\b|{_WEEKDAY}"
+)
+"""What none of these ages goes without, in ASCII."""
+
+
+def foreign_days(seen: str) -> Iterator[Span]:
+    """Every day or week gone by that is told as the age of something."""
+    yield from (found.span() for found in _AS_OF.finditer(seen))
+    yield from (found.span() for found in _JOINED.finditer(seen))
+    for found in _GONE.finditer(seen):
+        before = seen[max(0, found.start() - _REACH) : found.start()]
+        compared = _COMPARED.search(before) or _COUNTED_AFTER.match(seen, found.end())
+        if _IS_STATE.search(before) or not compared:
+            yield found.span()
