@@ -31,7 +31,7 @@ def command(suites: tuple[str, ...]) -> int:
             continue
         for warning in suite.warnings:
             complain(warning)
-        checks = sum(len(case.checks) for case in suite.cases)
+        checks = sum(len(case.asked) for case in suite.cases)
         size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
         click.echo(f"{visible(name)}: {suite.format} {suite.version}, {size}")
     return Exit.OK if sound else Exit.USAGE
