@@ -214,12 +214,13 @@ def rescore(
     journal: AnyJournal,
     suite: AnySuite | None = None,
     *,
+    workers: int = 1,
     results_dir: str | Path | None = None,
     reports: Sequence[str] = (),
     allow_partial: bool | None = None,
     allow_unknown: bool | None = None,
 ) -> RunResult:
-    """Judge a recorded run again, by its own cases or by those of a suite.
+    """Judge a recorded run again, by its own cases or by those of a suite, on as many processors as `workers`.
 
     A case of the suite that was not recorded, or with another prompt, is an ERROR; recorded cases that the suite does
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
@@ -227,9 +228,9 @@ def rescore(
     loaded = None if suite is None else load_suite(suite)
     allowed = _allowed(allow_partial, allow_unknown)
     with ResultsPlace(results_dir) as place:
-        return place.kept_for(
-            recorded.rescore(opened(journal), loaded, place.folder, names_of("reports", reports) or ()), allowed
-        )
+        further = names_of("reports", reports) or ()
+        result = recorded.rescore(opened(journal), loaded, place.folder, further, workers=workers)
+        return place.kept_for(result, allowed)
 
 
 arescore = asynchronous(rescore)

@@ -14,10 +14,10 @@ from msgspec import Struct, structs
 from karat.checks.catalog import CATALOG
 from karat.checks.ui import worded
 from karat.errors import JournalError, NothingSelectedError, UsageError
-from karat.journal.integrity import Ending, Identity, ending
+from karat.journal.integrity import Ending, ending
 from karat.journal.reader import Journal
-from karat.journal.rescore import rescored, rescored_by
-from karat.journal.rewrite import rewrite
+from karat.journal.rescore import OwnCases, SuiteCases
+from karat.journal.rewrite import Rewriting
 from karat.model.run import Header
 from karat.model.suite import Suite
 from karat.plugins.project import enter
@@ -81,23 +81,23 @@ def rescore(
     results_dir: Path | None,
     reports: Sequence[str] = (),
     now: Callable[[], datetime] = utc_now,
+    workers: int = 1,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
-    further, identity = wanted(reports, [recorded.path, recorded.header.suite]), Identity(recorded.header)
+    further = wanted(reports, [recorded.path, recorded.header.suite])
     if suite is None:
         header = _derived(recorded, {}, now)
         names = _reserved(header.suite, results_dir, now)
+        again = Rewriting(recorded, OwnCases(recorded), header, names.journal)
 
         def as_before() -> Ending:
-            return ending([*recorded.faults, *identity.faults], recorded.footer)
+            return ending([*recorded.faults, *again.identity.faults], recorded.footer)
 
-        judged = rescored(recorded, identity)
-        summary = rewrite(judged, header, recorded.path, names.journal, ending=as_before, now=now)
-        return reported(names, summary, further)
-    redactor, left_out = _configured(), dict[str, None]()
+        return reported(names, again.write(ending=as_before, now=now, workers=workers), further)
+    redactor = _configured()
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     shown = redactor.text(text(suite.file))
@@ -111,16 +111,17 @@ def rescore(
     }
     header = _derived(recorded, changes, now)
 
+    judge = SuiteCases(recorded, {case.id: case for case in suite.cases}, redactor)
+    anew = Rewriting(recorded, judge, header, names.journal, redactor=redactor)
+
     def whole() -> Ending:
         """Every case of the suite has a record, whatever became of the old run; what was changed stays told."""
-        faults = [*recorded.faults, *identity.faults]
+        faults = [*recorded.faults, *anew.identity.faults]
         fine = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
         return ending(faults, recorded.footer) if faults else fine
 
-    cases = {case.id: case for case in suite.cases}
-    by_suite = rescored_by(recorded, cases, left_out.setdefault, redactor, identity)
-    summary = rewrite(by_suite, header, recorded.path, names.journal, ending=whole, now=now, redactor=redactor)
-    return reported(names, summary, further, tuple(left_out))
+    summary = anew.write(ending=whole, now=now, workers=workers)
+    return reported(names, summary, further, tuple(anew.dropped))
 
 
 def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:

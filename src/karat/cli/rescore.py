@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli.loading import loading
 from karat.cli.options import REPORT, RESULTS_DIR, allowances, loudness
+from karat.cli.run import worst
 
 if TYPE_CHECKING:
+    from karat.model.suite import Suite
     from karat.reports.run_result import RunResult
     from karat.reports.terminal import Screen
 
 
 @click.command(short_help="Judge recorded runs again, without an agent.")
-@click.argument("journal")
+@click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite, not by those that were recorded.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Processes that judge; the verdicts are the same.")
 @RESULTS_DIR
 @REPORT
-@allowances
-def command(
-    journal: str,
-    suite: str | None,
-    results_dir: Path | None,
-    reports: tuple[str, ...],
-    quiet: bool,
-    verbose: int,
-    **allowed: bool | None,
-) -> int:
-    """Judge a recorded run again, without an agent, and write a new journal and reports.
+@allowances  # fmt: skip
+def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
+    """Judge recorded runs again, without an agent, and write for each a new journal and reports.
 
     With --suite, recorded answers meet today's expectations: a case that was never recorded is an ERROR.
 
@@ -38,25 +34,35 @@ def command(
     Examples:
       karat rescore karat-results/checkout-20260101T090000Z.jsonl
       karat rescore karat-results/checkout-20260101T090000Z.jsonl --suite checkout.json
+      karat rescore before.jsonl after.jsonl --workers 2
     """
     import os
     import sys
 
     with loading():
         from karat import api
-        from karat.cli.ending import show_ending
+        from karat.reports.catalog import refuse_one_file
         from karat.reports.terminal import Screen
 
-    told = loudness(quiet, verbose)
+    screen = Screen.of(sys.stdout, os.environ, loudness(quiet, verbose))
     by = api.load_file(suite) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
+    if len(journals) > 1:
+        refuse_one_file(how["reports"])
+    return worst([_again(journal, by, screen, **how) for journal in journals])
+
+
+def _again(journal: str, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
+    """Judge one journal, and show what came of it."""
+    from karat import api
+    from karat.cli.ending import show_ending
+
     recorded = api.opened(journal)
     folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite)
-    result = api.rescore(recorded, by, results_dir=folder, reports=reports, **allowed)
+    result = api.rescore(recorded, by, results_dir=folder, **how)
     if result.left_out:
         click.echo(f"karat: recorded but not in the suite, left out: {', '.join(result.left_out)}", err=True)
-    screen = Screen.of(sys.stdout, os.environ, told)
     show_cases(result, screen)
     show_ending(result, screen)
     return result.exit_code

@@ -77,16 +77,15 @@ class Identity:
 
     def hold(self, record: SeenRecord | CaseRecord, *, follows: bool = True) -> None:
         """Note a record; `follows`: its verdict is the one that its checks add up to."""
-        case = record.case
-        if (
-            self._indexes.setdefault(case.id, record.index) != record.index
-            or not self.is_of_case(record)
-            or not follows
-        ):
-            self.edited[case.id] = None
+        self.note(record.case.id, record.index, own=self.is_of_case(record) and follows)
+
+    def note(self, case_id: str, index: int, *, own: bool) -> None:
+        """Note that a record of this case stands at this place; `own`: all else of it is as its run wrote it."""
+        if self._indexes.setdefault(case_id, index) != index or not own:
+            self.edited[case_id] = None
 
     def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:
-        """Whether its key is that of its case. Of a case or a target that lost a secret, nobody can tell."""
+        """Whether it is of the case that its run had; of a case or target that lost a secret, nobody can tell."""
         if self._keys is None or not record.key or OF_CASE in record.trace.cuts:
             return True
         return record.key == self._keys.of(record.case)

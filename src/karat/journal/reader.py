@@ -121,9 +121,9 @@ class Journal:
                 position = offset + len(line)
                 yield line
 
-    def records(self) -> Iterator[CaseRecord]:
-        """Every record, in suite order, repeats of a case together."""
-        for line in self.lines():
+    def records(self, first: int = 0, count: int | None = None) -> Iterator[CaseRecord]:
+        """Every record, or `count` from the `first`: in suite order, repeats of a case together."""
+        for line in self.lines(first, count):
             yield self.decoded(line, read_record)
 
     def glimpses(self) -> Iterator[tuple[Glimpse, Callable[[], CaseRecord]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import msgspec
 from msgspec import structs
@@ -10,7 +10,6 @@ from msgspec import structs
 from karat import scoring
 from karat.checks.base import lost
 from karat.errors import JournalError
-from karat.journal.integrity import Identity
 from karat.journal.reader import Journal
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord
@@ -28,42 +27,54 @@ SECRET_PROMPT = TraceError(
 LOST = "what was expected held a secret, which is not in the journal: judge by the suite, with --suite"
 
 
-def rescored(journal: Journal, identity: Identity) -> Iterator[CaseRecord]:
-    """Every record, judged by its own case. `identity` tells afterwards which of them are not the run's own."""
-    for record in journal.records():
-        identity.hold(record)
+class OwnCases:
+    """Judges each record by its own case."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def judged(self, record: CaseRecord) -> CaseRecord:
         if OF_CASE in record.trace.cuts and record.trace.error is None:
-            yield _judged_in_part(journal, record)
-        else:
-            yield _judged(journal, record, record.case)
+            return _judged_in_part(self._journal, record)
+        return _judged(self._journal, record, record.case)
+
+    def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
+        """What a run did not record, it does not hold."""
+        yield from ()
 
 
-def rescored_by(
-    journal: Journal, cases: Mapping[str, Case], dropped: Callable[[str], None], redactor: Redactor, identity: Identity
-) -> Iterator[CaseRecord]:
-    """Every record, judged by the case of the same id; a case without a record is an ERROR, never left out.
+class SuiteCases:
+    """Judges each record by the case of a suite with the same id; a case without a record is an ERROR, never left out.
 
     An answer to another prompt says nothing of this one, so that is an ERROR too; prompts are compared as the journal
-    holds them, without their secrets. `dropped` hears of recorded cases that are no longer there.
+    holds them, without their secrets.
     """
-    places = {case_id: index for index, case_id in enumerate(cases)}
-    keys = Keys(same_target(journal.header.options.get("target", {})))
-    missing = dict.fromkeys((case_id, repeat) for case_id in cases for repeat in range(journal.header.repeat))
-    for record in journal.records():
-        identity.hold(record)
-        case = cases.get(record.case.id)
+
+    def __init__(self, journal: Journal, cases: Mapping[str, Case], redactor: Redactor) -> None:
+        self._journal = journal
+        self._cases = cases
+        self._redactor = redactor
+        self._places = {case_id: index for index, case_id in enumerate(cases)}
+        self._keys = Keys(same_target(journal.header.options.get("target", {})))
+
+    def judged(self, record: CaseRecord) -> CaseRecord | None:
+        """The record as it is judged now; None if the suite does not have its case any more."""
+        case = self._cases.get(record.case.id)
         if case is None:
-            dropped(record.case.id)
-            continue
-        missing.pop((case.id, record.repeat), None)
-        other = _other_prompt(case, record, redactor)
+            return None
+        place = self._places[case.id]
+        other = _other_prompt(case, record, self._redactor)
         if other is not None:
-            yield _broken(case, places[case.id], record.repeat, other)
-        else:
-            key = record.key if case == record.case else keys.of(case)
-            yield structs.replace(_judged(journal, record, case), index=places[case.id], key=key)
-    for case_id, repeat in missing:
-        yield _broken(cases[case_id], places[case_id], repeat, NOT_RECORDED)
+            return _broken(case, place, record.repeat, other)
+        key = record.key if case == record.case else self._keys.of(case)
+        return structs.replace(_judged(self._journal, record, case), index=place, key=key)
+
+    def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
+        """A record for each run of a case that the journal does not hold."""
+        for case in self._cases.values():
+            for repeat in range(self._journal.header.repeat):
+                if (case.id, repeat) not in seen:
+                    yield _broken(case, self._places[case.id], repeat, NOT_RECORDED)
 
 
 def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceError | None:

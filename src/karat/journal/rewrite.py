@@ -1,68 +1,136 @@
-"""A new journal made of the records of another: streamed, many records in one piece."""
+"""A new journal made of the records of another, judged anew: piece by piece, on one processor or on several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
-from karat.journal.integrity import Ending
+from karat.journal.forks import pieces
+from karat.journal.integrity import Ending, Identity
+from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
 from karat.model.run import CaseRecord, Footer, Header, Summary
+from karat.model.verdict import CaseStatus, Shortfall
 from karat.repeats import Tally
 from karat.traces.redact import Redactor
 
-BATCH = 1 << 18
+PIECE = 250
+"""Records that are judged and written together: what fails here is made again, not resumed."""
 
 
-def rewrite(
-    records: Iterable[CaseRecord],
-    header: Header,
-    source: str,
-    into: Path,
-    *,
-    ending: Callable[[], Ending],
-    now: Callable[[], datetime],
-    redactor: Redactor | None = None,
-) -> Summary:
-    """Write a journal of these records of another; `ending` is asked how it ends once all of them were seen."""
-    tally = Tally(header.repeat)
-    try:
-        with JournalWriter(str(into)) as journal:
-            journal.write(encode(header))
-            along = way(source, str(into))
-            for lines in _batches(_moved(records, along), tally, redactor):
-                journal.write(lines)
-            summary = tally.summary(**ending())
-            journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
-            return summary
-    except BaseException:
-        into.unlink(missing_ok=True)
-        raise
+class Judge(Protocol):
+    """How recorded cases are judged again."""
+
+    def judged(self, record: CaseRecord) -> CaseRecord | None: ...
+
+    def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
 
 
-def _moved(records: Iterable[CaseRecord], along: str) -> Iterable[CaseRecord]:
-    if not along:
-        return records
-    return (structs.replace(record, trace=moved(record.trace, along)) for record in records)
+class Counts(Struct, frozen=True, array_like=True):
+    """What a record counts for in the summary of its run."""
+
+    index: int
+    status: CaseStatus
+    soft: float | None
+    min_pass_rate: float | None
+    shortfall: Shortfall
 
 
-def _batches(records: Iterable[CaseRecord], tally: Tally, redactor: Redactor | None) -> Iterator[bytes]:
-    """The lines of records that were counted, many in one piece: what fails here is made again, not resumed."""
-    lines: list[bytes] = []
-    size = 0
-    for record in records:
-        tally.add_record(record)
+class Note(Struct, frozen=True, array_like=True):
+    """What has to be known of a record beside its new line; without `counts` it has none."""
+
+    case_id: str
+    index: int
+    repeat: int
+    own: bool
+    counts: Counts | None
+
+
+class Piece(Struct, frozen=True, array_like=True):
+    """The new lines of some records, and what has to be known of each."""
+
+    lines: bytes
+    notes: list[Note]
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Piece).decode
+
+
+class Rewriting:
+    """One journal on its way into another. `dropped` are the ids of records that the new one does not take over."""
+
+    def __init__(
+        self, journal: Journal, judge: Judge, header: Header, into: Path, *, redactor: Redactor | None = None
+    ) -> None:
+        self._journal = journal
+        self._judge = judge
+        self._header = header
+        self._into = into
+        self._redactor = redactor
+        self._along = way(journal.path, str(into))
+        self._tally = Tally(header.repeat)
+        self._seen: set[tuple[str, int]] = set()
+        self.identity = Identity(journal.header)
+        self.dropped: dict[str, None] = {}
+
+    def write(self, *, ending: Callable[[], Ending], now: Callable[[], datetime], workers: int = 1) -> Summary:
+        """Write it whole, or not at all; `ending` is asked how it ends once all records were seen."""
+        try:
+            with JournalWriter(str(self._into)) as journal:
+                journal.write(encode(self._header))
+                for made in pieces(self._piece, -(-len(self._journal) // PIECE), workers):
+                    if lines := self._noted(_unpack(made)):
+                        journal.write(lines)
+                for record in self._judge.missing(self._seen):
+                    self._count(_counts(record))
+                    journal.write(self._line(record))
+                summary = self._tally.summary(**ending())
+                journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
+                return summary
+        except BaseException:
+            self._into.unlink(missing_ok=True)
+            raise
+
+    def _piece(self, number: int) -> bytes:
+        """Judge some records. It looks at nothing that another piece changes."""
+        lines, notes = [], []
+        for record in self._journal.records(number * PIECE, PIECE):
+            judged = self._judge.judged(record)
+            counts = _counts(judged) if judged else None
+            notes.append(Note(record.case.id, record.index, record.repeat, self.identity.is_of_case(record), counts))
+            if judged is not None:
+                lines.append(self._line(judged))
+        return _pack(Piece(b"\n".join(lines), notes))
+
+    def _line(self, record: CaseRecord) -> bytes:
+        if self._along:
+            record = structs.replace(record, trace=moved(record.trace, self._along))
         line = encode(record)
-        if redactor is not None and redactor.finds(line):
-            line = encode(redactor.record(record))
-        lines.append(line)
-        size += len(lines[-1])
-        if size > BATCH:
-            yield b"\n".join(lines)
-            lines, size = [], 0
-    if lines:
-        yield b"\n".join(lines)
+        if self._redactor is not None and self._redactor.finds(line):
+            line = encode(self._redactor.record(record))
+        return line
+
+    def _noted(self, piece: Piece) -> bytes:
+        for note in piece.notes:
+            self.identity.note(note.case_id, note.index, own=note.own)
+            self._seen.add((note.case_id, note.repeat))
+            if note.counts is None:
+                self.dropped[note.case_id] = None
+            else:
+                self._count(note.counts)
+        return piece.lines
+
+    def _count(self, counts: Counts) -> None:
+        self._tally.add(counts.index, counts.status, counts.soft, counts.min_pass_rate, counts.shortfall)
+
+
+def _counts(record: CaseRecord) -> Counts:
+    verdict = record.verdict
+    return Counts(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
