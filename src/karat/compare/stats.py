@@ -52,19 +52,23 @@ def pass_rate(rates: Rates, confidence: float) -> Estimate:
 def difference(pairs: Pairs, confidence: float) -> Estimate:
     """How much the pass rate rose, by case: never narrower than what resampling the cases gives.
 
-    The intervals of both rates are put together with the correlation between them. Resampling alone would be sure of
-    no change wherever none happened to be seen.
+    Resampling alone would be sure of no change wherever none happened to be seen.
     """
-    base, new = marginals(pairs)
-    one, other = pass_rate(base, confidence), pass_rate(new, confidence)
     if not pairs:
         return Estimate(math.nan, -1.0, 1.0)
+    found, drawn = score_difference(pairs, confidence), resampled(pairs, confidence)
+    return Estimate(found.value, min(found.low, drawn.low), max(found.high, drawn.high))
+
+
+def score_difference(pairs: Pairs, confidence: float) -> Estimate:
+    """The intervals of both rates, put together with the correlation between them."""
+    base, new = marginals(pairs)
+    one, other = pass_rate(base, confidence), pass_rate(new, confidence)
     shared = correlation(pairs)
     value = other.value - one.value
     below = _joined(other.value - other.low, one.high - one.value, shared)
     above = _joined(other.high - other.value, one.value - one.low, shared)
-    drawn = resampled(pairs, confidence)
-    return Estimate(value, max(-1.0, min(value - below, drawn.low)), min(1.0, max(value + above, drawn.high)))
+    return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
 
 
 def marginals(pairs: Pairs) -> tuple[Counter[Runs], Counter[Runs]]:
