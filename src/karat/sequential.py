@@ -1,8 +1,8 @@
 """Whether a pass rate lies above or below a bound, looked at after every run: valid however often one looks.
 
-Two bets are kept, each of which cannot win if its side is wrong: against "at most the bound", against "at least". Each is
-spread over several rates that the case may truly have. By Ville's inequality a bet that cannot win reaches 20 times its
-stake at most once in 20 cases, at whatever moment one looks.
+Two bets are kept, each of which cannot win if its side is wrong: against "at most the bound", against "at least". Both
+are spread over several rates that the case may truly have. By Ville's inequality a bet that cannot win reaches 20 times
+its stake at most once in 20 cases, at whatever moment one looks.
 """
 
 from __future__ import annotations

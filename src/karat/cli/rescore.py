@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 @click.command(short_help="Judge recorded runs again, without an agent.")
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite, not by those that were recorded.")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Processes that judge; the verdicts are the same.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that judge; the verdicts are the same.",
+)
 @RESULTS_DIR
 @REPORT
 @allowances  # fmt: skip

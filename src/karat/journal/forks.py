@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -48,8 +48,10 @@ def pieces(work: Callable[[int], bytes], count: int, workers: int) -> Iterator[b
     if workers < 2 or threading.active_count() > 1:  # a copy of this process would have none of its other threads
         yield from map(work, range(count))
         return
-    started = [_forked(work, range(number, count, workers)) for number in range(workers)]
+    started: list[tuple[int, BinaryIO]] = []
     try:
+        for number in range(workers):
+            started.append(_forked(work, range(number, count, workers), [pipe for _, pipe in started]))
         for number in range(count):
             yield _received(started[number % workers][1])
     finally:
@@ -58,7 +60,7 @@ def pieces(work: Callable[[int], bytes], count: int, workers: int) -> Iterator[b
             os.waitpid(process, 0)
 
 
-def _forked(work: Callable[[int], bytes], numbers: range) -> tuple[int, BinaryIO]:
+def _forked(work: Callable[[int], bytes], numbers: range, others: Sequence[BinaryIO]) -> tuple[int, BinaryIO]:
     reading, writing = os.pipe()
     process = os.fork()
     if process:
@@ -66,7 +68,8 @@ def _forked(work: Callable[[int], bytes], numbers: range) -> tuple[int, BinaryIO
         return process, os.fdopen(reading, "rb", 1 << 20)
     code = 1
     try:
-        os.close(reading)
+        for descriptor in (reading, *(pipe.fileno() for pipe in others)):
+            os.close(descriptor)  # while a copy is open somewhere, who writes there does not hear that nobody reads
         with os.fdopen(writing, "wb", 1 << 20) as pipe:
             for number in numbers:
                 _send(pipe, _carried_out(work, number))

@@ -1,0 +1,62 @@
+"""Judging on several processors gives the bytes that one gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import karat
+from karat.errors import KaratError
+from karat.journal import rewrite
+from karat.journal.forks import pieces
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    cases = [
+        {"id": f"c{n}", "prompt": f"prompt {n}", "expected": {"must_say_any": [f"{n % 7}"], "must_not_say": ["x"]}}
+        for n in range(60)
+    ]
+    result = karat.run({"version": "0.3", "cases": cases}, lambda prompt: f"said {prompt[-1]}", results_dir=tmp_path)
+    return Path(result.journal.path)
+
+
+@pytest.mark.parametrize("with_suite", [False, True], ids=["own-cases", "suite"])
+def test_the_bytes_are_the_same(
+    recorded: Path, tmp_path: Path, with_suite: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewrite, "PIECE", 7)
+    suite = None
+    if with_suite:
+        cases = [{"id": f"c{n}", "prompt": f"prompt {n}", "expected": {"must_say_any": ["3"]}} for n in range(10, 65)]
+        suite = {"version": "0.3", "cases": cases}
+    found = [
+        karat.rescore(recorded, suite, workers=workers, results_dir=tmp_path / str(workers)) for workers in (1, 2, 3)
+    ]
+    lines = [Path(result.journal.path).read_bytes().splitlines()[1:-1] for result in found]
+    assert len(lines[0]) == (55 if with_suite else 60)
+    assert lines[0] == lines[1] == lines[2]
+    assert found[0].summary == found[1].summary == found[2].summary
+    assert found[0].left_out == found[2].left_out
+
+
+def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewrite, "PIECE", 7)
+    lines = recorded.read_bytes().splitlines()
+    lines[40] = lines[40].replace(b'"prompt":"prompt 39"', b'"prompt":39')
+    recorded.write_bytes(b"".join(line + b"\n" for line in lines))
+    with pytest.raises(KaratError, match="a record cannot be read"):
+        karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
+    assert list((tmp_path / "out").glob("*.jsonl")) == []
+
+
+def test_pieces_come_in_order_and_a_worker_that_is_gone_is_told() -> None:
+    assert list(pieces(lambda number: b"%d" % number, 9, 3)) == [b"%d" % number for number in range(9)]
+    assert list(pieces(lambda number: b"", 0, 3)) == []
+    with pytest.raises(KaratError, match="is gone"):
+        list(pieces(lambda number: os._exit(9) if number == 4 else b"x", 9, 2))
+    first = pieces(lambda number: b"x" * 100_000, 1000, 2)
+    assert len(next(first)) == 100_000
+    first.close()  # type: ignore[attr-defined]
