@@ -31,6 +31,15 @@ KINDS = (
     Kind("command", "karat.targets.command", "CommandTarget", "command:./agent --flag"),
     Kind("http", "karat.targets.http.mapped", "HttpTarget", "http://127.0.0.1:8080/chat"),
     Kind("https", "karat.targets.http.mapped", "HttpTarget", "https://agent.example/chat"),
+    Kind("ag-ui", "karat.targets.http.ag_ui", "AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent"),
+    Kind("ai-sdk", "karat.targets.http.ai_sdk", "AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat"),
+    Kind("a2a", "karat.targets.http.a2a", "A2aTarget", "a2a:http://127.0.0.1:9999"),
+    Kind(
+        "langgraph-server",
+        "karat.targets.http.langgraph_server",
+        "LangGraphServerTarget",
+        "langgraph-server:http://127.0.0.1:2024",
+    ),
     Kind("replay", "karat.targets.replay", "ReplayTarget", "replay:traces.jsonl"),
 )
 

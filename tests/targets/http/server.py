@@ -48,15 +48,15 @@ async def serving(answer: Answer) -> AsyncIterator[Server]:
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            while True:
-                asked = await _read(reader)
-                server.asked.append(asked)
-                await answer(asked, writer)
-                await writer.drain()
-                if writer.is_closing():
-                    return
-        writer.close()
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                while not writer.is_closing():
+                    asked = await _read(reader)
+                    server.asked.append(asked)
+                    await answer(asked, writer)
+                    await writer.drain()
+        finally:
+            writer.close()
 
     listening = await asyncio.start_server(talk, "127.0.0.1", 0, limit=1 << 20)
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/chat"

@@ -53,12 +53,13 @@ async def test_an_answer_is_read_as_it_is_mapped() -> None:
     ]
     assert (trace.tool_calls[0].result, trace.tool_calls[1].error) == ({"status": "open"}, "not allowed")
     assert trace.tool_calls[2].open
-    assert trace.unobserved.keys() == {"telemetry"}
+    assert trace.unobserved.keys() == {"telemetry", "state"}
     assert (trace.tokens, trace.metadata["cost_usd"]) == (Tokens(7, 3), 0.01)
     assert trace.duration_ms
     sent = server.asked[0]
     assert sent.json == {"session": trace.metadata["conversation"], "message": "Refund A-17."}
-    assert (sent.headers["traceparent"], sent.headers["baggage"]) == (trace.metadata["traceparent"], "karat.case=one")
+    assert sent.headers["traceparent"] == trace.metadata["traceparent"]
+    assert sent.headers["baggage"] == f"karat.case=one/{trace.metadata['conversation']}"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import msgspec
@@ -50,6 +50,16 @@ class JsonPath:
 def words(values: list[Json]) -> str:
     """What was found, as text."""
     return "\n".join(value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values)
+
+
+def objects(value: Json) -> Iterator[dict[str, Json]]:
+    """The objects of a list, where it is one."""
+    yield from (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
+
+
+def count(value: Json) -> int | None:
+    """A whole number, where it is one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _names(query: object) -> list[str] | None:

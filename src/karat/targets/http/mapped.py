@@ -14,7 +14,7 @@ from karat.targets.base import TargetError
 from karat.targets.config import place_of
 from karat.targets.http.call_book import CallSoFar
 from karat.targets.http.guess import answer_path
-from karat.targets.http.jsonpath import JsonPath, words
+from karat.targets.http.jsonpath import JsonPath, count, words
 from karat.targets.http.options import HttpOptions, ServiceOptions, ToolCallPaths
 from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.streams import WireEvent
@@ -204,7 +204,7 @@ class MappedReader:
             heard.answer, self._answered = heard.answer or "", True
         counts = {name: path.first(value) for name, path in paths.tokens.items() if path is not None}
         if any(isinstance(counts.get(name), int) for name in ("input", "output")):
-            heard.tokens = Tokens(_count(counts.get("input")), _count(counts.get("output")))
+            heard.tokens = Tokens(count(counts.get("input")), count(counts.get("output")))
         if isinstance(counts.get("cost"), int | float):
             heard.metadata["cost_usd"] = counts["cost"]
 
@@ -241,7 +241,3 @@ class MappedReader:
         guess = answer_path(value)
         hint = f', for instance answer = "{guess}"' if guess else ""
         return f"nobody said where the answer stands in {visible(has)}: set `answer`{hint}"
-
-
-def _count(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -47,7 +47,10 @@ STREAM_SHARE = 8
 ERROR_BODY = 16_384
 SAME_REQUEST = (307, 308)
 
-Body = dict[str, object] | list[object] | str | None
+PRESET_MISFITS = (*MISFITS, 422)
+"""What is sent to a protocol has one shape: who cannot read it speaks another."""
+
+Body = Mapping[str, object] | list[object] | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class WireRequest:
     broken: tuple[int, ...] | None = None
     """The statuses that say that the turn broke; None: all from 400 on."""
     misfits: tuple[int, ...] = MISFITS
+    either: bool = False
+    """A stream was asked for, and one JSON value is an answer too."""
 
 
 class Service:
@@ -107,14 +112,16 @@ class Service:
         """The whole answer: JSON, or text where the server says that it is no more than that."""
         async with self._answer(request, cookies, received) as response:
             data = await _whole(response, self._options.max_bytes, received)
-            kind = response.headers.get("content-type", "")
-        return _read(data, kind, received)
+        return _read(data, _kind(response), received)
 
     async def events(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncGenerator[WireEvent]:
         """The events of the answer as they come."""
         assert request.stream is not None
         most = self._options.max_bytes
         async with self._answer(request, cookies, received) as response:
+            if request.either and _kind(response) == "application/json":
+                yield WireEvent((await _whole(response, most, received)).decode("utf-8", "replace"), whole=True)
+                return
             await _refuse_no_stream(response, request.stream, received)
             events = parser(request.stream, most)
             async for chunk in _chunks(response, most * STREAM_SHARE, received):
@@ -306,8 +313,11 @@ async def _chunks(response: Response, most: int, received: Received) -> AsyncIte
         yield chunk
 
 
+def _kind(response: Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _read(data: bytes, kind: str, received: Received) -> Json:
-    kind = kind.partition(";")[0].strip().lower()
     if not data.strip():
         raise received.error("bad-answer", "the answer is empty")
     if kind == "text/html" or data.lstrip()[:1] == b"<":
@@ -327,7 +337,7 @@ def _parsed(events: Iterator[WireEvent], received: Received) -> Iterator[WireEve
 
 
 async def _refuse_no_stream(response: Response, form: Format, received: Received) -> None:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(response)
     if kind == "text/html" or (form == "sse" and kind == "application/json"):
         await _beginning(response, received)
         raise received.error("bad-answer", f"the answer is {kind}, no stream of {form}")

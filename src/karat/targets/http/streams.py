@@ -23,6 +23,8 @@ class WireEvent:
     name: str = ""
     torn: bool = False
     """The stream ended within it."""
+    whole: bool = False
+    """It is no event: the server answered with one JSON value."""
 
     def json(self) -> Json:
         return loads(self.data)

@@ -6,10 +6,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from karat.model.suite import Case
-from karat.model.trace import Message, Tokens
+from karat.model.trace import Message, Tokens, ToolCall
 from karat.suites.findings import Json
 from karat.targets.base import RunContext, TargetError
 from karat.targets.http.call_book import CallBook
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from httpx2 import Cookies
 
 LONGEST_ANSWER = 4 << 20
+ROLES = ("user", "assistant")
 
 
 class Heard:
@@ -39,6 +40,9 @@ class Heard:
         self.state: dict[str, object] = {}
         self.metadata: dict[str, object] = {}
         self.first_token_ms: float | None = None
+        self.earlier: list[Message] = []
+        """What the assistant said before its last message."""
+        self._message = ""
         self._parts = StringIO()
         self._began = perf_counter()
 
@@ -46,19 +50,28 @@ class Heard:
     def final_message(self) -> str:
         return text(self._parts.getvalue() if self.answer is None else self.answer)
 
-    def say(self, part: str) -> None:
-        """A further part of the answer."""
+    def say(self, part: str, message: str = "") -> None:
+        """A further part of a message; the last message that has words is the answer."""
         if not part:
             return
-        if self.first_token_ms is None:
-            self.first_token_ms = round((perf_counter() - self._began) * 1000, 3)
+        if message != self._message and self._parts.tell():
+            self.earlier.append(Message("assistant", text(self._parts.getvalue())))
+            self._parts = StringIO()
+        self._message = message
+        self.first_word()
         if self._parts.tell() + len(part) > LONGEST_ANSWER:
             raise TargetError("bad-answer", f"the answer has more than {LONGEST_ANSWER:,} characters")
         self._parts.write(part)
 
-    def start_over(self) -> None:
-        """Another message begins: the last one of a turn is its answer."""
-        self._parts = StringIO()
+    def first_word(self) -> None:
+        """The assistant has begun to speak."""
+        if self.first_token_ms is None:
+            self.first_token_ms = round((perf_counter() - self._began) * 1000, 3)
+
+    def checked(self, what: str) -> None:
+        """A turn that ended well has an answer, or a tool that was called."""
+        if not self.final_message and not self.book.calls:
+            raise TargetError("bad-answer", f"{what} ended without a word")
 
     def spend(self, given: Tokens) -> None:
         """Count the tokens of a further model call."""
@@ -87,6 +100,14 @@ class WireReader(Protocol):
         ...
 
 
+class PastTurn(NamedTuple):
+    """A turn that is over."""
+
+    prompt: str
+    answer: str
+    calls: tuple[ToolCall, ...]
+
+
 @dataclass(slots=True)
 class WireTalk:
     """One conversation: its id, what was said, its cookies."""
@@ -96,9 +117,12 @@ class WireTalk:
     context: RunContext
     cookies: Cookies
     id: str | None = None
-    history: list[dict[str, str]] = field(default_factory=list)
-    """What was said before the current prompt."""
+    past: list[PastTurn] = field(default_factory=list)
     traceparent: str = ""
+    seen: set[str] = field(default_factory=set)
+    """The ids of messages of the service that were read already."""
+    notes: dict[str, object] = field(default_factory=dict)
+    """What a protocol has to remember from one turn to the next."""
     received: Received = field(default_factory=Received)
 
     def __post_init__(self) -> None:
@@ -127,7 +151,9 @@ class WireTalk:
             else:
                 async with aclosing(self.service.events(sent, self.cookies, received)) as events:
                     async for event in events:
-                        if reader.take(event):
+                        if event.whole:
+                            reader.whole(_value(event))
+                        elif reader.take(event):
                             break
                         if event.torn:
                             raise TargetError("bad-answer", "the stream ended within an event")
@@ -139,8 +165,18 @@ class WireTalk:
             self.context.recorder.messages.append(Message("server", str(received)))
             raise
 
-    def keep(self, prompt: str, answer: str) -> None:
-        self.history += ({"role": "user", "content": prompt}, {"role": "assistant", "content": answer})
+    def messages(self, prompt: str) -> list[dict[str, str]]:
+        """What was said until now, and the prompt."""
+        said = ((turn.prompt, turn.answer) for turn in self.past)
+        past = [{"role": role, "content": text} for pair in said for role, text in zip(ROLES, pair, strict=True)]
+        return [*past, {"role": "user", "content": prompt}]
+
+
+def _value(event: WireEvent) -> Json:
+    try:
+        return event.json()
+    except ValueError as error:
+        raise TargetError("bad-answer", f"the answer is no JSON that has one meaning: {error}") from error
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

@@ -16,13 +16,14 @@ from karat.targets.base import DENIED, RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, place_of, read_options
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import Service, WireRequest
-from karat.targets.http.talk import Heard, WireReader, WireTalk
+from karat.targets.http.talk import Heard, PastTurn, WireReader, WireTalk
 from karat.targets.http.templates import Template, variables
 from karat.targets.short_form import NO_TELEMETRY
 
 WireOptions = TypeVar("WireOptions", bound=ServiceOptions)
 
 PLAIN = ("http", "https")
+NO_STATE = "the service told nothing of its state"
 SHORTEST = 4
 """A shorter value cannot be told from plain text."""
 SECRET_HEADERS = ("auth", "cookie", "key", "token", "secret", "password", "credential")
@@ -80,13 +81,14 @@ class WireTarget(ABC, Generic[WireOptions]):
         await self.converse(talk, prompt, heard)
         self._understood = True
         answer = heard.final_message
-        talk.keep(prompt, answer)
+        talk.past.append(PastTurn(prompt, answer, heard.book.calls))
         unobserved = {"telemetry": NO_TELEMETRY, "tools": heard.no_tools, "tool_results": heard.no_results}
+        unobserved["state"] = "" if heard.state else NO_STATE
         return Trace(
             case_id=talk.case.id,
             input=talk.case.prompt,
             final_message=answer,
-            messages=(Message("user", prompt), Message("assistant", answer)),
+            messages=(Message("user", prompt), *heard.earlier, Message("assistant", answer)),
             tool_calls=heard.book.calls,
             unobserved={channel: why for channel, why in unobserved.items() if why},
             started_at=started_at,
@@ -148,7 +150,7 @@ def values(talk: WireTalk, prompt: str) -> Mapping[str, object]:
     """What can be filled in."""
     return {
         "prompt": prompt,
-        "messages": [*talk.history, {"role": "user", "content": prompt}],
+        "messages": talk.messages(prompt),
         "conversation.id": talk.id,
         "case.id": talk.case.id,
     }

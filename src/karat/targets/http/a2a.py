@@ -1,0 +1,138 @@
+"""`a2a:URL`: an agent that speaks A2A over JSON-RPC, 1.0 or 0.3. Its tools are no part of the protocol."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+from uuid import uuid4
+
+from karat.suites.findings import Json
+from karat.targets.base import TargetError
+from karat.targets.http.options import ServiceOptions
+from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.streams import WireEvent
+from karat.targets.http.talk import Heard, WireReader, WireTalk
+from karat.targets.http.target import WireTarget
+from karat.text.wording import shorten, visible
+
+NO_TOOLS = "A2A tells nothing of tools: its spans may (`telemetry`)"
+ANSWERED = ("completed", "input-required")
+WAITS = "input-required"
+GOING_ON = ("submitted", "working", "unspecified", "")
+KINDS = {"task": "task", "message": "message", "statusUpdate": "status", "artifactUpdate": "artifact"}
+MISSPOKEN = (-32700, -32600, -32601, -32602, -32009)
+"""Codes of a server that does not take what is sent: another version of the protocol, or none."""
+
+
+class A2aOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Options of `a2a:`."""
+
+    version: Literal["1.0", "0.3"] = "1.0"
+    stream: bool = True
+
+
+class A2aTarget(WireTarget[A2aOptions]):
+    """An endpoint of JSON-RPC. A conversation is a context; a task that waits for input goes on with the next turn."""
+
+    form: ClassVar[type[ServiceOptions]] = A2aOptions
+
+    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+        old, stream = self._options.version == "0.3", self._options.stream
+        message: dict[str, object] = {"messageId": str(uuid4()), "contextId": talk.id}
+        message |= {"taskId": talk.notes["task"]} if talk.notes.get("task") else {}
+        if old:
+            method = "message/stream" if stream else "message/send"
+            message |= {"kind": "message", "role": "user", "parts": [{"kind": "text", "text": prompt}]}
+        else:
+            method = "SendStreamingMessage" if stream else "SendMessage"
+            message |= {"role": "ROLE_USER", "parts": [{"text": prompt}]}
+        body = {"jsonrpc": "2.0", "id": str(uuid4()), "method": method, "params": {"message": message}}
+        headers = {**({} if old else {"a2a-version": "1.0"}), **self.headers(talk, prompt)}
+        form: Literal["sse"] | None = "sse" if stream else None
+        return WireRequest(self.address(talk), body, headers=headers, stream=form, misfits=PRESET_MISFITS, either=True)
+
+    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+        heard.no_tools = NO_TOOLS
+        return A2aReader(talk, heard)
+
+
+class A2aReader:
+    """A message, or a task until it has come to an end."""
+
+    def __init__(self, talk: WireTalk, heard: Heard) -> None:
+        self._talk = talk
+        self._heard = heard
+        self._state = ""
+        self._said = ""
+        """What the agent said with the state of the task."""
+
+    def take(self, event: WireEvent) -> bool:
+        try:
+            self.whole(event.json())
+        except ValueError as error:
+            if event.torn:
+                return False
+            shown = visible(shorten(event.data, 200))
+            raise TargetError("bad-answer", f"an event is no JSON-RPC: {error}: {shown}") from error
+        return self._state not in GOING_ON
+
+    def whole(self, value: Json) -> None:
+        error = value.get("error") if isinstance(value, dict) else None
+        if isinstance(error, dict):
+            kind = "config" if error.get("code") in MISSPOKEN else "agent"
+            raise TargetError(kind, f"the agent gave an error: {visible(shorten(str(error.get('message')), 300))}")
+        result = value.get("result") if isinstance(value, dict) else None
+        if not isinstance(result, dict):
+            raise TargetError("config", "the answer is no JSON-RPC of A2A")
+        kind, told = _unwrapped(result)
+        if isinstance(told.get("contextId"), str):
+            self._talk.id = str(told["contextId"])
+            self._talk.context.marks.known_as.add(self._talk.id)
+        if kind == "message":
+            self._heard.say(_text(told))
+            self._state = "completed"
+        elif kind == "artifact":
+            self._artifact(told.get("artifact"))
+        elif kind in ("task", "status"):
+            self._talk.notes["task"] = told.get("id" if kind == "task" else "taskId")
+            for artifact in _list(told.get("artifacts")):
+                self._artifact(artifact)
+            self._status(told.get("status"))
+
+    def ended(self) -> None:
+        if self._state in GOING_ON:
+            raise TargetError("bad-answer", f"the answer ended while the task was {self._state or 'unknown'!r}")
+        if self._state not in ANSWERED:
+            said = f": {visible(shorten(self._said, 300))}" if self._said else ""
+            raise TargetError("agent", f"the task ended as {self._state!r}{said}")
+        if self._state != WAITS:
+            self._talk.notes.pop("task", None)
+        if self._state == WAITS or not self._heard.final_message:
+            self._heard.say(self._said, "status")
+        self._heard.checked("the task")
+
+    def _artifact(self, artifact: Json) -> None:
+        if isinstance(artifact, dict):
+            self._heard.say(_text(artifact))
+
+    def _status(self, status: Json) -> None:
+        if isinstance(status, dict):
+            self._state = str(status.get("state", "")).removeprefix("TASK_STATE_").lower().replace("_", "-")
+            message = status.get("message")
+            self._said = _text(message) if isinstance(message, dict) else ""
+
+
+def _unwrapped(result: dict[str, Json]) -> tuple[str, dict[str, Json]]:
+    """What a result is, and its content: 1.0 has it under its name, 0.3 has its name in it."""
+    for key, kind in KINDS.items():
+        told = result.get(key)
+        if isinstance(told, dict) and "kind" not in result:
+            return kind, told
+    return str(result.get("kind", "")).removesuffix("-update"), result
+
+
+def _text(message: dict[str, Json]) -> str:
+    return "".join(str(part.get("text") or "") for part in _list(message.get("parts")) if isinstance(part, dict))
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

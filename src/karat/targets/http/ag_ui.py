@@ -1,0 +1,193 @@
+"""`ag-ui:URL`: an agent that speaks AG-UI, the protocol of CopilotKit and of many frameworks' adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+from uuid import uuid4
+
+import msgspec
+from msgspec import field
+
+from karat.model.trace import Tokens
+from karat.suites.findings import Json
+from karat.targets.base import TargetError
+from karat.targets.http.jsonpath import count, objects
+from karat.targets.http.options import ServiceOptions
+from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.streams import WireEvent
+from karat.targets.http.talk import Heard, WireReader, WireTalk
+from karat.targets.http.target import WireTarget
+from karat.text.wording import shorten, visible
+from karat.traces.clean import table
+
+NOT_FINE = ("failed", "retried", "denied", "error")
+"""Outcomes of a tool that pydantic-ai tells beside a result that looks like any other."""
+
+
+class AgUiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Options of `ag-ui:`."""
+
+    state: dict[str, object] = field(default_factory=dict)
+    """The state that a conversation begins with."""
+    forwarded_props: dict[str, object] = field(default_factory=dict)
+
+
+class AgUiTarget(WireTarget[AgUiOptions]):
+    """An endpoint that takes a RunAgentInput and streams events."""
+
+    form: ClassVar[type[ServiceOptions]] = AgUiOptions
+
+    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+        body = {
+            "threadId": talk.id,
+            "runId": str(uuid4()),
+            "state": self._options.state,
+            "messages": [*_history(talk), {"id": str(uuid4()), "role": "user", "content": prompt}],
+            "tools": [],
+            "context": [],
+            "forwardedProps": self._options.forwarded_props,
+        }
+        headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
+        return WireRequest(self.address(talk), body, headers=headers, stream="sse", misfits=PRESET_MISFITS, either=True)
+
+    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+        return AgUiReader(heard)
+
+
+class AgUiReader:
+    """The events of one run."""
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+        self._finished = False
+        self._results: dict[str, str] = {}
+        """The calls by the ids of the messages that tell their results."""
+
+    def whole(self, value: Json) -> None:
+        raise TargetError("config", "the answer is no stream of AG-UI events")
+
+    def take(self, event: WireEvent) -> bool:
+        told = event_object(event, "AG-UI")
+        reading = READING.get(str(told["type"]))
+        if reading is not None:
+            reading(self, told)
+        return self._finished
+
+    def ended(self) -> None:
+        if not self._finished:
+            raise TargetError("bad-answer", "the stream ended without RUN_FINISHED or RUN_ERROR: it is torn")
+        self._heard.checked("the run")
+
+    def run_finished(self, told: dict[str, Json]) -> None:
+        self._finished = True
+        for used in objects(told.get("usage")):
+            self._heard.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
+        outcome = told.get("outcome")
+        if isinstance(outcome, dict) and outcome.get("type") == "interrupt":
+            self._heard.metadata["interrupts"] = outcome.get("interrupts")
+
+    def run_error(self, told: dict[str, Json]) -> None:
+        raise TargetError("agent", f"the run ended with RUN_ERROR: {visible(shorten(str(told.get('message')), 300))}")
+
+    def text(self, told: dict[str, Json]) -> None:
+        self._heard.say(str(told.get("delta", "")), str(told.get("messageId")))
+
+    def call_start(self, told: dict[str, Json]) -> None:
+        self._heard.book.begin(str(told.get("toolCallName")), str(told.get("toolCallId")))
+
+    def call_arguments(self, told: dict[str, Json]) -> None:
+        self._heard.book.more(str(told.get("toolCallId")), str(told.get("delta", "")))
+
+    def call_chunk(self, told: dict[str, Json]) -> None:
+        if told.get("toolCallName"):
+            self.call_start(told)
+        self.call_arguments(told)
+
+    def call_result(self, told: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(told.get("toolCallId")))
+        if call is not None:
+            self._results[str(told.get("messageId"))] = str(told.get("toolCallId"))
+            self._heard.book.end(call, told.get("content"), fine=True)
+
+    def notes_of_result(self, told: dict[str, Json]) -> None:
+        call = self._heard.book.known(self._results.get(str(told.get("entityId"))))
+        try:
+            notes = msgspec.json.decode(str(told.get("encryptedValue")))
+        except msgspec.DecodeError:
+            return  # it is what its name says
+        each = notes.values() if isinstance(notes, dict) else ()
+        if call is not None and any(isinstance(note, dict) and note.get("outcome") in NOT_FINE for note in each):
+            call.success, call.error = False, str(call.result)
+
+    def raw(self, told: dict[str, Json]) -> None:
+        """LangGraph's adapter tells of a tool that failed by this alone."""
+        event = told.get("event")
+        if not isinstance(event, dict) or event.get("event") != "on_tool_error":
+            return
+        call = self._heard.book.waiting(str(event.get("name")))
+        if call is not None:
+            data = event.get("data")
+            error = data.get("error") if isinstance(data, dict) else None
+            self._heard.book.end(call, error=str(error or "the tool failed"))
+
+    def messages_snapshot(self, told: dict[str, Json]) -> None:
+        """What was not told by events of its own: the arguments of calls that were never streamed."""
+        for message in objects(told.get("messages")):
+            for asked in objects(message.get("toolCalls")):
+                call, function = self._heard.book.known(str(asked.get("id"))), asked.get("function")
+                if call is not None and call.told is None and isinstance(function, dict):
+                    call.told = [str(function.get("arguments", ""))]
+
+    def state_snapshot(self, told: dict[str, Json]) -> None:
+        snapshot = told.get("snapshot")
+        if isinstance(snapshot, dict):
+            self._heard.state = table({key: value for key, value in snapshot.items() if key != "messages"})
+
+
+READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
+    "RUN_FINISHED": AgUiReader.run_finished,
+    "RUN_ERROR": AgUiReader.run_error,
+    "TEXT_MESSAGE_CONTENT": AgUiReader.text,
+    "TEXT_MESSAGE_CHUNK": AgUiReader.text,
+    "TOOL_CALL_START": AgUiReader.call_start,
+    "TOOL_CALL_ARGS": AgUiReader.call_arguments,
+    "TOOL_CALL_CHUNK": AgUiReader.call_chunk,
+    "TOOL_CALL_RESULT": AgUiReader.call_result,
+    "REASONING_ENCRYPTED_VALUE": AgUiReader.notes_of_result,
+    "RAW": AgUiReader.raw,
+    "STATE_SNAPSHOT": AgUiReader.state_snapshot,
+    "MESSAGES_SNAPSHOT": AgUiReader.messages_snapshot,
+}
+
+
+def event_object(event: WireEvent, protocol: str) -> dict[str, Json]:
+    """An event as the object that it has to be."""
+    try:
+        told = event.json()
+    except ValueError as error:
+        if event.torn:
+            raise TargetError("bad-answer", "the stream ended within an event") from error
+        shown = visible(shorten(event.data, 200))
+        raise TargetError("bad-answer", f"an event is no {protocol}: {error}: {shown}") from error
+    if not isinstance(told, dict) or not isinstance(told.get("type"), str):
+        raise TargetError("config", f"an event is no {protocol}: {visible(shorten(event.data, 200))}")
+    return told
+
+
+def _history(talk: WireTalk) -> list[dict[str, object]]:
+    """What was said and done before, as a client of AG-UI keeps it."""
+    messages: list[dict[str, object]] = []
+    for turn in talk.past:
+        messages.append({"id": str(uuid4()), "role": "user", "content": turn.prompt})
+        for call in turn.calls:
+            arguments = msgspec.json.encode(call.arguments).decode()
+            function = {"name": call.name, "arguments": arguments}
+            asked = {"id": call.id, "type": "function", "function": function}
+            content = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
+            messages += (
+                {"id": str(uuid4()), "role": "assistant", "toolCalls": [asked]},
+                {"id": str(uuid4()), "role": "tool", "toolCallId": call.id, "content": call.error or content},
+            )
+        messages.append({"id": str(uuid4()), "role": "assistant", "content": turn.answer})
+    return messages

@@ -1,0 +1,140 @@
+"""`ai-sdk:URL`: a route that streams UI messages as the AI SDK does, whatever it is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+from uuid import uuid4
+
+from msgspec import field
+
+from karat.suites.findings import Json
+from karat.targets.base import TargetError
+from karat.targets.http.ag_ui import event_object
+from karat.targets.http.options import ServiceOptions
+from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.streams import WireEvent
+from karat.targets.http.talk import Heard, WireReader, WireTalk
+from karat.targets.http.target import WireTarget
+from karat.text.wording import shorten, visible
+
+DONE = "[DONE]"
+
+
+class AiSdkOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Options of `ai-sdk:`."""
+
+    body: dict[str, object] = field(default_factory=dict)
+    """What the route wants beside the messages."""
+
+
+class AiSdkTarget(WireTarget[AiSdkOptions]):
+    """A route that takes UI messages and streams them."""
+
+    form: ClassVar[type[ServiceOptions]] = AiSdkOptions
+
+    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+        messages = [*_history(talk), _message("user", {"type": "text", "text": prompt})]
+        body = {**self._options.body, "id": talk.id, "trigger": "submit-message", "messages": messages}
+        headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
+        return WireRequest(self.address(talk), body, headers=headers, stream="sse", misfits=PRESET_MISFITS, either=True)
+
+    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+        return AiSdkReader(heard)
+
+
+class AiSdkReader:
+    """The parts of one message, step by step; the text of the last step that has any is the answer."""
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+        self._step = 0
+        self._finished = False
+        self._error = ""
+
+    def whole(self, value: Json) -> None:
+        raise TargetError("config", "the answer is no stream of UI messages")
+
+    def take(self, event: WireEvent) -> bool:
+        if event.data.strip() == DONE:
+            return True
+        told = event_object(event, "UI message stream")
+        reading = READING.get(str(told["type"]))
+        if reading is not None:
+            reading(self, told)
+        return False
+
+    def ended(self) -> None:
+        if self._error:
+            raise TargetError("agent", f"the stream has an error: {visible(shorten(self._error, 300))}")
+        if not self._finished:
+            raise TargetError("bad-answer", "the stream ended without `finish`: it is torn")
+        self._heard.checked("the message")
+
+    def start_step(self, told: dict[str, Json]) -> None:
+        self._step += 1
+
+    def finish(self, told: dict[str, Json]) -> None:
+        self._finished = True
+        if told.get("finishReason") == "error":
+            self._error = self._error or "it finished with the reason `error`"
+
+    def broke(self, told: dict[str, Json]) -> None:
+        self._error = str(told.get("errorText", "error"))
+
+    def abort(self, told: dict[str, Json]) -> None:
+        self._error = f"aborted: {told.get('reason', '')}"
+
+    def text_delta(self, told: dict[str, Json]) -> None:
+        self._heard.say(str(told.get("delta", "")), str(self._step))
+
+    def tool_input(self, told: dict[str, Json]) -> None:
+        self._heard.book.begin(str(told.get("toolName")), str(told.get("toolCallId")), told.get("input"))
+
+    def tool_input_error(self, told: dict[str, Json]) -> None:
+        """What never ran was asked for, no more."""
+        call = self._heard.book.begin(str(told.get("toolName")), str(told.get("toolCallId")), told.get("input"))
+        self._heard.book.end(call, error=str(told.get("errorText", "bad input")))
+        call.ran = False
+
+    def tool_output(self, told: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(told.get("toolCallId")))
+        if call is not None and not told.get("preliminary"):
+            self._heard.book.end(call, told.get("output"), fine=True)
+
+    def tool_output_error(self, told: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(told.get("toolCallId")))
+        if call is not None:
+            self._heard.book.end(call, error=str(told.get("errorText", "error")))
+
+
+READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {
+    "start-step": AiSdkReader.start_step,
+    "finish": AiSdkReader.finish,
+    "error": AiSdkReader.broke,
+    "abort": AiSdkReader.abort,
+    "text-delta": AiSdkReader.text_delta,
+    "tool-input-start": AiSdkReader.tool_input,
+    "tool-input-available": AiSdkReader.tool_input,
+    "tool-input-error": AiSdkReader.tool_input_error,
+    "tool-output-available": AiSdkReader.tool_output,
+    "tool-output-error": AiSdkReader.tool_output_error,
+}
+
+
+def _message(role: str, *parts: dict[str, object]) -> dict[str, object]:
+    return {"id": str(uuid4()), "role": role, "parts": list(parts)}
+
+
+def _history(talk: WireTalk) -> list[dict[str, object]]:
+    """What was said and done before, as a client of the AI SDK keeps it."""
+    messages = []
+    for turn in talk.past:
+        messages.append(_message("user", {"type": "text", "text": turn.prompt}))
+        calls: list[dict[str, object]] = []
+        for call in turn.calls:
+            told = {"type": f"tool-{call.name}", "toolCallId": call.id, "input": call.arguments}
+            ended = {"state": "output-available", "output": call.result}
+            calls.append(told | (ended if call.error is None else {"state": "output-error", "errorText": call.error}))
+        messages.append(_message("assistant", *calls, {"type": "text", "text": turn.answer}))
+    return messages

@@ -1,0 +1,83 @@
+"""The presets against their real counterparts, live on loopback. With KARAT_RECORD set, what they said is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from counterparts.environments import python_with
+from targets.http.desk import COUNTERPARTS, RECORDINGS, Counterpart, expect, judged, recording
+
+DESKS = Path(__file__).parent / "desks"
+ENVIRONMENTS = {
+    "pydantic-ai": ("pydantic-ai-slim[ag-ui,openai]==2.66.0", "uvicorn", "starlette"),
+    "ag-ui-langgraph": ("ag-ui-langgraph==0.0.47", "uvicorn", "fastapi"),
+    "langgraph-server": ("langgraph-cli[inmem]==0.4.40", "langchain"),
+    "a2a": ("a2a-sdk[http-server]==1.3.0", "uvicorn", "starlette"),
+}
+STARTS = {
+    "pydantic-ai": "{python} pydantic_ai_desk.py {port} 6",
+    "ag-ui-langgraph": "{python} ag_ui_langgraph_desk.py {port}",
+    "langgraph-server": "{bin}/langgraph dev --no-browser --no-reload --host 127.0.0.1 --port {port}",
+    "a2a": "{python} a2a_desk.py {port}",
+}
+
+
+def environment(part: Counterpart) -> str:
+    return next(name for name in ENVIRONMENTS if part.name.startswith(name))
+
+
+@contextmanager
+def served(name: str, folder: Path) -> Iterator[str]:
+    """The desk of a counterpart, until the test is over."""
+    python = python_with(name, *ENVIRONMENTS[name])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = STARTS[name].format(python=python, bin=python.parent, port=port).split()
+    for desk in DESKS.iterdir():
+        (folder / desk.name).write_bytes(desk.read_bytes()) if desk.is_file() else None
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
+        try:
+            _wait(port, process, folder / "log")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        assert process.poll() is None, log.read_text()
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"it does not listen: {log.read_text()}")
+
+
+@pytest.mark.parametrize("part", COUNTERPARTS, ids=lambda part: part.name)
+async def test_a_preset_talks_to_its_counterpart(part: Counterpart, tmp_path: Path) -> None:
+    kept: dict[str, list[dict[str, object]]] = {}
+    (tmp_path / "desk").mkdir()
+    with served(environment(part), tmp_path / "desk") as upstream:
+        async with recording(upstream, kept) as address:
+            seen = await judged(part, address, tmp_path)
+    if os.environ.get("KARAT_RECORD"):
+        RECORDINGS.mkdir(exist_ok=True)
+        (RECORDINGS / f"{part.name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    expect(part, seen)

@@ -1,0 +1,155 @@
+"""The scripted desk agent, as every counterpart serves it: what is asked of it, and what must come of that."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import karat
+from karat.model.trace import Trace
+from karat.targets.config import TargetConfig
+
+from .server import LAST, Asked, chunk, serving, started
+
+RECORDINGS = Path(__file__).parent / "recordings"
+CALL = {"tool": "weather", "arguments": {"city": "Paris"}, "success": True}
+CASES = [
+    {"id": "right", "prompt": "hello", "expected": {"must_say_any": ["Hello there."]}},
+    {"id": "wrong", "prompt": "hello", "expected": {"must_say_any": ["Goodbye"]}},
+    {"id": "nothing", "prompt": "nothing", "expected": {"must_say_any": ["Hello"]}},
+    {"id": "broken", "prompt": "crash", "expected": {"must_say_any": ["Hello"]}},
+    {
+        "id": "tools",
+        "prompt": "weather in Paris",
+        "expected": {"outcome": "tool_success", "tool_calls": [CALL], "must_say_any": ["sunny in Paris"]},
+    },
+    {
+        "id": "failing-tool",
+        "prompt": "weather in Nowhere",
+        "expected": {"tool_calls": [CALL | {"arguments": {"city": "Nowhere"}, "success": False}]},
+    },
+    {
+        "id": "turns",
+        "setup_prompts": ["my name is Ada"],
+        "prompt": "what did I say?",
+        "expected": {"must_say_any": ["You said: my name is Ada"]},
+    },
+]
+
+
+class Counterpart(NamedTuple):
+    """Software of others, and how Karat is told to talk to it."""
+
+    name: str
+    shown: str
+    kind: str
+    path: str
+    options: dict[str, Any]
+    without_tools: bool = False
+    """Its protocol tells nothing of tools."""
+
+
+COUNTERPARTS = (
+    Counterpart("pydantic-ai-ag-ui", "pydantic-ai 2.66, AG-UI", "ag-ui", "/ag-ui", {}),
+    Counterpart("ag-ui-langgraph", "ag-ui-langgraph 0.0.47", "ag-ui", "/", {}),
+    Counterpart("pydantic-ai-ai-sdk", "pydantic-ai 2.66, Vercel AI", "ai-sdk", "/ai-sdk", {}),
+    Counterpart("langgraph-server", "langgraph-cli 0.4.40", "langgraph-server", "", {"assistant": "desk"}),
+    Counterpart("a2a-1.0", "a2a-sdk 1.3, 1.0", "a2a", "/", {}, without_tools=True),
+    Counterpart("a2a-0.3", "a2a-sdk 1.3, 0.3", "a2a", "/", {"version": "0.3"}, without_tools=True),
+    Counterpart("a2a-1.0-unary", "a2a-sdk 1.3, 1.0, no stream", "a2a", "/", {"stream": False}, without_tools=True),
+)
+
+Seen = dict[str, tuple[str, Trace]]
+
+
+async def judged(part: Counterpart, address: str, folder: Path) -> Seen:
+    """Every case, judged: its status and its trace."""
+    config = TargetConfig(kind=part.kind, spec=address + part.path, options=part.options)
+    suite = folder / "desk.json"
+    suite.write_text(json.dumps({"version": "0.3", "cases": CASES}))
+    result = await karat.arun(suite, config, results_dir=folder)
+    return {record.case.id: (record.status.value, record.trace) for record in result.journal.records()}
+
+
+def expect(part: Counterpart, seen: Seen) -> dict[str, str]:
+    """Hold what was seen against what must be; the row of the table."""
+    statuses = {case: status for case, (status, _) in seen.items()}
+    tools = "PARTIAL" if part.without_tools else "PASS"
+    assert statuses == {
+        "right": "PASS",
+        "wrong": "FAIL",
+        "nothing": "ERROR",
+        "broken": "ERROR",
+        "tools": tools,
+        "failing-tool": tools,
+        "turns": "PASS",
+    }, {
+        case: (status, trace.error and trace.error.message, trace.final_message)
+        for case, (status, trace) in seen.items()
+    }
+    right, called = seen["right"][1], seen["tools"][1]
+    first = right.timings["first_token_ms"]
+    assert 0 < first <= (right.duration_ms or 0)
+    told = "unknown, by spans alone"
+    if not part.without_tools:
+        (call,) = called.tool_calls
+        assert (call.name, call.arguments, call.result) == ("weather", {"city": "Paris"}, "sunny in Paris")
+        told = "name, arguments, result, error"
+    return {
+        "right answer": statuses["right"],
+        "wrong answer": statuses["wrong"],
+        "no answer": statuses["nothing"],
+        "broken service": statuses["broken"],
+        "tool calls": told,
+        "two turns": statuses["turns"],
+        "first token": "measured" if part.options.get("stream", True) else "with the answer",
+    }
+
+
+@asynccontextmanager
+async def recording(upstream: str, kept: dict[str, list[dict[str, Any]]]) -> AsyncIterator[str]:
+    """A server before another one, which keeps what that answered to each case."""
+    import httpx2
+
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+
+        async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+            headers = {name: value for name, value in asked.headers.items() if name not in ("host", "content-length")}
+            headers["accept-encoding"] = "identity"
+            came = await client.request(asked.method, upstream + asked.path, content=asked.body, headers=headers)
+            kind = came.headers.get("content-type", "")
+            kept.setdefault(_case(asked), []).append({"status": came.status_code, "type": kind, "body": came.text})
+            _write(writer, kept[_case(asked)][-1])
+
+        async with serving(answer) as server:
+            yield server.url.removesuffix("/chat")
+
+
+@asynccontextmanager
+async def replaying(kept: dict[str, list[dict[str, Any]]]) -> AsyncIterator[str]:
+    """A server that answers as another one did."""
+    left = {case: iter(answers) for case, answers in kept.items()}
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        _write(writer, next(left[_case(asked)]))
+
+    async with serving(answer) as server:
+        yield server.url.removesuffix("/chat")
+
+
+def _case(asked: Asked) -> str:
+    return unquote(asked.headers["baggage"].removeprefix("karat.case=").partition("/")[0])
+
+
+def _write(writer: asyncio.StreamWriter, told: dict[str, Any]) -> None:
+    body = told["body"].encode()
+    half = len(body) // 2
+    writer.write(started(told["type"], f"{told['status']} As Told"))
+    for piece in filter(None, (body[:half], body[half:])):
+        writer.write(chunk(piece))
+    writer.write(LAST)
