@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -37,8 +36,6 @@ def shown(suite: Suite, start: Start, loudness: Loudness) -> tuple[RunResult, bo
     with closing:
         result, stopped = asyncio.run(_interruptible(start, listener, live=screen.live))
     show_ending(result, screen)
-    if result.summary.incomplete or result.summary.interrupted:
-        click.echo(f"karat: to go on where it stopped: karat resume {shlex.quote(result.journal.path)}", err=True)
     return result, stopped
 
 
