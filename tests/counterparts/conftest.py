@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from cli.fixtures import here, karat
+
+__all__ = ["here", "karat"]
+
 HERE = Path(__file__).parent
 
 

@@ -1,0 +1,32 @@
+"""Chat front ends that nobody designed for Karat: inspected, then driven by what the inspection wrote, unedited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.support import Ran
+from counterparts.chats import CHATS, HERE, Chat, free_port, serving
+
+Karat = Callable[..., Ran]
+SUITE = str(HERE / "suite.json")
+CASES = ("checkout", "rooms", "cancel", "pool", "memory")
+
+
+@pytest.mark.limit(900)
+@pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
+def test_five_right_answers_pass_and_five_wrong_ones_do_not(karat: Karat, tmp_path: Path, chat: Chat) -> None:
+    port = free_port()
+    with serving(chat, tmp_path, port) as url:
+        inspected = karat("inspect", url, "--name", chat.name, "--write")
+        print(inspected.err, Path("karat.toml").read_text() if Path("karat.toml").exists() else "")
+        assert inspected.code == 0
+        right = karat("run", SUITE, "--target", chat.name)
+        print(right.out)
+        assert right.statuses == dict.fromkeys(CASES, "PASS")
+    with serving(chat, tmp_path, port, WRONG="1"):
+        wrong = karat("run", SUITE, "--target", chat.name)
+        print(wrong.out)
+        assert wrong.statuses == dict.fromkeys(CASES, "FAIL")
