@@ -60,7 +60,7 @@ class OtlpRecording:
     def __init__(self, path: str, file: BufferedReader) -> None:
         self._path = path
         self._file = file
-        self._traces: dict[bytes, RecordedTrace] = {}
+        self._traces: dict[str, RecordedTrace] = {}
 
     def __bool__(self) -> bool:
         return bool(self._traces)
@@ -72,8 +72,8 @@ class OtlpRecording:
         while data := self._file.readline():
             number, start, offset = number + 1, offset, offset + len(data)
             try:
-                for trace_id, span in otlp_json.spans(data) if data.strip() else ():
-                    self._traces.setdefault(trace_id, RecordedTrace()).add(span.record(), start)
+                for record in otlp_json.records(data) if data.strip() else ():
+                    self._traces.setdefault(record.trace_id, RecordedTrace()).add(record, start)
             except ValueError as error:
                 torn = "" if data.endswith(b"\n") else "the line is cut off: "
                 yield Problem(self._path, number, 1, "", f"{torn}{error}", "replay")
@@ -99,12 +99,12 @@ class OtlpRecording:
             raise TargetError("not-recorded", f"{self._path} holds more turns than this case has", partial=trace)
         return trace
 
-    def _found(self, case: Case) -> list[set[bytes]]:
+    def _found(self, case: Case) -> list[set[str]]:
         """The traces of each run of a case, in the order of time."""
         named = {key: trace for key, trace in self._traces.items() if trace.case_id == case.id}
         if not named:
             named = {key: trace for key, trace in self._traces.items() if case.id in trace.conversations}
-        runs: dict[object, set[bytes]] = {}
+        runs: dict[object, set[str]] = {}
         for key, trace in sorted(named.items(), key=lambda item: item[1].began):
             runs.setdefault(trace.entry, set()).add(key)
         if runs:
@@ -112,11 +112,11 @@ class OtlpRecording:
         asked = [key for key, trace in self._traces.items() if not trace.entry and case.prompt in trace.prompts]
         return [{key} for key in sorted(asked, key=lambda key: self._traces[key].began)]
 
-    def _records(self, wanted: set[bytes]) -> Iterator[SpanRecord]:
+    def _records(self, wanted: set[str]) -> Iterator[SpanRecord]:
         for offset in sorted({offset for key in wanted for offset in self._traces[key].offsets}):
             self._file.seek(offset)
             try:
-                yield from (span.record() for key, span in otlp_json.spans(self._file.readline()) if key in wanted)
+                yield from (r for r in otlp_json.records(self._file.readline()) if r.trace_id in wanted)
             except ValueError as error:
                 raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
 

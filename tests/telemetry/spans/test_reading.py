@@ -15,7 +15,7 @@ T = "11" * 16
 
 
 def read(*spans: Span, sent: tuple[str, ...] = ()) -> SpanReading:
-    return read_turn([found.record() for _, found in protobuf.spans(request(spans))], sent)
+    return read_turn([origin.record(made) for _, made, origin in protobuf.spans(request(spans))], sent)
 
 
 def chat(parent: str, given: list[object], said: list[object], at: float = 101.0, **rest: str) -> Span:

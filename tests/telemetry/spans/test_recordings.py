@@ -57,8 +57,6 @@ def test_a_recording_decides_each_case_and_tells_each_call(source: SpanSource, t
 
 
 def test_the_spans_of_a_library_are_of_its_dialect(source: SpanSource) -> None:
-    records = [
-        span.record() for line in source.recording.read_bytes().splitlines() for _, span in otlp_json.spans(line)
-    ]
+    records = [record for line in source.recording.read_bytes().splitlines() for record in otlp_json.records(line)]
     spoken = {dialect.name for record in records if (dialect := dialect_of(record)) and dialect.kind(record) == "tool"}
     assert spoken == {source.dialect}

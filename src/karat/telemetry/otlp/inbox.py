@@ -9,30 +9,18 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Any
 
 from karat.telemetry.spans.marks import CASE_ENTRY, Marks, conversation_in
-from karat.telemetry.spans.record import SpanRecord
+from karat.telemetry.spans.record import ArrivedSpan, Origin, SpanRecord
 
 ROOM = 16 << 20
 """So many bytes of requests may wait. What they are read into takes a few times as much."""
 OVERHEAD = 200
 REMEMBERED = 20_000
 CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id")
-
-
-class Arrived(Protocol):
-    """A span that was received, not yet read."""
-
-    @property
-    def began(self) -> float: ...
-
-    @property
-    def name(self) -> str: ...
-
-    def record(self) -> SpanRecord: ...
 
 
 class TraceBox:
@@ -43,7 +31,7 @@ class TraceBox:
     def __init__(self) -> None:
         self.arrived_at = time.monotonic()
         self.size = 0
-        self.unread: list[Arrived] = []
+        self.unread: list[tuple[Any, Origin[Any]]] = []
         self.records: dict[str, SpanRecord] = {}
         self.claims: dict[str, CaseWindow] = {}
         """Which span says whose it is. The empty id stands for the trace as a whole."""
@@ -120,28 +108,30 @@ class Inbox:
             self._windows.append(window)
         return window
 
-    def put(self, arrived: Iterable[tuple[bytes, Arrived]], size: int) -> None:
-        """Keep the spans of a request. Raises ValueError, and keeps none, if it cannot be read."""
-        batch = list(arrived)
+    def put(self, batch: Sequence[ArrivedSpan[Any]], size: int) -> None:
+        """Keep the spans of a request of so many bytes."""
         each = size // len(batch) + OVERHEAD if batch else 0
         with self._lock:
             self.requests += 1
             self.version += 1
             if not self._windows:
-                self._let_go((span for _, span in batch), len(batch))
+                self._let_go([span.name for _, span, _ in batch])
                 return
-            boxes, closed = self._boxes, self._closed
-            for trace_id, span in batch:
-                box = boxes.get(trace_id)
+            boxes = self._boxes
+            for trace_id, span, origin in batch:
+                box = boxes.get(trace_id) or self._new_box(trace_id)
                 if box is None:
-                    if trace_id in closed:
-                        self.late += 1
-                        continue
-                    box = boxes[trace_id] = TraceBox()
-                box.unread.append(span)
+                    continue
+                box.unread.append((span, origin))
                 box.size += each
                 self._size += each
             self._make_room()
+
+    def _new_box(self, trace_id: bytes) -> TraceBox | None:
+        if trace_id in self._closed:
+            self.late += 1
+            return None
+        return self._boxes.setdefault(trace_id, TraceBox())
 
     def lost(self, why: str) -> None:
         """A request could not be kept: no case that is running now has all of its spans for sure."""
@@ -168,7 +158,7 @@ class Inbox:
                     self._remove(trace_id)
                     self._remember(trace_id)
                 if stray and not own:
-                    self._let_go(box.records.values(), len(box.records))
+                    self._let_go([record.name for record in box.records.values()])
 
     def _read(self) -> None:
         """Read what is new, and see who claims it."""
@@ -179,7 +169,7 @@ class Inbox:
                 continue
             if (marked := traces.get(trace_id.hex())) is not None:
                 box.claims[""] = marked
-            for record in (span.record() for span in box.unread):
+            for record in (origin.record(span) for span, origin in box.unread):
                 box.records[record.span_id] = record
                 if (owner := self._claimed(record, names)) is not None:
                     box.claims[record.span_id] = owner
@@ -223,7 +213,6 @@ class Inbox:
         for _ in islice(range(len(self._closing)), max(0, len(self._closing) - REMEMBERED)):
             self._closed.discard(self._closing.popleft())
 
-    def _let_go(self, spans: Iterable[Arrived | SpanRecord], count: int) -> None:
-        self.strays += count
-        if not self.stray_name:
-            self.stray_name = next((span.name for span in spans), "")
+    def _let_go(self, names: list[str]) -> None:
+        self.strays += len(names)
+        self.stray_name = self.stray_name or (names[0] if names else "")

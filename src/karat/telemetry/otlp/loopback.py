@@ -1,33 +1,30 @@
-"""A small server on the loopback address, with a thread and an event loop of its own: what an agent blocks is ours."""
+"""A small server on the loopback address, in threads of its own: what an agent blocks does not hold it up."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import suppress
 
 from karat.errors import ConfigError
-from karat.telemetry.otlp.requests import HEAD_CAP
+from karat.telemetry.otlp.requests import Wire
 
 HOST = "127.0.0.1"
-READ_AHEAD = 1 << 20
 MOST = 256
 """Connections at once; more than these are closed as they come."""
 
-Served = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
 
 class LoopbackServer:
-    """Serves each connection with one coroutine, from `open` to `close`."""
+    """Serves each connection with one function, from `open` to `close`."""
 
-    def __init__(self, serve: Served, name: str) -> None:
+    def __init__(self, serve: Callable[[Wire], None], name: str) -> None:
         self.port = 0
         self._serve = serve
         self._name = name
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._listening: socket.socket | None = None
+        self._accepting: threading.Thread | None = None
+        self._connections: set[socket.socket] = set()
 
     @property
     def url(self) -> str:
@@ -46,43 +43,39 @@ class LoopbackServer:
             raise ConfigError(
                 f"{self._name} cannot listen at {HOST}:{port}: {error.strerror}.", fix=fix, slug="port-in-use"
             ) from error
-        listening.setblocking(False)
         self.port = listening.getsockname()[1]
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, args=(self._loop, listening), name=self._name, daemon=True)
-        self._thread.start()
+        self._listening = listening
+        self._accepting = threading.Thread(target=self._accept, args=(listening,), name=self._name, daemon=True)
+        self._accepting.start()
 
     def close(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop = self._thread = None
-
-    def _run(self, loop: asyncio.AbstractEventLoop, listening: socket.socket) -> None:
-        asyncio.set_event_loop(loop)
-        started = asyncio.start_server(self._connected, sock=listening, limit=max(HEAD_CAP, READ_AHEAD))
-        server = loop.run_until_complete(started)
-        try:
-            loop.run_forever()
-        finally:
-            server.close()
-            for task in self._connections:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*self._connections, return_exceptions=True))
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        if len(self._connections) >= MOST:
-            writer.close()
+        """Close every connection; what is being served ends with it."""
+        if self._listening is None or self._accepting is None:
             return
-        self._connections.add(task)
+        for each in (self._listening, *self._connections):
+            with suppress(OSError):  # the other side was faster
+                each.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
+        self._listening.close()
+        self._listening = None
+
+    def _accept(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return  # it was closed
+            if len(self._connections) >= MOST:
+                connection.close()
+                continue
+            self._connections.add(connection)
+            threading.Thread(target=self._attend, args=(connection,), name=self._name, daemon=True).start()
+
+    def _attend(self, connection: socket.socket) -> None:
         try:
-            await self._serve(reader, writer)
-        except ConnectionError:
+            self._serve(Wire(connection))
+        except OSError:
             return  # the other side went away
         finally:
-            self._connections.discard(task)
-            writer.close()
+            self._connections.discard(connection)
+            connection.close()

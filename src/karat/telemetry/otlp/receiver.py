@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from karat.telemetry.otlp.inbox import Inbox
 from karat.telemetry.otlp.loopback import LoopbackServer
-from karat.telemetry.otlp.requests import HttpRequest, RefusedRequest, let_finish, read_request, unpacked
+from karat.telemetry.otlp.requests import HttpRequest, RefusedRequest, Wire, answered, unpacked
 from karat.telemetry.spans import otlp_json, protobuf
 
 TRACES = "/v1/traces"
 OTHER_SIGNALS = ("/v1/metrics", "/v1/logs")
 """Taken and let go: an exporter that is refused them complains into the agent's own output."""
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
+EMPTY = {JSON: b"{}", PROTOBUF: b""}
 
 
 class Receiver:
@@ -34,21 +33,20 @@ class Receiver:
     def close(self) -> None:
         self._server.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
+    def _serve(self, wire: Wire) -> None:
+        goes_on = True
+        while goes_on:
             try:
-                request = await read_request(reader, writer)
+                request = wire.request()
                 if request is None:
                     return
-                writer.write(_answered("200 OK", self._taken(request)))
+                kind = self._taken(request)
+                wire.send(answered("200 OK", kind, EMPTY[kind]))
+                goes_on = request.keeps_alive
             except RefusedRequest as refused:
                 self.inbox.lost(refused.why)
-                writer.write(_answered(refused.status, JSON, refused.why.encode()))
-                await writer.drain()
-                await let_finish(reader)
-                return
-            await writer.drain()
-            if not request.keeps_alive:
+                wire.send(answered(refused.status, "text/plain", refused.why.encode()))
+                wire.let_finish()
                 return
 
     def _taken(self, request: HttpRequest) -> str:
@@ -65,13 +63,7 @@ class Receiver:
             raise RefusedRequest("415 Unsupported Media Type", f"spans were sent as {kind[:40]!r}")
         body = unpacked(request)
         try:
-            self.inbox.put(otlp_json.spans(body) if kind == JSON else protobuf.spans(body), len(body))
+            self.inbox.put((otlp_json if kind == JSON else protobuf).spans(body), len(body))
         except ValueError as error:
             raise RefusedRequest("400 Bad Request", f"a request was sent of which {error}") from error
         return kind
-
-
-def _answered(status: str, kind: str, body: bytes = b"") -> bytes:
-    body = body or (b"{}" if kind == JSON else b"")
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body

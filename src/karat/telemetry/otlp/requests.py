@@ -1,11 +1,10 @@
-"""One request of HTTP/1.1 from a connection, bounded in every part."""
+"""Requests of HTTP/1.1 from a connection, bounded in every part."""
 
 from __future__ import annotations
 
-import asyncio
+import socket
+import struct
 import zlib
-from collections.abc import AsyncIterator
-from contextlib import suppress
 
 from msgspec import Struct
 
@@ -13,9 +12,10 @@ HEAD_CAP = 1 << 16
 BODY_CAP = 32 << 20
 """Also of what a compressed body becomes."""
 CHUNK = 1 << 16
-PATIENCE = 2.0
-IDLE = 120.0
+IDLE = 120
 """Seconds in which nothing comes before a connection is closed."""
+PATIENCE = 2
+BROKE_OFF = "a request broke off"
 
 
 class RefusedRequest(Exception):
@@ -40,33 +40,98 @@ class HttpRequest(Struct):
         return self.headers.get("connection", "").lower() != "close"
 
 
-async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> HttpRequest | None:
-    """The next request of a connection, or None at its end. Raises RefusedRequest."""
-    try:
-        async with asyncio.timeout(IDLE):
-            head = await reader.readuntil(b"\r\n\r\n")
-            request = _head(head)
-            if request.headers.get("expect", "").lower() == "100-continue":
-                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            request.body = await _body(reader, request.headers)
-    except asyncio.IncompleteReadError as error:
-        if error.partial:
-            raise RefusedRequest("400 Bad Request", "a request broke off") from error
-        return None
-    except asyncio.LimitOverrunError as error:
-        raise RefusedRequest("431 Request Header Fields Too Large", "a request has a head without end") from error
-    except TimeoutError as error:
-        raise RefusedRequest("408 Request Timeout", "a request did not come to an end") from error
-    return request
+class Wire:
+    """A connection in blocking mode: the kernel gathers a body, so a large one costs no more turns than a small."""
 
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._rest = b""
+        self._patience(IDLE)
 
-async def let_finish(reader: asyncio.StreamReader) -> None:
-    """Let who was refused send the rest, within bounds: cut off in the middle, it would not hear why."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE):
-            for _ in range(2 * BODY_CAP // CHUNK):
-                if not await reader.read(CHUNK):
+    def request(self) -> HttpRequest | None:
+        """The next request, or None at the end of the connection. Raises RefusedRequest."""
+        head = self._until(b"\r\n\r\n")
+        if head is None:
+            return None
+        request = _head(head)
+        if request.headers.get("expect", "").lower() == "100-continue":
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.body = self._body(request.headers)
+        return request
+
+    def send(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def let_finish(self) -> None:
+        """Let who was refused send the rest, within bounds: cut off in the middle, it would not hear why."""
+        self._patience(PATIENCE)
+        for _ in range(2 * BODY_CAP // CHUNK):
+            try:
+                if not self._socket.recv(CHUNK):
                     return
+            except BlockingIOError:
+                return
+
+    def _patience(self, seconds: int) -> None:
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", seconds, 0))
+
+    def _until(self, end: bytes) -> bytes | None:
+        """What comes up to these bytes; None if the connection ends before anything came."""
+        while (at := self._rest.find(end)) < 0:
+            if len(self._rest) > HEAD_CAP:
+                raise RefusedRequest("431 Request Header Fields Too Large", "a request has a head without end")
+            more = self._received(CHUNK)
+            if not more:
+                if self._rest:
+                    raise RefusedRequest("400 Bad Request", BROKE_OFF)
+                return None
+            self._rest += more
+        found, self._rest = self._rest[: at + len(end)], self._rest[at + len(end) :]
+        return found
+
+    def _exactly(self, size: int) -> bytes:
+        found, self._rest = self._rest[:size], self._rest[size:]
+        while len(found) < size:
+            more = self._received(size - len(found), socket.MSG_WAITALL)
+            if not more:
+                raise RefusedRequest("400 Bad Request", BROKE_OFF)
+            found = found + more if found else more
+        return found
+
+    def _received(self, most: int, flags: int = 0) -> bytes:
+        try:
+            return self._socket.recv(most, flags)
+        except BlockingIOError as error:
+            raise RefusedRequest("408 Request Timeout", "a request did not come to an end") from error
+
+    def _body(self, headers: dict[str, str]) -> bytes:
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            return self._chunked()
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdecimal()):
+            raise RefusedRequest("400 Bad Request", "a request does not say how long it is")
+        if int(length) > BODY_CAP:
+            raise RefusedRequest("413 Content Too Large", f"a request has more than {BODY_CAP:,} bytes")
+        return self._exactly(int(length))
+
+    def _chunked(self) -> bytes:
+        chunks: list[bytes] = []
+        room = BODY_CAP
+        while True:
+            line = self._until(b"\r\n") or b""
+            try:
+                size = int(line.partition(b";")[0], 16)
+            except ValueError as error:
+                raise RefusedRequest("400 Bad Request", "a chunk does not say how long it is") from error
+            room -= size
+            if size < 0 or room < 0:
+                raise RefusedRequest("413 Content Too Large", f"a request has more than {BODY_CAP:,} bytes")
+            if size == 0:
+                while self._until(b"\r\n") not in (b"\r\n", None):
+                    continue
+                return b"".join(chunks)
+            chunks.append(self._exactly(size))
+            self._exactly(2)
 
 
 def unpacked(request: HttpRequest) -> bytes:
@@ -88,6 +153,12 @@ def unpacked(request: HttpRequest) -> bytes:
     return body
 
 
+def answered(status: str, kind: str, body: bytes = b"") -> bytes:
+    """An answer as it is sent."""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
 def _head(head: bytes) -> HttpRequest:
     first, *lines = head.decode("latin-1").split("\r\n")
     method, _, rest = first.partition(" ")
@@ -96,36 +167,3 @@ def _head(head: bytes) -> HttpRequest:
         raise RefusedRequest("400 Bad Request", "what came is no HTTP/1.1")
     pairs = (line.partition(":") for line in lines if line)
     return HttpRequest(method, path, {name.strip().lower(): value.strip() for name, _, value in pairs})
-
-
-async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
-    if headers.get("transfer-encoding", "").lower() == "chunked":
-        return b"".join([chunk async for chunk in _chunks(reader)])
-    length = headers.get("content-length", "0")
-    if not (length.isascii() and length.isdecimal()):
-        raise RefusedRequest("400 Bad Request", "a request does not say how long it is")
-    if int(length) > BODY_CAP:
-        raise RefusedRequest("413 Content Too Large", f"a request has more than {BODY_CAP:,} bytes")
-    try:
-        return await reader.readexactly(int(length))
-    except asyncio.IncompleteReadError as error:
-        raise RefusedRequest("400 Bad Request", "a request broke off") from error
-
-
-async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    room = BODY_CAP
-    while True:
-        line = await reader.readuntil(b"\r\n")
-        try:
-            size = int(line.partition(b";")[0], 16)
-        except ValueError as error:
-            raise RefusedRequest("400 Bad Request", "a chunk does not say how long it is") from error
-        room -= size
-        if size < 0 or room < 0:
-            raise RefusedRequest("413 Content Too Large", f"a request has more than {BODY_CAP:,} bytes")
-        if size == 0:
-            while (await reader.readuntil(b"\r\n")) != b"\r\n":
-                continue
-            return
-        yield await reader.readexactly(size)
-        await reader.readexactly(2)

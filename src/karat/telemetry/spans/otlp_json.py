@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.telemetry.spans.record import ERROR, Attributes, SpanEvent, SpanRecord
+from karat.telemetry.spans.record import ERROR, ArrivedSpan, Attributes, SpanEvent, SpanRecord
 
 NANO = 1_000_000_000
 DEEPEST = 64
@@ -89,26 +88,17 @@ class _Request(Struct, rename="camel"):
 _request = msgspec.json.Decoder(_Request).decode
 
 
-class JsonSpan:
-    """A span within the request that it came in."""
+class JsonOrigin:
+    """Where spans of a request come from, which is the same for many of them."""
 
-    __slots__ = ("_group", "_scope", "_span")
+    __slots__ = ("_group", "_scope")
 
-    def __init__(self, span: _Span, scope: _ScopeSpans, group: _ResourceSpans) -> None:
-        self._span = span
+    def __init__(self, scope: _ScopeSpans, group: _ResourceSpans) -> None:
         self._scope = scope
         self._group = group
 
-    @property
-    def began(self) -> float:
-        return int(self._span.start_time_unix_nano) / NANO
-
-    @property
-    def name(self) -> str:
-        return self._span.name
-
-    def record(self) -> SpanRecord:
-        span, status = self._span, self._span.status
+    def record(self, span: _Span) -> SpanRecord:
+        status = span.status
         return SpanRecord(
             trace_id=span.trace_id.lower(),
             span_id=span.span_id.lower(),
@@ -126,18 +116,26 @@ class JsonSpan:
         )
 
 
-def spans(body: bytes) -> Iterator[tuple[bytes, JsonSpan]]:
-    """The spans of a request, each with the id of its trace. Raises ValueError if it cannot be read."""
+def spans(body: bytes) -> list[ArrivedSpan[_Span]]:
+    """The spans of a request. Raises ValueError if it cannot be read."""
     try:
         request = _request(body)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise ValueError(f"it is no OTLP request in JSON: {error}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    for group in request.resource_spans:
-        for scope in group.scope_spans:
-            for span in scope.spans:
-                yield bytes.fromhex(span.trace_id), JsonSpan(span, scope, group)
+    return [
+        (bytes.fromhex(span.trace_id), span, origin)
+        for group in request.resource_spans
+        for scope in group.scope_spans
+        for origin in (JsonOrigin(scope, group),)
+        for span in scope.spans
+    ]
+
+
+def records(body: bytes) -> list[SpanRecord]:
+    """The spans of a request, read."""
+    return [origin.record(span) for _, span, origin in spans(body)]
 
 
 def _table(pairs: list[_Pair], depth: int = 0) -> Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from karat.errors import ConfigError
-from karat.telemetry.spans.record import ERROR, Attributes, SpanEvent, SpanRecord
+from karat.telemetry.spans.record import ERROR, ArrivedSpan, Attributes, SpanEvent, SpanRecord
 
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -17,26 +17,16 @@ MISSING = "pip install 'karat[otlp]'"
 NANO = 1_000_000_000
 
 
-class ProtobufSpan:
-    """A span within the request that it came in."""
+class ProtobufOrigin:
+    """Where spans of a request come from, which is the same for many of them."""
 
-    __slots__ = ("_group", "_scope", "span")
+    __slots__ = ("_group", "_scope")
 
-    def __init__(self, span: Span, scope: ScopeSpans, group: ResourceSpans) -> None:
-        self.span = span
+    def __init__(self, scope: ScopeSpans, group: ResourceSpans) -> None:
         self._scope = scope
         self._group = group
 
-    @property
-    def began(self) -> float:
-        return self.span.start_time_unix_nano / NANO
-
-    @property
-    def name(self) -> str:
-        return self.span.name
-
-    def record(self) -> SpanRecord:
-        span = self.span
+    def record(self, span: Span) -> SpanRecord:
         return SpanRecord(
             trace_id=span.trace_id.hex(),
             span_id=span.span_id.hex(),
@@ -63,18 +53,21 @@ def request_type() -> type[ExportTraceServiceRequest]:
     return ExportTraceServiceRequest
 
 
-def spans(body: bytes) -> Iterator[tuple[bytes, ProtobufSpan]]:
-    """The spans of a request, each with the id of its trace. Raises ValueError if it cannot be read."""
+def spans(body: bytes) -> list[ArrivedSpan[Span]]:
+    """The spans of a request. Raises ValueError if it cannot be read."""
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     try:
         request = request_type().FromString(body)
     except DecodeError as error:
         raise ValueError("it is no OTLP request in protobuf") from error
-    for group in request.resource_spans:
-        for scope in group.scope_spans:
-            for span in scope.spans:
-                yield span.trace_id, ProtobufSpan(span, scope, group)
+    return [
+        (span.trace_id, span, origin)
+        for group in request.resource_spans
+        for scope in group.scope_spans
+        for origin in (ProtobufOrigin(scope, group),)
+        for span in scope.spans
+    ]
 
 
 def _table(pairs: Iterable[KeyValue]) -> Attributes:

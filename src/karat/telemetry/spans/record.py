@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -38,3 +39,17 @@ class SpanRecord(Struct, frozen=True):
     resource: Attributes = {}
     lossy: bool = False
     """Whether its maker had to leave attributes or events out."""
+
+
+Sent = TypeVar("Sent")
+_Sent = TypeVar("_Sent", contravariant=True)
+
+
+class Origin(Protocol[_Sent]):
+    """What can read the spans that came with it."""
+
+    def record(self, span: _Sent, /) -> SpanRecord: ...
+
+
+ArrivedSpan = tuple[bytes, Sent, Origin[Sent]]
+"""A span that was received and not yet read: the id of its trace, the span, and what can read it."""
