@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from karat.telemetry.spans import protobuf
 from karat.telemetry.spans.messages import conversation, since_the_prompt
+from karat.telemetry.spans.protobuf import ProtobufBatch
 from karat.telemetry.spans.reading import SpanReading, read_turn
 from telemetry.spans.made import Span, request, span, tool
 
@@ -15,7 +15,7 @@ T = "11" * 16
 
 
 def read(*spans: Span, sent: tuple[str, ...] = ()) -> SpanReading:
-    return read_turn([origin.record(made) for _, made, origin in protobuf.spans(request(spans))], sent)
+    return read_turn([origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()], sent)
 
 
 def chat(parent: str, given: list[object], said: list[object], at: float = 101.0, **rest: str) -> Span:

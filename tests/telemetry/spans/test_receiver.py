@@ -190,12 +190,12 @@ def test_time_alone_tells_only_where_one_case_runs(
 
 def test_what_has_no_room_is_lost_and_told() -> None:
     from karat.telemetry.otlp.inbox import Inbox
-    from karat.telemetry.spans import protobuf
+    from karat.telemetry.spans.protobuf import ProtobufBatch
 
     inbox = Inbox(room=5_000)
     window = inbox.open_window(marks())
     for number in range(40):
         body = request([tool("t", f"{number:032x}")])
-        inbox.put(protobuf.spans(body), len(body))
+        inbox.put(ProtobufBatch(body), len(body))
     assert window.loss == "more spans were waiting than there is room for"
     assert len(inbox._boxes) < 20

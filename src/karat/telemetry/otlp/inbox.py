@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 from karat.telemetry.spans.marks import CASE_ENTRY, Marks, conversation_in
-from karat.telemetry.spans.record import ArrivedSpan, Origin, SpanRecord
+from karat.telemetry.spans.record import Origin, SpanBatch, SpanRecord
 
 ROOM = 16 << 20
 """So many bytes of requests may wait. What they are read into takes a few times as much."""
@@ -95,6 +94,7 @@ class Inbox:
         self._room = room
         self._size = 0
         self._lock = threading.Lock()
+        self._waiting: list[tuple[SpanBatch, int]] = []
         self._boxes: dict[bytes, TraceBox] = {}
         self._windows: list[CaseWindow] = []
         self._closed: set[bytes] = set()
@@ -108,30 +108,16 @@ class Inbox:
             self._windows.append(window)
         return window
 
-    def put(self, batch: Sequence[ArrivedSpan[Any]], size: int) -> None:
-        """Keep the spans of a request of so many bytes."""
-        each = size // len(batch) + OVERHEAD if batch else 0
+    def put(self, batch: SpanBatch, size: int) -> None:
+        """Keep a request of so many bytes. Whose its spans are is found out when a case asks for its own."""
         with self._lock:
             self.requests += 1
             self.version += 1
-            if not self._windows:
-                self._let_go([span.name for _, span, _ in batch])
-                return
-            boxes = self._boxes
-            for trace_id, span, origin in batch:
-                box = boxes.get(trace_id) or self._new_box(trace_id)
-                if box is None:
-                    continue
-                box.unread.append((span, origin))
-                box.size += each
-                self._size += each
-            self._make_room()
-
-    def _new_box(self, trace_id: bytes) -> TraceBox | None:
-        if trace_id in self._closed:
-            self.late += 1
-            return None
-        return self._boxes.setdefault(trace_id, TraceBox())
+            self._waiting.append((batch, size))
+            self._size += size
+            if not self._windows or self._size > self._room:
+                self._sort()
+                self._make_room()
 
     def lost(self, why: str) -> None:
         """A request could not be kept: no case that is running now has all of its spans for sure."""
@@ -160,8 +146,32 @@ class Inbox:
                 if stray and not own:
                     self._let_go([record.name for record in box.records.values()])
 
+    def _sort(self) -> None:
+        """Put what is new into the box of its trace. While no case runs, it is nobody's."""
+        for batch, size in self._waiting:
+            spans = batch.spans()
+            self._size -= size
+            if not self._windows:
+                self._let_go([span.name for _, span, _ in spans])
+                continue
+            each = size // len(spans) + OVERHEAD if spans else 0
+            for trace_id, span, origin in spans:
+                box = self._boxes.get(trace_id) or self._new_box(trace_id)
+                if box is not None:
+                    box.unread.append((span, origin))
+                    box.size += each
+                    self._size += each
+        self._waiting.clear()
+
+    def _new_box(self, trace_id: bytes) -> TraceBox | None:
+        if trace_id in self._closed:
+            self.late += 1
+            return None
+        return self._boxes.setdefault(trace_id, TraceBox())
+
     def _read(self) -> None:
         """Read what is new, and see who claims it."""
+        self._sort()
         traces = {turn.trace_id: window for window in self._windows for turn in window.marks.turns}
         names = {window.marks.conversation_id: window for window in self._windows}
         for trace_id, box in self._boxes.items():

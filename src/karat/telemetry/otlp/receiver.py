@@ -5,7 +5,8 @@ from __future__ import annotations
 from karat.telemetry.otlp.inbox import Inbox
 from karat.telemetry.otlp.loopback import LoopbackServer
 from karat.telemetry.otlp.requests import HttpRequest, RefusedRequest, Wire, answered, unpacked
-from karat.telemetry.spans import otlp_json, protobuf
+from karat.telemetry.spans.otlp_json import JsonBatch
+from karat.telemetry.spans.protobuf import ProtobufBatch, request_type
 
 TRACES = "/v1/traces"
 OTHER_SIGNALS = ("/v1/metrics", "/v1/logs")
@@ -27,7 +28,7 @@ class Receiver:
 
     def open(self, port: int = 0) -> None:
         """Listen, or raise a ConfigError."""
-        protobuf.request_type()
+        request_type()
         self._server.open(port)
 
     def close(self) -> None:
@@ -63,7 +64,7 @@ class Receiver:
             raise RefusedRequest("415 Unsupported Media Type", f"spans were sent as {kind[:40]!r}")
         body = unpacked(request)
         try:
-            self.inbox.put((otlp_json if kind == JSON else protobuf).spans(body), len(body))
+            self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), len(body))
         except ValueError as error:
             raise RefusedRequest("400 Bad Request", f"a request was sent of which {error}") from error
         return kind

@@ -116,26 +116,33 @@ class JsonOrigin:
         )
 
 
-def spans(body: bytes) -> list[ArrivedSpan[_Span]]:
-    """The spans of a request. Raises ValueError if it cannot be read."""
-    try:
-        request = _request(body)
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise ValueError(f"it is no OTLP request in JSON: {error}") from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    return [
-        (bytes.fromhex(span.trace_id), span, origin)
-        for group in request.resource_spans
-        for scope in group.scope_spans
-        for origin in (JsonOrigin(scope, group),)
-        for span in scope.spans
-    ]
+class JsonBatch:
+    """A request, parsed. Its spans are looked at when somebody asks for them."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, body: bytes) -> None:
+        """Raises ValueError if it cannot be read."""
+        try:
+            self._request = _request(body)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise ValueError(f"it is no OTLP request in JSON: {error}") from error
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+
+    def spans(self) -> list[ArrivedSpan[_Span]]:
+        return [
+            (bytes.fromhex(span.trace_id), span, origin)
+            for group in self._request.resource_spans
+            for scope in group.scope_spans
+            for origin in (JsonOrigin(scope, group),)
+            for span in scope.spans
+        ]
 
 
 def records(body: bytes) -> list[SpanRecord]:
     """The spans of a request, read."""
-    return [origin.record(span) for _, span, origin in spans(body)]
+    return [origin.record(span) for _, span, origin in JsonBatch(body).spans()]
 
 
 def _table(pairs: list[_Pair], depth: int = 0) -> Attributes:

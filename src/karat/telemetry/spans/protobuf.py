@@ -53,21 +53,28 @@ def request_type() -> type[ExportTraceServiceRequest]:
     return ExportTraceServiceRequest
 
 
-def spans(body: bytes) -> list[ArrivedSpan[Span]]:
-    """The spans of a request. Raises ValueError if it cannot be read."""
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+class ProtobufBatch:
+    """A request, parsed. Its spans are looked at when somebody asks for them."""
 
-    try:
-        request = request_type().FromString(body)
-    except DecodeError as error:
-        raise ValueError("it is no OTLP request in protobuf") from error
-    return [
-        (span.trace_id, span, origin)
-        for group in request.resource_spans
-        for scope in group.scope_spans
-        for origin in (ProtobufOrigin(scope, group),)
-        for span in scope.spans
-    ]
+    __slots__ = ("_request",)
+
+    def __init__(self, body: bytes) -> None:
+        """Raises ValueError if it cannot be read."""
+        from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+        try:
+            self._request = request_type().FromString(body)
+        except DecodeError as error:
+            raise ValueError("it is no OTLP request in protobuf") from error
+
+    def spans(self) -> list[ArrivedSpan[Span]]:
+        return [
+            (span.trace_id, span, origin)
+            for group in self._request.resource_spans
+            for scope in group.scope_spans
+            for origin in (ProtobufOrigin(scope, group),)
+            for span in scope.spans
+        ]
 
 
 def _table(pairs: Iterable[KeyValue]) -> Attributes:

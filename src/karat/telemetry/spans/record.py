@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -53,3 +53,9 @@ class Origin(Protocol[_Sent]):
 
 ArrivedSpan = tuple[bytes, Sent, Origin[Sent]]
 """A span that was received and not yet read: the id of its trace, the span, and what can read it."""
+
+
+class SpanBatch(Protocol):
+    """A request that was received, parsed, and not looked at any further."""
+
+    def spans(self) -> list[ArrivedSpan[Any]]: ...
