@@ -103,7 +103,10 @@ async def arun(
     workers: int = 0,
     executor: ExecutorName = "processes",
     ray_address: str | None = None,
-    repeat: int = 1,
+    repeat: int | Literal["auto"] = 1,
+    max_repeats: int = 50,
+    min_pass_rate: float | None = None,
+    confidence: float | None = None,
     shuffle: int | None = None,
     rate: str | None = None,
     retries: int = 0,
@@ -132,19 +135,14 @@ async def arun(
 
     how = RunOptions(
         timeout=timeout, run_timeout=run_timeout, concurrency=concurrency, workers=workers, executor=executor,
-        ray_address=ray_address, repeat=repeat, shuffle=shuffle, rate=rate, retries=retries, backoff=backoff,
-        max_failures=max_failures,
+        ray_address=ray_address, repeat=repeat, max_repeats=max_repeats, min_pass_rate=min_pass_rate,
+        confidence=confidence, shuffle=shuffle, rate=rate, retries=retries, backoff=backoff, max_failures=max_failures,
     )  # fmt: skip
+    chosen = Selection(names_of("cases", cases), names_of("categories", categories), names_of("tags", tags), keyword)
     order = Order(
-        selection=Selection(
-            names_of("cases", cases), names_of("categories", categories), names_of("tags", tags), keyword
-        ),
-        options=options or {},
-        secrets=tuple(secrets),
-        reports=tuple(names_of("reports", reports) or ()),
-        listeners=listeners,
-        stop=stop,
-    )
+        selection=chosen, options=options or {}, secrets=tuple(secrets),
+        reports=tuple(names_of("reports", reports) or ()), listeners=listeners, stop=stop,
+    )  # fmt: skip
     allowed = _allowed(allow_partial, allow_unknown)
     with ResultsPlace(results_dir) as place:
         return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder), allowed)

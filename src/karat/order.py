@@ -16,6 +16,7 @@ from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CaseStatus
+from karat.sequential import Sequential
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Limits, Target, version_of
 from karat.targets.catalog import build
@@ -34,6 +35,7 @@ BOUNDS = {
     "concurrency": (1, 10_000),
     "workers": (0, 1_000),
     "repeat": (1, 1_000_000),
+    "max_repeats": (2, 1_000_000),
     "retries": (0, 1_000),
     "max_failures": (1, 1 << 32),
 }
@@ -49,7 +51,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     workers: int = 0
     executor: ExecutorName = "processes"
     ray_address: str | None = None
-    repeat: int = 1
+    repeat: int | Literal["auto"] = 1
+    """How often each case is run; `auto`: until its pass rate is known to lie above or below its `min_pass_rate`."""
+    max_repeats: int = 50
+    min_pass_rate: float | None = None
+    """What `auto` holds cases to that have no rate of their own."""
+    confidence: float | None = None
     shuffle: int | None = None
     rate: str | None = None
     retries: int = 0
@@ -66,7 +73,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
                 raise UsageError(f"`{name}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
         for name, (least, most) in BOUNDS.items():
             given = getattr(self, name)
-            if given is not None and not least <= given <= most:
+            if given is not None and given != "auto" and not least <= given <= most:
                 bound = f"at least {least}" if given < least else f"at most {most:,}"
                 raise UsageError(f"`{name}` must be {bound}, not {given}.", slug="bad-option")
         for name in ("timeout", "run_timeout", "backoff"):
@@ -80,6 +87,23 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             )
         if self.rate is not None:
             parse_rate(self.rate)
+        for name, floor in (("min_pass_rate", 0.0), ("confidence", 0.5)):
+            given = getattr(self, name)
+            if given is not None and not floor < given < 1:
+                raise UsageError(f"`{name}` must be over {floor:g} and under 1, not {given}.", slug="bad-option")
+
+    @property
+    def most_runs(self) -> int:
+        """How often a case is run at most."""
+        return self.max_repeats if self.repeat == "auto" else self.repeat
+
+    @property
+    def until(self) -> Sequential | None:
+        """What decides how often a case is run, where that is not fixed."""
+        if self.repeat != "auto":
+            return None
+        usual = Sequential()
+        return Sequential(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
 
     @classmethod
     def of(cls, how: RunKeywords) -> RunOptions:
@@ -142,7 +166,10 @@ class RunKeywords(TypedDict, total=False):
     workers: int
     executor: ExecutorName
     ray_address: str | None
-    repeat: int
+    repeat: int | Literal["auto"]
+    max_repeats: int
+    min_pass_rate: float | None
+    confidence: float | None
     shuffle: int | None
     rate: str | None
     retries: int

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from karat.model.run import CaseRecord, Summary
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
+from karat.sequential import Sequential
 
 Z95 = 1.959963984540054
 DIGITS = 9
@@ -17,6 +18,7 @@ DIGITS = 9
 UNIT = 10**DIGITS
 
 
+_LOST = (CaseStatus.FAIL, CaseStatus.ERROR)
 _WORST_FIRST = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.XFAIL, CaseStatus.SKIP)
 _UNSCORED = (CaseStatus.ERROR, CaseStatus.XFAIL)
 
@@ -41,12 +43,21 @@ def wilson(passed: int, total: int, z: float = Z95) -> Interval:
     return Interval(max(0.0, low), min(1.0, high))
 
 
-def case_status(counts: Mapping[CaseStatus, int], min_pass_rate: float | None) -> CaseStatus:
-    """The status of a case over its repeats. An error is never outvoted; by default every repeat must pass."""
+def case_status(
+    counts: Mapping[CaseStatus, int], min_pass_rate: float | None, until: Sequential | None = None
+) -> CaseStatus:
+    """The status of a case over its repeats. An error is never outvoted; by default every repeat must pass.
+
+    With `until`, its pass rate must be known to lie over what it is held to: while that is open, it is PARTIAL.
+    """
     total = sum(counts.values())
     if counts.get(CaseStatus.ERROR):
         return CaseStatus.ERROR
-    if total and counts.get(CaseStatus.PASS, 0) >= _needed(total, min_pass_rate):
+    if until is not None and not counts.get(CaseStatus.SKIP):
+        side = until.side(counts.get(CaseStatus.PASS, 0), total, min_pass_rate)
+        if side != "below":
+            return CaseStatus.PASS if side else CaseStatus.PARTIAL
+    elif total and counts.get(CaseStatus.PASS, 0) >= _needed(total, min_pass_rate):
         return CaseStatus.PASS
     return next((status for status in _WORST_FIRST if counts.get(status)), CaseStatus.PARTIAL)
 
@@ -71,8 +82,9 @@ def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
 class Tally:
     """Counts records as they come, in any order."""
 
-    def __init__(self, repeat: int = 1) -> None:
+    def __init__(self, repeat: int = 1, until: Sequential | None = None) -> None:
         self._repeat = repeat
+        self._until = until
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
         self._failed_in: set[int] = set()
@@ -111,24 +123,39 @@ class Tally:
         if self._repeat == 1:
             return status in (CaseStatus.FAIL, CaseStatus.ERROR)
         rate, counts = self._cases[index]
+        if self._until is not None:
+            return not self.is_open(index) and case_status(counts, rate, self._until) in _LOST
         return status is not CaseStatus.PASS and is_lost(counts, rate, self._repeat)
+
+    def is_open(self, index: int) -> bool:
+        """Whether another run of a case may still decide it."""
+        rate, counts = self._cases.get(index, (None, Counter[CaseStatus]()))
+        if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+            return False
+        return counts.total() < self._repeat and not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
+
+    @property
+    def lacking(self) -> int:
+        """Cases that are not decided although they might be run again."""
+        return sum(self.is_open(index) for index in self._cases)
 
     def summary(
         self, *, incomplete: str = "", interrupted: bool = False, broken: bool = False, misconfigured: bool = False
     ) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
-        whole = [counts for counts in seen if counts.total() >= self._repeat]
+        whole = [counts for counts in seen if self._until or counts.total() >= self._repeat]
+        undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly = self._counts, None
         if seen:
-            ends = {index: case_status(repeats, rate) for index, (rate, repeats) in self._cases.items()}
+            ends = {index: case_status(repeats, rate, self._until) for index, (rate, repeats) in self._cases.items()}
             counts, partly = Counter(ends.values()), {i for i, end in ends.items() if end is CaseStatus.PARTIAL}
         return Summary(
             passed=counts[CaseStatus.PASS],
             failed=counts[CaseStatus.FAIL],
             partial=counts[CaseStatus.PARTIAL],
             partial_failed=len(self._failed_in if partly is None else self._failed_in & partly),
-            partial_unknown=len(self._unknown_in if partly is None else self._unknown_in & partly),
+            partial_unknown=len(self._unknown_in if partly is None else (self._unknown_in | undecided) & partly),
             error=counts[CaseStatus.ERROR],
             skipped=counts[CaseStatus.SKIP],
             xfailed=counts[CaseStatus.XFAIL],
@@ -143,4 +170,12 @@ class Tally:
             pass_any=sum(c[CaseStatus.PASS] > 0 for c in whole) / len(whole) if whole else None,
             flaky=sum(is_flaky(c) for c in seen),
             runs=sum(c.total() for c in seen),
+            undecided=len(undecided),
+            saved=sum(self._repeat - c.total() for c in seen) if self._until else 0,
         )
+
+    def _is_undecided(self, index: int) -> bool:
+        rate, counts = self._cases[index]
+        if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+            return False
+        return not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)

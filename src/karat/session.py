@@ -7,7 +7,7 @@ import os
 import platform
 import random
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cached_property
@@ -29,7 +29,7 @@ from karat.journal.reader import Journal
 from karat.journal.writer import begin
 from karat.model.keys import same_target
 from karat.model.run import Header, Summary
-from karat.model.suite import Suite
+from karat.model.suite import Case, Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.order import BY_NAME, Agent, AnyTarget, Order, RunOptions, resolved, secret_values
@@ -39,6 +39,7 @@ from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
 from karat.revisions import revision
+from karat.sequential import fewest_passes
 from karat.suites.select import select
 from karat.suites.selection import Selection, is_meant
 from karat.targets.base import secrets_of
@@ -114,7 +115,7 @@ class Session:
         self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float
     ) -> Summary:
         options = self._options
-        tally = Tally(options.repeat)
+        tally = Tally(options.most_runs, options.until)
         header = self._header(len(plan), earlier)
         if earlier is None:
             begin(str(names.journal), header)
@@ -161,7 +162,17 @@ class Session:
     def _plan(self) -> Plan:
         identity = self._agent.identity
         cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
-        return Plan(cases, same_target(identity), repeat=self._options.repeat)
+        self._refuse_hopeless(cases)
+        return Plan(cases, same_target(identity), repeat=self._options.most_runs, until=self._options.until)
+
+    def _refuse_hopeless(self, cases: Sequence[Case]) -> None:
+        """Where not even runs that all pass would prove a case, nothing is to be run."""
+        until, most = self._options.until, self._options.most_runs
+        for rate in {until.bound(case.min_pass_rate): None for case in cases if not case.skip} if until else ():
+            if until is not None and fewest_passes(rate, until.confidence, most) is None:
+                fix = "Raise --max-repeats, or lower the rate."
+                message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
+                raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
 
     @cached_property
     def _policy(self) -> Policy:
@@ -245,7 +256,8 @@ class Session:
                 versions={"karat": __version__, "python": platform.python_version()},
                 started_at=self._now().isoformat(timespec="milliseconds"),
                 total=total,
-                repeat=options.repeat,
+                repeat=options.most_runs,
+                until=options.until,
                 derived_from=text(earlier.journal.path) if earlier else "",
                 project=revision(Path.cwd()),
                 suite_revision=revision(Path(self._suite.file)) if Path(self._suite.file).is_file() else None,
@@ -299,5 +311,15 @@ async def resume_suite(
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
     order = structs.replace(order, selection=selection, options=options)
-    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), repeat=max(how.repeat, header.repeat))
+    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
     return await run_suite(suite, header.target if target is None else target, how, order, results_dir, earlier)
+
+
+def _repeats(how: RunOptions, header: Header) -> dict[str, object]:
+    """As often as before, or more often if that is asked for."""
+    until = header.until
+    if until is None:
+        return {"repeat": how.repeat if how.repeat == "auto" else max(how.repeat, header.repeat)}
+    most = max(header.repeat, how.max_repeats) if how.repeat == "auto" else header.repeat
+    rate, confidence = how.min_pass_rate or until.min_pass_rate, how.confidence or until.confidence
+    return {"repeat": "auto", "max_repeats": most, "min_pass_rate": rate, "confidence": confidence}

@@ -114,7 +114,7 @@ class Auditor:
                 bad = bad or (record, reason)
         some = first or (bad[0] if bad else None)
         assert some is not None  # a group is never empty
-        status = case_status(statuses, some.case.min_pass_rate)
+        status = case_status(statuses, some.case.min_pass_rate, some.until)
         if first is not None and status is CaseStatus.PASS:
             return Subject(first.case, first.trace, self.seed)
         return SetAside(some.case.id, status, _why(statuses, bad))

@@ -35,6 +35,18 @@ class Seconds(click.FloatRange):
 POSITIVE = Seconds()
 
 
+class Repeats(click.IntRange):
+    """How often, or `auto`."""
+
+    name = "number of runs, or 'auto'"
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+
 def comma_list(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
     """`A,B` → ["A", "B"], also of an option given several times; one given without a name in it selects nothing."""
     return [part.strip() for part in ",".join(value).split(",") if part.strip()] if value else None
@@ -91,13 +103,29 @@ LOUDNESS = (
     click.option("-v", "--verbose", count=True,
                  help="Every case and every failure; -vv: all that was asked, called and answered, whole."),
 )  # fmt: skip
+REPEAT = Repeats()
+AUTO = (
+    click.option("--max-repeats", type=click.IntRange(min=2), default=50, show_default=True,
+                 help="With --repeat auto: runs of a case at most."),
+    click.option("--min-pass-rate", type=float, metavar="R",
+                 help="With --repeat auto: for cases that have none (default: 0.8)."),
+    click.option("--confidence", type=float, metavar="C", help="With --repeat auto: how sure (default: 0.95)."),
+)  # fmt: skip
 EACH_CASE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
-    click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each case."),
+    click.option(
+        "--repeat",
+        type=REPEAT,
+        default=1,
+        show_default=True,
+        help="Runs of each case; 'auto': until its pass rate is known.",
+    ),
+    *AUTO,
 )
 EACH_CASE_AS_BEFORE = (
     click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: as in the journal)."),
-    click.option("--repeat", type=click.IntRange(min=1), default=1, help="Runs of each case, if more than before."),
+    click.option("--repeat", type=REPEAT, default=1, help="Runs of each case, if more than before."),
+    *AUTO,
 )
 HOW_TO_RUN = (
     click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the run of a suite; resume the rest."),

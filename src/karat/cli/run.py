@@ -55,6 +55,7 @@ def command(
       karat run suite.json --target staging -k 'G1 or (G2 and not slow)'
       karat run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
       karat run suite.json --target staging --repeat 5 --shuffle 1
+      karat run suite.json --target staging --repeat auto --min-pass-rate 0.9
     """
     most = most_failures(fail_fast, max_failures)
     with loading():

@@ -9,8 +9,6 @@ from typing import TypeAlias
 from karat.compare.standings import Standing
 from karat.compare.stats import fisher
 from karat.model.comparison import Change
-from karat.model.verdict import CaseStatus
-from karat.repeats import case_status
 
 Pair: TypeAlias = tuple[Standing | None, Standing | None]
 
@@ -52,12 +50,6 @@ def change(base: Standing | None, new: Standing | None, confidence: float) -> Ch
         if fisher(base.runs, new.runs) > 1 - confidence:
             return Change.FLICKERS
         return Change.MENDED if new.passed / new.judged > base.passed / base.judged else Change.BROKE
-    was, now = _passes(base), _passes(new)
-    if was:
-        return Change.STEADY if now else Change.BROKE
-    return Change.MENDED if now else Change.RED
-
-
-def _passes(standing: Standing) -> bool:
-    counts = {CaseStatus.PASS: standing.passed, CaseStatus.FAIL: standing.judged - standing.passed}
-    return case_status(counts, standing.min_pass_rate) is CaseStatus.PASS
+    if base.passed:
+        return Change.STEADY if new.passed else Change.BROKE
+    return Change.MENDED if new.passed else Change.RED

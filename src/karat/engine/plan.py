@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from karat.model.keys import Keys
 from karat.model.suite import Case
+from karat.sequential import Sequential
 
 
 class Item(Struct, frozen=True):
@@ -19,13 +20,22 @@ class Item(Struct, frozen=True):
     repeat: int
     key: str
     case: Case
+    until: Sequential | None = None
 
 
 class Plan:
     """Every case, `repeat` times, in suite order. Items are made as they are asked for, so that a plan is small."""
 
-    def __init__(self, cases: Sequence[Case], target_options: dict[str, object], *, repeat: int = 1) -> None:
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        target_options: dict[str, object],
+        *,
+        repeat: int = 1,
+        until: Sequential | None = None,
+    ) -> None:
         self._cases = cases
+        self.until = until
         self._keys = Keys(target_options)
         self._repeat = repeat
         self._order = array("Q", range(len(cases) * repeat))
@@ -37,7 +47,7 @@ class Plan:
         for place in self._order:
             index, repeat = divmod(place, self._repeat)
             case = self._cases[index]
-            yield Item(index, repeat, self._keys.of(case), case)
+            yield Item(index, repeat, self._keys.of(case), case, self.until)
 
     def keep(self, wanted: Callable[[Item], bool]) -> None:
         """Leave out what is not to be run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from karat.engine.events import (
     RunStarted,
 )
 from karat.engine.executors import Executor
+from karat.engine.items import Items, items_of
 from karat.engine.limiter import Limiter
 from karat.engine.plan import Item, Plan
 from karat.engine.retries import Retries, failed_attempt, with_attempts
@@ -86,7 +87,6 @@ class Runner:
         self._interrupted = False
         self._broken = False
         self._misconfigured = False
-        self._finished = 0
         self._failed: set[int] = set()
 
     def interrupt(self, why: str = INTERRUPTED) -> None:
@@ -99,8 +99,9 @@ class Runner:
         """Append each case to the journal as it finishes, and then the footer. `tally` knows what is already there."""
         with JournalWriter(path) as journal:
             self._tell(RunStarted(header, path, len(self._plan)))
-            await self._work(journal, tally)
-            missing = self._finished < len(self._plan)
+            items = items_of(self._plan, tally.is_open)
+            await self._work(items, journal, tally)
+            missing = items.left
             summary = tally.summary(
                 incomplete=self._why if missing else "",
                 interrupted=self._interrupted and missing,
@@ -112,8 +113,7 @@ class Runner:
         self._tell(RunFinished(summary))
         return summary
 
-    async def _work(self, journal: JournalWriter, tally: Tally) -> None:
-        items = iter(self._plan)
+    async def _work(self, items: Items, journal: JournalWriter, tally: Tally) -> None:
         lanes = min(self._executor.lanes, self._policy.max_concurrency or self._executor.lanes, len(self._plan))
         tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(lanes)]
         stopped = asyncio.create_task(self._stopped())
@@ -140,9 +140,9 @@ class Runner:
         except TimeoutError:
             self.interrupt(f"the run took longer than {limit:g} s")
 
-    async def _lane(self, items: Iterator[Item], journal: JournalWriter, tally: Tally) -> None:
+    async def _lane(self, items: Items, journal: JournalWriter, tally: Tally) -> None:
         while not self._stop.is_set():
-            item = next(items, None)
+            item = await items.take()
             if item is None:
                 return
             try:
@@ -158,8 +158,8 @@ class Runner:
                 self._end_denied(done)
                 return
             journal.write(bytes(done.line))
-            self._finished += 1
             tally.add(item.index, done.status, done.soft, item.case.min_pass_rate, done.shortfall)
+            items.done(item)
             self._tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)

@@ -94,6 +94,7 @@ def concluded(
         trace=trace,
         verdict=verdict,
         duration_ms=duration_ms,
+        until=item.until,
     )
     line = _encode(record)
     if redactor.finds(line):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
@@ -57,7 +57,7 @@ class CarryOver:
         for _, runs in groupby(self._journal.records(), key=lambda record: record.case.id):
             current = [held for record in runs if (held := self._held(record)) is not None]
             statuses = Counter(record.status for record in current)
-            again = case_status(statuses, current[0].case.min_pass_rate) in self._redo if current else False
+            again = bool(current) and self._is_redone(statuses, current[0])
             for record in current:
                 place = record.case.id, record.repeat
                 if again:
@@ -67,6 +67,9 @@ class CarryOver:
                     self.kept.add(place)
                     self._tally.add_record(placed)
                     yield msgspec.json.encode(placed)
+
+    def _is_redone(self, statuses: Mapping[CaseStatus, int], first: CaseRecord) -> bool:
+        return case_status(statuses, first.case.min_pass_rate, first.until) in self._redo
 
     def _held(self, record: CaseRecord) -> CaseRecord | None:
         """The record with the verdict that its trace gives today, if it is of what is planned now."""

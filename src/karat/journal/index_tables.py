@@ -19,6 +19,7 @@ from karat.model.run import Footer, Header
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
 from karat.repeats import Tally, case_status
+from karat.sequential import Sequential
 from karat.text.wording import counted
 
 VERSION: Final = 1
@@ -203,11 +204,12 @@ class JournalRows:
         each = self._database.execute(
             "SELECT idx, group_concat(status), max(rate) FROM records WHERE run = ? GROUP BY idx", (self._key,)
         )
-        ends = [(_end_of(statuses, rate), self._key, index) for index, statuses, rate in each]
+        until = self._header.until
+        ends = [(_end_of(statuses, rate, until), self._key, index) for index, statuses, rate in each]
         self._database.executemany("UPDATE records SET ended = ? WHERE run = ? AND idx = ?", ends)
 
     def _summary(self, problem: str) -> bytes:
-        tally = Tally(self._header.repeat)
+        tally = Tally(self._header.repeat, self._header.until)
         query = "SELECT idx, status, soft, rate, short FROM records WHERE run = ?"
         for index, status, soft, rate, short in self._database.execute(query, (self._key,)):
             tally.add(index, CaseStatus(status), soft, rate, Shortfall(bool(short & 1), bool(short & 2)))
@@ -227,7 +229,7 @@ class JournalRows:
         if strange:
             yield f"{counted(strange, 'line')} of cases that the run did not have"
         whole = self._footer is not None and not self._footer.summary.incomplete
-        if whole and known - strange < self._header.total:
+        if whole and known - strange < self._header.total and not self._header.until:
             yield f"{counted(self._header.total - known + strange, 'line')} lost"
         if self._after_end:
             yield "lines behind the footer"
@@ -261,6 +263,6 @@ def _plainly_passed(record: IndexedRecord) -> bool:
     return bool(checks) and case.scoring.threshold is None and not case.xfail and not case.skip
 
 
-def _end_of(statuses: str, rate: float | None) -> str:
+def _end_of(statuses: str, rate: float | None, until: Sequential | None) -> str:
     each = [CaseStatus(status) for status in statuses.split(",")]
-    return case_status({status: each.count(status) for status in each}, rate).value
+    return case_status({status: each.count(status) for status in each}, rate, until).value

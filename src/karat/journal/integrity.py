@@ -47,6 +47,7 @@ class Places:
     def __init__(self, header: Header) -> None:
         self._repeat = max(header.repeat, 1)
         self._total = header.total
+        self._until = header.until
 
     def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
         """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
@@ -57,7 +58,7 @@ class Places:
             found.append(f"{counted(len(places) - len(each), 'line')} doubled")
         if known != len(each):
             found.append(f"{counted(len(each) - known, 'line')} of cases that the run did not have")
-        if whole and known < self._total:
+        if whole and known < self._total and not self._until:
             found.append(f"{counted(self._total - known, 'line')} lost")
         return found
 
@@ -102,7 +103,7 @@ class Derived:
     """The summary that the records of a journal add up to, and whether they hold together."""
 
     def __init__(self, header: Header) -> None:
-        self._tally = Tally(header.repeat)
+        self._tally = Tally(header.repeat, header.until)
         self._identity = Identity(header)
 
     def add(self, record: SeenRecord) -> Verdict:
@@ -115,6 +116,8 @@ class Derived:
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
         found = [*faults, *self._identity.faults]
+        if footer and not footer.summary.incomplete and (lacking := self._tally.lacking):
+            found.append(f"runs of {counted(lacking, 'case')} lost")
         if footer and not found and figures(self._tally.summary()) != figures(footer.summary):
             found.append("the footer counts otherwise")
         return self._tally.summary(**ending(found, footer))

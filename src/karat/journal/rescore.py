@@ -56,6 +56,7 @@ class SuiteCases:
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
         self._keys = Keys(same_target(journal.header.options.get("target", {})))
+        self._runs = 1 if journal.header.until else journal.header.repeat
 
     def judged(self, record: CaseRecord) -> CaseRecord | None:
         """The record as it is judged now; None if the suite does not have its case any more."""
@@ -72,7 +73,7 @@ class SuiteCases:
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """A record for each run of a case that the journal does not hold."""
         for case in self._cases.values():
-            for repeat in range(self._journal.header.repeat):
+            for repeat in range(self._runs):
                 if (case.id, repeat) not in seen:
                     yield _broken(case, self._places[case.id], repeat, NOT_RECORDED)
 

@@ -75,7 +75,7 @@ class Rewriting:
         self._into = into
         self._redactor = redactor
         self._along = way(journal.path, str(into))
-        self._tally = Tally(header.repeat)
+        self._tally = Tally(header.repeat, header.until)
         self._seen: set[tuple[str, int]] = set()
         self.identity = Identity(journal.header)
         self.dropped: dict[str, None] = {}

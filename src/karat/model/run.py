@@ -11,6 +11,7 @@ from karat.errors import Exit
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
+from karat.sequential import Sequential
 
 FORMAT = 1
 
@@ -46,6 +47,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     project: Revision | None = None
     suite_revision: Revision | None = None
     target_version: str = ""
+    until: Sequential | None = None
+    """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):
@@ -63,6 +66,7 @@ class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cas
     verdict: Verdict
     duration_ms: float = 0.0
     attempts: tuple[Trace, ...] = ()
+    until: Sequential | None = None
 
     @property
     def status(self) -> CaseStatus:
@@ -99,6 +103,9 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     pass_any: float | None = None
     flaky: int = 0
     runs: int = 0
+    undecided: int = 0
+    saved: int = 0
+    """Runs that were not needed, because the cases were decided before."""
 
     def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> Exit:
         """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold."""

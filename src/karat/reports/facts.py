@@ -174,6 +174,11 @@ def repeats(summary: Summary) -> str:
     """What the repeats of cases add up to, else the empty string."""
     if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
         return ""
+    if summary.saved or summary.undecided:
+        possible = summary.runs + summary.saved
+        undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
+        share = f"{summary.saved / possible:.0%}"
+        return f"{summary.runs} runs, {summary.saved} of {possible} saved ({share}); {undecided}, {summary.flaky} flaky"
     count = summary.repeat
     among = f"cases with all {count} runs" if summary.incomplete or summary.interrupted else "cases"
     always = f"{summary.pass_all:.1%} of {among} passed each time (pass^{count})"

@@ -49,7 +49,7 @@ class Repeated(NamedTuple):
 def repeated(records: Sequence[CaseRecord]) -> Repeated:
     """Add up the runs of one case."""
     counts = Counter(record.verdict.status for record in records)
-    status = case_status(counts, records[0].case.min_pass_rate)
+    status = case_status(counts, records[0].case.min_pass_rate, records[0].until)
     shown = next((record for record in records if record.verdict.status is status), records[0])
     passed = counts[CaseStatus.PASS]
     not_passed = [record for record in records if record.verdict.status is not CaseStatus.PASS]
