@@ -36,7 +36,8 @@ def case_results(case: Case, trace: Trace) -> tuple[CheckResult, ...]:
         seen = trace.turns[number - 1] if number <= len(trace.turns) else None
         if trace.error and (seen is None or seen.error):
             return tuple(found)
-        found += _in_turn(number, turn.checks, seen)
+        before = trace.turns[: number - 1]
+        found += _in_turn(number, turn.checks, seen and structs.replace(seen, earlier=before))
     if not trace.error:
         found += [carried_out(check, trace) for check in CATALOG.compile(case)]
     return tuple(found)

@@ -12,8 +12,10 @@ from karat.audits.hints import Spelling, noticing, remedy
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, Baseline
 from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
+from karat.audits.parts import Part, parts
 from karat.checks.outcome import Outcome
 from karat.model.audit import Brittle, CaseAudit, Survivor, Unseen
+from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 
@@ -26,9 +28,10 @@ def audit_case(
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
     judge = Baseline(subject, allowance)
-    trial = _Trial(subject, judge, spelling)
+    trial = _Trial(judge, spelling)
+    pieces = list(parts(subject))
     for operator in OPERATORS:
-        trial.run(operator)
+        trial.run(operator, pieces)
     return CaseAudit(
         case_id=subject.case.id,
         rate=trial.count.rate,
@@ -37,7 +40,7 @@ def audit_case(
         apart=trial.apart,
         unseen=tuple(trial.unseen),
         controls=tuple(c.name for c in controls(subject, another) if judge.passes(c.trace)),
-        brittle=tuple(_brittle(subject, judge)),
+        brittle=tuple(found for part in pieces for found in _brittle(part, judge, subject.case)),
         redundant=tuple(_redundant(subject, trial.needed)),
         partial=trial.partial,
         undecided=trial.undecided,
@@ -55,8 +58,7 @@ def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
 class _Trial:
     """The mutants of one case so far."""
 
-    def __init__(self, subject: Subject, judge: Baseline, spelling: Spelling) -> None:
-        self._subject = subject
+    def __init__(self, judge: Baseline, spelling: Spelling) -> None:
         self._judge = judge
         self._spelling = spelling
         self.count = Count()
@@ -68,10 +70,11 @@ class _Trial:
         self.partial = 0
         self.undecided = 0
 
-    def run(self, operator: Operator) -> None:
+    def run(self, operator: Operator, pieces: Sequence[Part]) -> None:
         count, passed = Count(), []
-        for mutant in mutants(operator, self._subject):
-            results = self._judge.results(mutant.trace)
+        tried = [(part, mutant) for part in pieces for mutant in mutants(operator, part.subject)]
+        for piece, mutant in tried:
+            results = self._judge.results(piece.within(mutant.trace))
             status = self._judge.status(results)
             if status is CaseStatus.ERROR:
                 self.undecided += 1
@@ -79,28 +82,29 @@ class _Trial:
             green = self._judge.green(status, results)
             count.add(not green)
             if green:
-                passed.append(mutant)
+                passed.append((piece, mutant))
             else:
                 self.partial += status is CaseStatus.PARTIAL
                 self.needed |= self._judge.needed(results)
         if count.tried:
             self._keep(operator, count, passed)
 
-    def _keep(self, operator: Operator, count: Count, passed: list[Mutant]) -> None:
+    def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[Part, Mutant]]) -> None:
         """In the kill rate, or told apart where no field of such a suite could have noticed."""
         usable = noticing(operator, self._spelling)
         if usable and not operator.beyond:
             self.operators[operator.name] = count.killed, count.tried
             self.count.add(count.killed, count.tried)
-            self.survivors += [self._survivor(operator, mutant, blind=not count.killed) for mutant in passed]
+            self.survivors += [self._survivor(operator, *pair, blind=not count.killed) for pair in passed]
         else:
             self.apart[operator.name] = count.killed, count.tried
-            self.unseen += [Unseen(operator.name, mutant.change, _help(operator, usable)) for mutant in passed]
+            told = _help(operator, usable)
+            self.unseen += [Unseen(operator.name, part.named(mutant.change), told) for part, mutant in passed]
 
-    def _survivor(self, operator: Operator, mutant: Mutant, *, blind: bool) -> Survivor:
-        field, hint = remedy(self._subject, operator, mutant, self._spelling, blind=blind)
-        seen = evidence(self._subject.trace, mutant.trace)
-        return Survivor(operator.name, mutant.change, seen, field, hint)
+    def _survivor(self, operator: Operator, part: Part, mutant: Mutant, *, blind: bool) -> Survivor:
+        field, hint = remedy(part.subject, operator, mutant, self._spelling, blind=blind)
+        seen = evidence(part.subject.trace, mutant.trace)
+        return Survivor(operator.name, part.named(mutant.change), seen, field, hint)
 
 
 def _help(operator: Operator, usable: Sequence[str]) -> str:
@@ -112,18 +116,18 @@ def _help(operator: Operator, usable: Sequence[str]) -> str:
 
 def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
     """The checks that no kill hangs on; not that there is an answer, which is always judged."""
-    for index, spec in enumerate(subject.case.checks):
+    for index, (turn, spec) in enumerate(subject.case.asked):
         implied = spec.name == Outcome.name and subject.case.outcome == DEFAULT_OUTCOME
         if index not in needed and not implied:
-            yield spec.path
+            yield spec.path if turn is None else f"turn {turn}: {spec.path}"
 
 
-def _brittle(subject: Subject, judge: Baseline) -> Iterator[Brittle]:
+def _brittle(part: Part, judge: Baseline, case: Case) -> Iterator[Brittle]:
     for equivalent in EQUIVALENTS:
-        trace = equivalent.change(subject)
-        if trace is None or trace == subject.trace:
+        trace = equivalent.change(part.subject)
+        if trace is None or trace == part.subject.trace:
             continue
-        for spec, result in zip(subject.case.checks, judge.results(trace), strict=True):
+        for (_, spec), result in zip(case.asked, judge.results(part.within(trace)), strict=True):
             if result.status is not Status.PASSED:
                 advice = equivalent.advice.get(spec.name, equivalent.advice[""])
-                yield Brittle(equivalent.name, spec.path, result.expected, advice)
+                yield Brittle(equivalent.name, part.named(spec.path), result.expected, advice)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from karat.audits.operators.base import Subject
+from karat.audits.parts import everywhere
 from karat.model.trace import Trace
 
 ELSEWHERE = "Paris is the capital of France, and the Seine runs through it."
@@ -22,13 +23,19 @@ class Control(NamedTuple):
 
 def controls(subject: Subject, another: Subject | None) -> Iterator[Control]:
     """An agent that does nothing, one that repeats the prompt, and one that gives another case's answer."""
-    idle = _idle(subject.trace)
-    yield Control("does nothing", idle)
-    yield Control("repeats the prompt", structs.replace(idle, final_message=subject.case.prompt))
+    trace, prompt = subject.trace, subject.case.prompt
+
+    def saying(words: str) -> Trace:
+        return everywhere(trace, lambda turn: structs.replace(_idle(turn), final_message=words))
+
+    yield Control("does nothing", everywhere(trace, _idle))
+    repeats = everywhere(trace, lambda turn: structs.replace(_idle(turn), final_message=turn.input or prompt))
+    yield Control("repeats the prompt", repeats if trace.turns else saying(prompt))
     if another is None:
-        yield Control("answers another question", structs.replace(idle, final_message=ELSEWHERE))
+        yield Control("answers another question", saying(ELSEWHERE))
     else:
-        yield Control(f"answers as in {another.case.id}", _as_in(another.trace, idle))
+        other = another.trace
+        yield Control(f"answers as in {another.case.id}", everywhere(trace, lambda turn: _as_in(other, _idle(turn))))
 
 
 def _idle(trace: Trace) -> Trace:

@@ -169,7 +169,7 @@ def _differ(one: Subject, other: Subject) -> bool:
 
 def _today(record: CaseRecord) -> tuple[CaseStatus, str]:
     """How a record comes out by today's checks; by an expectation that lost a secret nobody can tell."""
-    if any(lost(spec, record.trace) for spec in record.case.checks):
+    if any(lost(spec, record.trace) for _, spec in record.case.asked):
         return CaseStatus.PARTIAL, LOST
     verdict = judged(record.case, record.trace)
     return verdict.status, verdict.reason

@@ -42,7 +42,7 @@ def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
     """Every number that stands in a tool result, the user's words, the page outside of the answer, or the constants."""
     for constant in constants:
         yield Ground(Decimal(repr(constant)), "a constant")
-    for text in (trace.input, *(message.content for message in trace.messages if message.role in USERS)):
+    for text in _users_words(trace):
         yield from (Ground(value, "the user's words") for value in numbers_in(text))
     for name, result in results(trace):
         yield from islice(_numbers(result, name), MOST_SEEN)
@@ -50,9 +50,16 @@ def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
         yield from (Ground(value, "the page") for value in numbers_in(text))
 
 
+def _users_words(trace: Trace) -> Iterator[str]:
+    """What the user said, in earlier turns too."""
+    for turn in (*trace.earlier, *trace.turns, trace):
+        yield turn.input
+        yield from (message.content for message in turn.messages if message.role in USERS)
+
+
 def results(trace: Trace) -> Iterator[tuple[str, object]]:
     """The results of the calls that ran, by the name of the tool."""
-    for call in trace.tool_calls:
+    for call in (*(call for turn in trace.earlier for call in turn.tool_calls), *trace.tool_calls):
         if call.called and (call.result is not None or call.error is not None):
             yield call.name, structured(call.result) if call.result is not None else call.error
 

@@ -141,16 +141,20 @@ class ToolRequires(Check):
 
     def judge(self, trace: Trace) -> CheckResult:
         made = trace.tool_calls
+        before = [call for turn in trace.earlier for call in turn.tool_calls]
         unsure: str | None = None
         for index, call in enumerate(made):
             if not is_same_tool(self.tool, call.name):
                 continue
             for needed in self.first:
-                earlier = [c for c in made[:index] if c.called and c.name == needed and ended_before(c, call)]
+                known = (*before, *made[:index])
+                earlier = [c for c in known if c.called and c.name == needed and ended_before(c, call)]
                 if any(c.success is True for c in earlier):
                     continue
                 if not any(c.open for c in earlier):
-                    why = trace.doubt("tools") or not_understood(trace, (needed,))
+                    turns = (trace, *trace.earlier)
+                    doubts = (turn.doubt("tools") or not_understood(turn, (needed,)) for turn in turns)
+                    why = next((doubt for doubt in doubts if doubt), None)
                     found = f"call {index + 1}, {call}, without {needed} before it: {called(trace)}"
                     return self.unknown(why) if why else self.failed(found, At("tool_calls", index=index))
                 unsure = f"nothing says whether {needed} succeeded"

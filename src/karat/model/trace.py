@@ -162,6 +162,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     error: TraceError | None = None
     turns: tuple[Trace, ...] = ()
     """The turns of a conversation, each as if it were alone; none where there was one prompt to answer."""
+    earlier: tuple[Trace, ...] = ()
+    """While a turn is judged: those before it, which what it says may rest on. It is never kept."""
 
     @property
     def is_altered(self) -> bool:

@@ -32,12 +32,12 @@ class Subject:
     def __init__(self, case: Case, trace: Trace, seed: int = 0) -> None:
         self.case = case
         self.trace = trace
-        self._seed = seed
+        self.seed = seed
 
     @cached_property
     def chance(self) -> random.Random:
         """Of the case alone, so that what is tried on it does not depend on the other cases."""
-        return random.Random(f"{self._seed}/{self.case.id}")
+        return random.Random(f"{self.seed}/{self.case.id}")
 
     @cached_property
     def checks(self) -> tuple[tuple[str, dict[str, object]], ...]:
