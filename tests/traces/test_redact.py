@@ -17,7 +17,18 @@ from karat.checks.base import lost
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Reply, Turn
-from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.trace import (
+    OF_CASE,
+    REMOVED,
+    SECRETS_REMOVED,
+    TEXT_CAP,
+    Cut,
+    Message,
+    SpanNode,
+    ToolCall,
+    Trace,
+    TraceError,
+)
 from karat.model.verdict import At, CaseStatus, CheckResult, Group, Status, Verdict
 from karat.telemetry.events import parse
 from karat.traces.limits import cap_trace
@@ -116,6 +127,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "case_id": SECRET,
         "timings": {SECRET: 1.0},
         "turns": (Trace(case_id="a", final_message=SECRET),),
+        "spans": (SpanNode(SECRET, SECRET, error=SECRET, model=SECRET),),
     },
     ToolCall: {
         "name": SECRET,
@@ -125,6 +137,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "error": SECRET,
         "missing_fields": (SECRET,),
         "parent": SECRET,
+        "unobserved": {"result": SECRET},
     },
     Case: {
         "prompt": SECRET,
@@ -143,7 +156,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
     Verdict: {"reason": SECRET, "checks": (CheckResult("c", Group.QA, Status.FAILED, SECRET, SECRET),)},
 }
 NO_PLACES = {
-    Trace: {"earlier", "cuts", "started_at", "duration_ms", "tokens"},
+    Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens"},
     ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind"},
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered"},

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from karat.checks.base import Check
 from karat.checks.catalog import CATALOG
@@ -41,7 +42,18 @@ class LintCase:
         self.path = asking.case
         self.expected = asking.expected
         self.where = asking.where
+        self._asking = asking
         self._document = document
+
+    @property
+    def turns(self) -> Iterator[LintCase]:
+        """Each turn of a conversation as if it were a case."""
+        for turn, asking in zip(self.case.turns, self._asking.turns, strict=True):
+            outcome = str(asking.expected.get("outcome", ""))
+            alone = structs.replace(
+                self.case, prompt=turn.prompt, checks=turn.checks, outcome=outcome, turns=(), replies=()
+            )
+            yield LintCase(alone, asking, self._document)
 
     @cached_property
     def checks(self) -> tuple[Placed, ...]:

@@ -10,7 +10,7 @@ from karat.suites.findings import Finding
 
 def unchecked(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Groups in `hard_fail` or `weights` that nothing can fail."""
-    judged = {placed.check.group for placed in case.checks}
+    judged = {placed.check.group for part in (case, *case.turns) for placed in part.checks}
     for index, group in enumerate(case.hard_fail):
         if group not in judged:
             message = f"no check of this case is in the group {group}, so it can never fail. Add one, or leave it out."

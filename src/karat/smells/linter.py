@@ -11,6 +11,7 @@ from karat.checks.catalog import CATALOG
 from karat.errors import Problem, UsageError
 from karat.model.suite import Suite
 from karat.smells import contradictions as lint_contradictions
+from karat.smells import conversations as lint_conversations
 from karat.smells import groups as lint_groups
 from karat.smells import phrases as lint_phrases
 from karat.smells import prompts as lint_prompts
@@ -27,6 +28,7 @@ from karat.text.wording import did_you_mean
 
 RULES: tuple[Rule, ...] = (
     *lint_prompts.RULES,
+    *lint_conversations.RULES,
     *lint_groups.RULES,
     *lint_telemetry.RULES,
     *lint_ui.RULES,
@@ -36,6 +38,8 @@ RULES: tuple[Rule, ...] = (
     *lint_tools.RULES,
     *lint_vacuous.RULES,
 )
+OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", *(rule.slug for rule in lint_groups.RULES)))
+"""What is also looked for in each turn of a conversation."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
 """Smells that reading a suite tells of already."""
 SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, *READING)))
@@ -82,3 +86,6 @@ def _findings(suite: Located, around: Surroundings) -> Iterator[Finding]:
     for case in cases:
         for rule in RULES:
             yield from rule.look(case, around)
+        for turn in case.turns:
+            for rule in OF_TURNS:
+                yield from rule.look(turn, around)

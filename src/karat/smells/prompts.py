@@ -71,7 +71,7 @@ def duplicates(cases: Sequence[LintCase]) -> Iterator[Finding]:
     """Prompts that an earlier case asks in the same words."""
     first: dict[tuple[str, ...], str] = {}
     for case in cases:
-        words = tuple(map(fold, (*case.case.setup_prompts, case.case.prompt)))
+        words = tuple(map(fold, (*case.case.said, *(reply.say for reply in case.case.replies))))
         earlier = first.setdefault(words, case.case.id)
         if earlier != case.case.id:
             message = f"case {quoted(earlier)} asks the same. Ask something else, or expect all of it in one case."

@@ -62,6 +62,8 @@ class Asking(NamedTuple):
     where: Callable[[str], Path]
     whole: bool = True
     answered: bool = True
+    turns: tuple[Asking, ...] = ()
+    """What the turns of a conversation expect, where the case itself is asked for."""
 
 
 class Read(NamedTuple):
@@ -139,7 +141,7 @@ class CaseReader:
         if not faults:
             self.cases.append(self._dialect.case(raw, path, [*map(_specs, askings, asked)], notes))
             if self._askings is not None:
-                self._askings.append(askings[0])
+                self._askings.append(askings[0]._replace(turns=tuple(askings[1:])))
 
 
 def _specs(asking: Asking, asked: Sequence[AskedCheck]) -> Specs:
