@@ -12,7 +12,7 @@ from karat.audits.hints import Spelling, noticing, remedy
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, Baseline
 from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
-from karat.audits.parts import Part, parts
+from karat.audits.parts import CasePart, parts
 from karat.checks.outcome import Outcome
 from karat.model.audit import Brittle, CaseAudit, Survivor, Unseen
 from karat.model.suite import Case
@@ -70,7 +70,7 @@ class _Trial:
         self.partial = 0
         self.undecided = 0
 
-    def run(self, operator: Operator, pieces: Sequence[Part]) -> None:
+    def run(self, operator: Operator, pieces: Sequence[CasePart]) -> None:
         count, passed = Count(), []
         tried = [(part, mutant) for part in pieces for mutant in mutants(operator, part.subject)]
         for piece, mutant in tried:
@@ -89,7 +89,7 @@ class _Trial:
         if count.tried:
             self._keep(operator, count, passed)
 
-    def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[Part, Mutant]]) -> None:
+    def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[CasePart, Mutant]]) -> None:
         """In the kill rate, or told apart where no field of such a suite could have noticed."""
         usable = noticing(operator, self._spelling)
         if usable and not operator.beyond:
@@ -101,7 +101,7 @@ class _Trial:
             told = _help(operator, usable)
             self.unseen += [Unseen(operator.name, part.named(mutant.change), told) for part, mutant in passed]
 
-    def _survivor(self, operator: Operator, part: Part, mutant: Mutant, *, blind: bool) -> Survivor:
+    def _survivor(self, operator: Operator, part: CasePart, mutant: Mutant, *, blind: bool) -> Survivor:
         field, hint = remedy(part.subject, operator, mutant, self._spelling, blind=blind)
         seen = evidence(part.subject.trace, mutant.trace)
         return Survivor(operator.name, part.named(mutant.change), seen, field, hint)
@@ -122,7 +122,7 @@ def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
             yield spec.path if turn is None else f"turn {turn}: {spec.path}"
 
 
-def _brittle(part: Part, judge: Baseline, case: Case) -> Iterator[Brittle]:
+def _brittle(part: CasePart, judge: Baseline, case: Case) -> Iterator[Brittle]:
     for equivalent in EQUIVALENTS:
         trace = equivalent.change(part.subject)
         if trace is None or trace == part.subject.trace:

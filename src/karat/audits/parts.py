@@ -15,7 +15,7 @@ from karat.traces.turns import conversation
 Change = Callable[[Trace], Trace]
 
 
-class Part(NamedTuple):
+class CasePart(NamedTuple):
     """A piece of a case that can be made wrong, and the trace of the case with such a piece in its place."""
 
     subject: Subject
@@ -26,15 +26,15 @@ class Part(NamedTuple):
         return what if self.turn is None else f"turn {self.turn}: {what}"
 
 
-def parts(subject: Subject) -> Iterator[Part]:
+def parts(subject: Subject) -> Iterator[CasePart]:
     """The pieces of a case: each turn that something is expected of, the last one by what all turns are to come to."""
     case, trace = subject.case, subject.trace
     if not case.turns:
-        yield Part(subject, None, lambda piece: piece)
+        yield CasePart(subject, None, lambda piece: piece)
         return
     for number, turn in enumerate(case.turns, 1):
         if turn.checks or (case.checks and number == len(case.turns)):
-            yield Part(_piece(subject, turn, trace.turns[number - 1]), number, _replacing(trace, number))
+            yield CasePart(_piece(subject, turn, trace.turns[number - 1]), number, _replacing(trace, number))
 
 
 def everywhere(trace: Trace, change: Change) -> Trace:
