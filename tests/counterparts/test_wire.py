@@ -32,12 +32,18 @@ STARTS = {
 
 
 def environment(part: Counterpart) -> str:
-    return next(name for name in ENVIRONMENTS if part.name.startswith(name))
+    return next(name for name in ("openai", *ENVIRONMENTS) if part.name.startswith(name))
 
 
 @contextmanager
 def served(name: str, folder: Path) -> Iterator[str]:
     """The desk of a counterpart, until the test is over."""
+    if name == "openai":
+        from dyno_agent.local_llm import find_weights, serve
+
+        with serve(find_weights()) as url:
+            yield url.removesuffix("/v1")
+        return
     python = python_with(name, *ENVIRONMENTS[name])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

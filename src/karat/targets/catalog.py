@@ -31,6 +31,7 @@ KINDS = (
     Kind("command", "karat.targets.command", "CommandTarget", "command:./agent --flag"),
     Kind("http", "karat.targets.http.mapped", "HttpTarget", "http://127.0.0.1:8080/chat"),
     Kind("https", "karat.targets.http.mapped", "HttpTarget", "https://agent.example/chat"),
+    Kind("openai", "karat.targets.http.openai", "OpenAiTarget", "openai:http://127.0.0.1:8080/v1"),
     Kind("ag-ui", "karat.targets.http.ag_ui", "AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent"),
     Kind("ai-sdk", "karat.targets.http.ai_sdk", "AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat"),
     Kind("a2a", "karat.targets.http.a2a", "A2aTarget", "a2a:http://127.0.0.1:9999"),

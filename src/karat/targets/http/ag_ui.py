@@ -12,6 +12,7 @@ from msgspec import field
 from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
+from karat.targets.http.event_values import event_object
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import PRESET_MISFITS, WireRequest
@@ -159,20 +160,6 @@ READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
     "STATE_SNAPSHOT": AgUiReader.state_snapshot,
     "MESSAGES_SNAPSHOT": AgUiReader.messages_snapshot,
 }
-
-
-def event_object(event: WireEvent, protocol: str) -> dict[str, Json]:
-    """An event as the object that it has to be."""
-    try:
-        told = event.json()
-    except ValueError as error:
-        if event.torn:
-            raise TargetError("bad-answer", "the stream ended within an event") from error
-        shown = visible(shorten(event.data, 200))
-        raise TargetError("bad-answer", f"an event is no {protocol}: {error}: {shown}") from error
-    if not isinstance(told, dict) or not isinstance(told.get("type"), str):
-        raise TargetError("config", f"an event is no {protocol}: {visible(shorten(event.data, 200))}")
-    return told
 
 
 def _history(talk: WireTalk) -> list[dict[str, object]]:

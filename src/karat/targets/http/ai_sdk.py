@@ -10,7 +10,7 @@ from msgspec import field
 
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
-from karat.targets.http.ag_ui import event_object
+from karat.targets.http.event_values import event_object
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import PRESET_MISFITS, WireRequest
 from karat.targets.http.streams import WireEvent

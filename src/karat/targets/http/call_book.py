@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import time
 
+import msgspec
 from msgspec import Struct
 
 from karat.model.trace import ToolCall
@@ -87,7 +88,7 @@ def _made(call: CallSoFar) -> ToolCall:
     result = jsonable(call.result)
     return ToolCall(
         call.name,
-        jsonable(_arguments(call)),
+        jsonable(arguments_of(call)),
         id=call.id,
         started=call.ran,
         result=result,
@@ -101,7 +102,7 @@ def _made(call: CallSoFar) -> ToolCall:
     )
 
 
-def _arguments(call: CallSoFar) -> object:
+def arguments_of(call: CallSoFar) -> object:
     """Arguments that came as text are what the text says, where it says anything."""
     told = "".join(call.told) if call.told is not None else call.arguments
     if not isinstance(told, str):
@@ -114,3 +115,10 @@ def _arguments(call: CallSoFar) -> object:
         return loads(told)
     except ValueError:
         return told
+
+
+def arguments_text(call: CallSoFar) -> str:
+    """Its arguments as JSON, as they came where they came so."""
+    if call.told is not None:
+        return "".join(call.told) or "{}"
+    return msgspec.json.encode(jsonable(call.arguments)).decode()

@@ -44,7 +44,7 @@ class Heard:
         """What the assistant said before its last message."""
         self._message = ""
         self._parts = StringIO()
-        self._began = perf_counter()
+        self.began = perf_counter()
 
     @property
     def final_message(self) -> str:
@@ -66,7 +66,7 @@ class Heard:
     def first_word(self) -> None:
         """The assistant has begun to speak."""
         if self.first_token_ms is None:
-            self.first_token_ms = round((perf_counter() - self._began) * 1000, 3)
+            self.first_token_ms = round((perf_counter() - self.began) * 1000, 3)
 
     def checked(self, what: str) -> None:
         """A turn that ended well has an answer, or a tool that was called."""

@@ -77,7 +77,7 @@ class WireTarget(ABC, Generic[WireOptions]):
 
     async def _turn(self, talk: WireTalk, prompt: str, heard: Heard) -> Trace:
         talk.begin()
-        began, started_at = perf_counter(), time()
+        started_at = time()
         await self.converse(talk, prompt, heard)
         self._understood = True
         answer = heard.final_message
@@ -92,7 +92,7 @@ class WireTarget(ABC, Generic[WireOptions]):
             tool_calls=heard.book.calls,
             unobserved={channel: why for channel, why in unobserved.items() if why},
             started_at=started_at,
-            duration_ms=round((perf_counter() - began) * 1000, 3),
+            duration_ms=round((perf_counter() - heard.began) * 1000, 3),
             timings={} if heard.first_token_ms is None else {"first_token_ms": heard.first_token_ms},
             tokens=heard.tokens,
             state=heard.state,
