@@ -36,6 +36,11 @@ def agent(prompt: str) -> str:
     return "ok" if prompt.startswith("good") else "no"
 
 
+async def slow(prompt: str) -> str:
+    await asyncio.sleep(0.005)
+    return agent(prompt)
+
+
 def runs(result: karat.RunResult) -> Counter[str]:
     return Counter(record.case.id for record in result)
 
@@ -99,7 +104,7 @@ def test_a_run_that_was_stopped_is_resumed_where_it_was(tmp_path: Path) -> None:
 
         return await karat.arun(
             suite("good-1", "bad-1", "good-2"),
-            agent,
+            slow,
             repeat="auto",
             results_dir=tmp_path,
             listeners=[listen],
@@ -110,7 +115,7 @@ def test_a_run_that_was_stopped_is_resumed_where_it_was(tmp_path: Path) -> None:
     assert stopped.exit_code == 2
     done = runs(stopped)
     assert done["bad-1"] == 3
-    result = karat.resume(stopped.journal, suite("good-1", "bad-1", "good-2"), agent, results_dir=tmp_path / "again")
+    result = karat.resume(stopped.journal, suite("good-1", "bad-1", "good-2"), slow, results_dir=tmp_path / "again")
     assert runs(result) == {"good-1": 16, "good-2": 16, "bad-1": 3}
     assert (result.summary.incomplete, result.exit_code) == ("", 1)
     judged = karat.rescore(result.journal)
