@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from karat.inspections.inspection import Inspection
     from karat.model.audit import AuditReport
     from karat.model.comparison import Comparison
+    from karat.model.history import History
     from karat.order import AnyTarget, ExecutorName, RunKeywords
     from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
@@ -239,30 +240,17 @@ def compare_runs(
     new: str | Path,
     *,
     confidence: float | None = None,
-    max_new_failures: int | None = None,
-    min_pass_rate: float | None = None,
-    non_inferior: float | None = None,
-    max_seconds_ratio: float | None = None,
-    max_tokens_ratio: float | None = None,
-    max_cost_ratio: float | None = None,
     results_dir: str | Path | None = None,
+    **gates: float | None,
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
     A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
-    baseline, or `@baseline` for that of the suite.
+    baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
     """
     from karat.comparing import compared
 
-    asked = {
-        "max_new_failures": max_new_failures,
-        "min_pass_rate": min_pass_rate,
-        "non_inferior": non_inferior,
-        "max_seconds_ratio": max_seconds_ratio,
-        "max_tokens_ratio": max_tokens_ratio,
-        "max_cost_ratio": max_cost_ratio,
-    }
-    return compared(base, new, results_folders(results_dir), asked, confidence)
+    return compared(base, new, results_folders(results_dir), gates, confidence)
 
 
 acompare_runs = asynchronous(compare_runs)
@@ -282,6 +270,13 @@ def baseline_shown(file: str | Path) -> BaselineFile:
     from karat import comparing
 
     return comparing.baseline_shown(Path(file))
+
+
+def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
+    """The last runs of a suite, case by case: what broke when, and what is flaky."""
+    from karat.compare.history import history as told
+
+    return told(results_folders(folder), most=runs, since=since, suite=suite)
 
 
 def results_folders(given: str | Path | None = None) -> list[Path]:

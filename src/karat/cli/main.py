@@ -20,6 +20,7 @@ COMMANDS = {
     "report": "karat.cli.report",
     "compare": "karat.cli.compare",
     "baseline": "karat.cli.baseline",
+    "history": "karat.cli.history",
     "audit": "karat.cli.audit",
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",

@@ -80,6 +80,9 @@ def gates(tables: Tables | None, given: Mapping[str, float | None], confidence: 
         raise ConfigError(f"a confidence of {sure:g} is none.", where=where, fix="Use 0.95, or another under 1.")
     found = {(gate.scope, gate.name): gate for gate in _of_file(form, tables, place)}
     for name, bound in given.items():
+        if name not in GateTable.__struct_fields__:
+            fix = did_you_mean(name, GateTable.__struct_fields__)
+            raise ConfigError(f"no gate is called {name!r}.", fix=fix, slug="unknown-gate")
         if bound is not None:
             found["", name] = Gate(name, bound, where=f"--{name.replace('_', '-')}")
     for gate in found.values():

@@ -1,0 +1,40 @@
+"""`karat history`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="The last runs of a suite, case by case: what broke when, what is flaky.")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--suite", default="", metavar="SUITE", help="Runs of this suite (default: the one that was run last).")
+@click.option("--runs", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs at most.")
+@click.option("--since", default="", metavar="DATE", help="Only runs from then on, such as 2026-11-01.")
+@click.option("--flaky", is_flag=True, help="Only cases that pass and fail without reason.")
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+def command(folder: Path | None, suite: str, runs: int, since: str, flaky: bool, form: str) -> int:
+    """Tell of each case what it came to in the last runs, when it broke first, and how often it flakes.
+
+    \b
+    Examples:
+      karat history
+      karat history karat-results --flaky
+      karat history --since 2026-01-01 --format json
+    """
+    import sys
+
+    from msgspec import structs
+
+    from karat import api
+    from karat.reports.compare.history import history_json, show_history
+
+    found = api.history(folder, suite=suite, runs=runs, since=since)
+    if flaky:
+        found = structs.replace(found, cases=tuple(case for case in found.cases if case.is_flaky))
+    if form == "json":
+        click.echo(history_json(found).decode(), nl=False)
+    else:
+        show_history(found, sys.stdout)
+    return 0

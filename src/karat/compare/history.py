@@ -1,0 +1,144 @@
+"""What became of each case over the last runs of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from karat.compare.references import RecordedRun, recorded
+from karat.compare.standings import Standing, Standings
+from karat.compare.stats import wilson, z_value
+from karat.errors import JournalError, UsageError
+from karat.journal.reader import Journal
+from karat.model.comparison import Bounds
+from karat.model.history import STRIP, CaseHistory, History, RunPoint
+
+CONFIDENCE = 0.95
+
+
+class CaseLine:
+    """One case as the runs go by, from the oldest to the newest."""
+
+    def __init__(self, first: Standing, absent: int) -> None:
+        self._last = first
+        self._strip = STRIP["absent"] * absent
+        self._passed = self._judged = self._changed = 0
+        self._green: bool | None = None
+        self._broke: RunPoint | None = None
+        self._first: dict[str, float] = {}
+        self._newest: dict[str, float] = {}
+
+    def add(self, standing: Standing | None, run: RunPoint) -> None:
+        self._strip += STRIP[_came_to(standing)]
+        if standing is None:
+            return
+        if standing.asks != self._last.asks or standing.expects != self._last.expects:
+            self._passed = self._judged = 0  # another case under the same name: what it did before tells nothing of it
+            self._green = None
+        self._last = standing
+        self._passed += standing.passed
+        self._judged += standing.judged
+        self._first = {**standing.measures, **self._first}
+        self._newest |= standing.measures
+        if standing.judged:
+            self._turn(standing.passed == standing.judged, run)
+
+    def _turn(self, green: bool, run: RunPoint) -> None:
+        if self._green is not None and green is not self._green:
+            self._changed += 1
+            if not green and self._broke is None:
+                self._broke = run
+        self._green = green
+
+    def told(self) -> CaseHistory:
+        last = self._last
+        return CaseHistory(
+            id=last.id,
+            category=last.category,
+            tags=last.tags,
+            strip=self._strip,
+            passed=self._passed,
+            judged=self._judged,
+            changed=self._changed,
+            broke=self._broke,
+            flake=self._flake(),
+            seconds=self._newest.get("seconds"),
+            seconds_ratio=self._ratio("seconds"),
+            cost=self._newest.get("cost"),
+            cost_ratio=self._ratio("cost"),
+        )
+
+    def _flake(self) -> Bounds | None:
+        """A case flakes that came back after it failed, or both passed and failed in one run."""
+        if self._changed < 2 and STRIP["flickered"] not in self._strip:
+            return None
+        failed = self._judged - self._passed
+        bounds = wilson(failed, self._judged, z_value(CONFIDENCE))
+        return Bounds(failed / self._judged, bounds.low, bounds.high) if self._judged else None
+
+    def _ratio(self, name: str) -> float | None:
+        first = self._first.get(name)
+        return self._newest[name] / first if first else None
+
+
+def history(folders: Sequence[Path], *, most: int, since: str = "", suite: str = "") -> History:
+    """The last runs of one suite, by default of the one that was run last."""
+    runs = [run for run in recorded(folders) if run.header.started_at >= since]
+    if not runs:
+        where = ", ".join(map(str, folders))
+        told = f" since {since}" if since else ""
+        raise UsageError(f"there is no run{told}.", where=where, fix="Run a suite first: karat run", slug="no-run")
+    name = Path(suite or runs[0].header.suite).name
+    chosen = [run for run in runs if Path(run.header.suite).name == name][:most]
+    if not chosen:
+        raise UsageError(f"no run of {name} is here.", where=", ".join(map(str, folders)), slug="no-run")
+    return _told(chosen[0].header.suite, list(reversed(chosen)))
+
+
+def _told(suite: str, runs: Sequence[RecordedRun]) -> History:
+    cases: dict[str, CaseLine] = {}
+    points: list[RunPoint] = []
+    unreadable: list[str] = []
+    for run in runs:
+        try:
+            source = Standings(Journal(run.path))
+            standings = {standing.id: standing for standing in source}
+        except JournalError as error:
+            unreadable.append(str(error))
+            continue
+        point = _point(run, standings)
+        for standing in standings.values():
+            if standing.id not in cases:
+                cases[standing.id] = CaseLine(standing, len(points))
+        for case_id, line in cases.items():
+            line.add(standings.get(case_id), point)
+        points.append(point)
+    told = tuple(line.told() for line in cases.values())
+    return History(suite=suite, runs=tuple(points), cases=told, unreadable=tuple(unreadable))
+
+
+def _point(run: RecordedRun, standings: dict[str, Standing]) -> RunPoint:
+    header, project = run.header, run.header.project
+    return RunPoint(
+        path=str(run.path),
+        started_at=header.started_at,
+        target=header.target,
+        commit=project.commit if project else "",
+        dirty=bool(project and project.dirty),
+        version=header.target_version,
+        passed=sum(_came_to(standing) == "passed" for standing in standings.values()),
+        cases=len(standings),
+        flaky=sum(standing.flickers for standing in standings.values()),
+    )
+
+
+def _came_to(standing: Standing | None) -> str:
+    if standing is None:
+        return "absent"
+    if standing.errors:
+        return "erred"
+    if not standing.judged:
+        return "set apart"
+    if standing.flickers:
+        return "flickered"
+    return "passed" if standing.passed else "failed"
