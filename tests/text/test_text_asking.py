@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.text.asking import asked_for
+from karat.text.questions import asked
 
 ORDER = "order number"
 
@@ -70,6 +71,46 @@ ASKS = [
     ("注文番号", "注文番号を教えてください。"),
     ("订单号", "请提供您的订单号。"),
     ("订单号", "您的订单号是多少？"),
+    ("order number", "Happy to help! To get started, could you share the order number from your confirmation email?"),
+    ("order number", "I'd be glad to help with your refund. May I please have the order number?"),
+    ("order number", "In order to process this, we require your order number and the email on file."),
+    ("order number", "Kindly provide your order number so I can look into this."),
+    ("order number", "Could I get your order number, please?"),
+    ("order number", "What’s the order number?"),
+    ("order number", "I’ll need your order number first."),
+    ("order number", "Can you confirm the order number for me?"),
+    ("order number", "Before I can proceed, I need to know your order number."),
+    ("order number", "It looks like your order number is missing. Could you send it?"),
+    ("order number", "To proceed with your refund, please reply with your order number (e.g. A-17)."),
+    ("order number", "Sure thing — just give me your order number and I'll take care of the rest."),
+    ("order number", "I need two things from you: your order number and a photo."),
+    ("photo", "I need two things from you: your order number and a photo."),
+    ("reason", "Would you mind telling me the reason for the return?"),
+    ("shipping address", "Where should we send it? Please type in your full shipping address."),
+    ("date of birth", "For security, please verify your date of birth."),
+    ("phone number", "What phone number can we reach you at?"),
+    ("phone number", "What's the best phone number to reach you?"),
+    ("email", "Which email did you use to place the order?"),
+    ("dates", "What dates are you looking at?"),
+    ("budget", "Do you have a budget in mind?"),
+    ("budget", "What is your budget?"),
+    ("destination", "Where would you like to go? Any destination in mind?"),
+    ("number of guests", "How many guests will be staying?"),
+    ("order number", "Ok! Order number?"),
+    ("order number", "**Order number:** (please fill in)"),
+    ("order number", "Please enter the following information:\n\n**Order number**\n**Email**"),
+    ("size", "What size do you wear?"),
+    ("account number", "Could you please provide me with your account number?"),
+    ("account number", "Let's get started. Your account number, please?"),
+    ("order number", "I wasn't able to find your order. Could you double-check the order number?"),
+    ("order number", "The order number you gave isn't valid. Please try again with a valid order number."),
+    ("Kundennummer", "Um fortzufahren, benötige ich bitte Ihre Kundennummer."),
+    ("Kundennummer", "Können Sie mir bitte Ihre Kundennummer mitteilen?"),
+    ("Grund", "Aus welchem Grund möchten Sie die Ware zurückgeben?"),
+    ("Grund", "Was ist der Grund für die Rücksendung?"),
+    ("numéro de commande", "Pourriez-vous me communiquer votre numéro de commande ?"),
+    ("número de pedido", "Por favor, indíqueme su número de pedido."),
+    ("vehicle", "Which vehicle do you mean? Please give its id or VIN."),
 ]
 
 DOES_NOT = [
@@ -119,6 +160,30 @@ DOES_NOT = [
     ("注文番号", "注文番号はA-17です。"),
     ("订单号", "您的订单号是A-17。"),
     ("订单号", "不需要您的订单号。"),
+    ("order number", "Thanks! I've located order number A-17. Would you like a refund?"),
+    ("order number", "I've already got your order number, so what is the reason?"),
+    ("order number", "Your order number has been refunded."),
+    ("order number", "You don't have to provide an order number for this."),
+    ("order number", "We never ask for your order number by phone."),
+    ("order number", "I can help without an order number. What is your email?"),
+    ("order number", "Your refund for order number A-17 has been issued. Is there anything else?"),
+    ("order number", "Did you know that every order number starts with a letter?"),
+    ("order number", "Is order number A-17 the one you want to return?"),
+    ("order number", "Please do not share your order number with anyone."),
+    ("order number", "Please hold on while I check your order number."),
+    ("order number", "Please wait while I look up the order number you gave me."),
+    ("order number", "I need a moment to check your order number."),
+    ("order number", "Great, thank you for providing your order number. Please tell me the reason."),
+    ("order number", "If you need your order number, check your email."),
+    ("reason", "Can I help you with something else? There's no reason to worry."),
+    ("refund", "Would you like me to issue the refund now?"),
+    ("password", "Never share your password. What is your username?"),
+    ("order number", "You can send your order number to support@x.com if you like."),
+    ("address", "I have updated your address. What else can I do?"),
+    ("name", "My name is Ada. How can I help you?"),
+    ("date", "Your delivery date is Monday. Shall I change it?"),
+    ("Kundennummer", "Vielen Dank für Ihre Kundennummer. Was ist der Grund?"),
+    ("Grund", "Es gibt keinen Grund zur Sorge. Wie lautet Ihre Kundennummer?"),
 ]
 
 
@@ -132,6 +197,23 @@ def test_asks(thing: str, answer: str) -> None:
 @pytest.mark.parametrize(("thing", "answer"), DOES_NOT)
 def test_does_not_ask(thing: str, answer: str) -> None:
     assert asked_for(answer, thing) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "asks"),
+    [
+        ("Bitte nennen Sie mir Ihre Bestellnummer.", True),
+        ("Veuillez indiquer votre numéro.", True),
+        ("Necesito su número de pedido.", True),
+        ("请提供您的订单号。", True),
+        ("Bitte geben Sie Bescheid, wenn Sie noch Fragen haben.", False),
+        ("N'hésitez pas à me dire si vous avez d'autres questions.", False),
+        ("Ihre Bestellung wurde storniert.", False),
+        ("Su pedido ha sido enviado.", False),
+    ],
+)
+def test_that_something_is_asked_for_at_all(answer: str, asks: bool) -> None:
+    assert (asked(answer) is not None) is asks
 
 
 @settings(max_examples=60, deadline=None)

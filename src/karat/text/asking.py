@@ -13,9 +13,10 @@ import regex
 
 from karat.text.offsets import Span
 from karat.text.prose import SOFT_END, Prose, prose
-from karat.text.questions import is_courtesy
+from karat.text.questions import LONGEST_SENTENCE, MOST_TEXT, is_courtesy
 from karat.text.ways_of_asking import (
     ASIDE,
+    CANNOT,
     FRAGMENT_AFTER,
     FRAGMENT_BEFORE,
     LEADS_TO_LIST,
@@ -26,11 +27,9 @@ from karat.text.ways_of_asking import (
     QUESTION_WORD,
     REQUEST_AFTER,
     REQUEST_BEFORE,
+    WITHOUT,
 )
 
-MOST_TEXT: Final = 1 << 16
-"""Nobody asks for something behind so many characters."""
-LONGEST_SENTENCE: Final = 600
 MOST_PLACES: Final = 64
 """Nobody asks for something that he names so often."""
 FAR: Final = 120
@@ -42,6 +41,7 @@ _WORD: Final = regex.compile(r"[\w'’-]+")
 _ITEM: Final = regex.compile(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")
 _UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _ENDINGS: Final = ("", "s", "es", "n", "en", "e", "'s", "’s")
+_COUNTED: Final = regex.compile(r"(?i)\s*(?:the )?(?:number|amount|quantity) of (?P<what>.+)")
 _UNCOUNTED: Final = regex.compile(
     "an?|the|your|his|her|its|my|our|their|any|some|der|die|das|de[nm]|eine?n?|ihre?[nr]?|deinen?|le|la|les|une?|votre|vos"
     "|ton|ta|el|los|las|tu|su|il|lo|gli|os|as|seu|sua|het|uw|je"
@@ -65,11 +65,12 @@ def asked_for_any(text: str, things: Iterable[str]) -> Span | None:
 def asked_for(text: str, thing: str) -> Span | None:
     """Where the answer asks for a thing, as offsets of the text as written."""
     words = prose(text[:MOST_TEXT])
-    parts = _parts(thing)
-    for sentence in _sentences(words) if parts else ():
-        for start, end in islice(_places(sentence.text, parts), MOST_PLACES):
-            if _asks(sentence, start, end, parts):
-                return words.written(sentence.start + start, sentence.start + end)
+    counted = _COUNTED.match(thing)
+    for parts in (_parts(thing), _parts(f"how many {counted['what']}") if counted else ()):
+        for sentence in _sentences(words) if parts else ():
+            for start, end in islice(_places(sentence.text, parts), MOST_PLACES):
+                if _asks(sentence, start, end, parts):
+                    return words.written(sentence.start + start, sentence.start + end)
     return None
 
 
@@ -100,6 +101,8 @@ def _questions(before: str, after: str, parts: tuple[str, ...]) -> bool:
 
 
 def _requests(before: str, after: str) -> bool:
+    if WITHOUT.search(before):
+        return CANNOT.search(before + after) is not None
     if NAMED_BEFORE.search(before):
         return False
     return REQUEST_BEFORE.search(before) is not None or REQUEST_AFTER.match(after) is not None

@@ -7,6 +7,7 @@ import regex
 
 from karat.text.offsets import Span
 from karat.text.prose import Prose, prose, spaced
+from karat.text.ways_of_asking import OTHER_LANGUAGES
 
 _MARK = regex.compile(r"[?？؟⁇⁈](?![\w=&/%])")
 """A question mark, but not one inside an address."""
@@ -38,6 +39,17 @@ _REQUEST = regex.compile(
         r"|\b(?:i|we)(?:'ll)? (?:(?:still|just|also) )?(?:need|require) (?:to know|your|a|an|the|its|more|some)\b"
     )
 )
+_SENTENCE: Final = regex.compile(r"[^.!?。！？\n]++[.!?。！？]*")
+_OFFER: Final = regex.compile(
+    r"\b(?:bescheid|fragen|helfen|behilflich|hésite\w*|questions?|aider|preguntas?|ayud\w*|dud[ae]|domande|aiut\w*|dúvidas?"
+    r"|ajud\w*|vragen|helpen|вопрос\w*|помо\w*)\b|ご質問|お気軽|问题|帮助|帮您"
+)
+"""What ends an answer politely in other languages: nothing is asked for."""
+MOST_TEXT: Final = 1 << 16
+"""Nobody asks for something behind so many characters."""
+LAST_WORDS: Final = 1 << 14
+"""Requests stand at the end of a long answer."""
+LONGEST_SENTENCE: Final = 600
 _NO_REQUEST = regex.compile(
     spaced(r"\belse\b|\b(?:if|should) you\b|\b(?:help|moment|minute|second|patience|break|time|don't|not|no longer)\b")
 )
@@ -54,6 +66,17 @@ def asked(text: str) -> Span | None:
     for request in _REQUEST.finditer(words.text):
         if not _NO_REQUEST.search(words.clause_before(request.start()) + words.clause_after(request.end())):
             return words.written(*request.span())
+    return _asked_in_other_words(words)
+
+
+def _asked_in_other_words(words: Prose) -> Span | None:
+    """Where somebody requests something in another language than English."""
+    for sentence in _SENTENCE.finditer(words.text, max(0, len(words.text) - LAST_WORDS)):
+        text = sentence[0]
+        if len(text) > LONGEST_SENTENCE or _OFFER.search(text):
+            continue
+        if any(language.requests(text) for language in OTHER_LANGUAGES):
+            return words.written(*sentence.span())
     return None
 
 

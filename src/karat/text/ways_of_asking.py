@@ -9,8 +9,8 @@ from karat.text.prose import spaced
 _GIVE: Final = (
     "(?:give|send|share|provide|tell|enter|type|specify|state|supply|upload|attach|choose|select|pick|name|describe"
     "|explain|indicate|confirm|clarify|include|add|submit|forward|show|paste|post|quote|identify|report|mention|say"
-    "|email|text|list|verify|fill (?:in|out)|(?:reply|respond|answer|get back to (?:me|us)) with|let (?:me"
-    "|us) (?:know|have)"
+    "|email|text|list|verify|double-check|re-?check|(?:provide|supply|leave) (?:me|us) with|try (?:it )?again with"
+    "|fill (?:in|out)|(?:reply|respond|answer|get back to (?:me|us)) with|let (?:me|us) (?:know|have)"
     "|hand (?:me|us|over))"
 )
 _GIVING: Final = "(?:giving|sending|sharing|providing|telling|entering|typing|specifying|stating|confirming|describing)"
@@ -46,7 +46,7 @@ QUESTION_BEFORE: Final = regex.compile(
         rf"\b(?:what|which|who)(?:'s|’s|'re)?{_WITH}{_OWN}"
         rf"|\bhow (?:many|much)(?: of)?(?: the| your)?{_OWN}"
         rf"|\b(?:do|did) you(?: (?:already|still|also|happen to|perhaps|maybe))*"
-        rf" (?:have|know|remember|recall){_WITH}{_OWN}"
+        rf" (?:have|know|remember|recall)\b(?! that\b){_WITH}{_OWN}"
         rf"|\bhave you got{_WITH}{_OWN}|\b(?:is|are) there(?: (?:a|an|any|some))?{_OWN}"
         r"|\b(?:prefer|rather have|would you like|do you want|should it be|shall it be|is it|are you)\b(?=.*\bor\b).*\Z"
         r"|\b(?:prefer|rather have|would you like|do you want|should it be|shall it be|is it|are you)\b.*\bor\b.*\Z"
@@ -58,7 +58,7 @@ FRAGMENT_BEFORE: Final = regex.compile(
 )
 FRAGMENT_AFTER: Final = regex.compile(
     r"(?:\W*\b(?:please|again|if (?:any|you have (?:it|one))|bitte|s'il vous plaît|por favor|per favore"
-    r"|alstublieft)\b)?\W*"
+    r"|alstublieft|in mind|at hand|handy|yet)\b)?\W*"
 )
 
 REQUEST_BEFORE: Final = regex.compile(
@@ -74,7 +74,7 @@ REQUEST_BEFORE: Final = regex.compile(
         r" (?:need|require|want|lack|miss|like|request|ask(?: you)? for|(?:have to|must) (?:know|have|ask(?: you)? for)"
         r"|(?:am|are) (?:still )?(?:missing|lacking|looking for|waiting for|asking for))"
         rf"(?: you to {_GIVE}| to (?:know|have|see|get|ask(?: you)?(?: for)?|verify|confirm|check)"
-        rf"|(?! (?:you )?to\b))\b{_GAP}"
+        rf"|(?! (?:you )?to\b| (?:a |some |one |another |more )?(?:moment|minute|second|time|bit)\b))\b{_GAP}"
         rf"|\b(?:i|we)(?:'m|’m|'re|’re) (?:still )?(?:missing|lacking|looking for|waiting for|asking for){_GAP}"
         rf"|\b(?:if|once|as soon as) you(?:'ll|’ll|'d|’d| will| can| could"
         rf"| would)?{_POLITE} {_GIVE}\b{_TO_OTHERS}{_GAP}"
@@ -90,9 +90,11 @@ REQUEST_AFTER: Final = regex.compile(
         r"[\"'*)]*(?: (?:and|or)(?: \w+){1,4})?(?: (?:is|are)|'s)(?: (?:still|also))? (?:needed|required"
         r"|missing|necessary"
         r"|mandatory)\b|\W{0,3}please\W*\Z|[^.;]{0,60}[,;] please\W*\Z"
-        r"|[\"'*)]*(?:,[^,;]{0,80})?, (?:i|we) (?:cannot|can't|can not|am unable|won't be able)\b(?<=\bwithout\b.*)"
+        r"|[\"'*):]*[^\w.]{0,4}(?:please (?:fill|enter|provide|give|type)\b|_{3,})"
     )
 )
+WITHOUT: Final = regex.compile(spaced(r"\bwithout(?: [\w'’-]+){0,3} \Z"))
+CANNOT: Final = regex.compile(r"\b(?:cannot|can't|can’t|can not|unable|not able|won't be able|impossible)\b")
 NAMED_BEFORE: Final = regex.compile(
     spaced(
         r"\b(?:no|not|never|without any|no need (?:for|to)|don't|doesn't|needn't|do not|does not|no longer"
@@ -138,11 +140,15 @@ class WaysOfAsking(NamedTuple):
     anywhere: regex.Pattern[str]
     denied: regex.Pattern[str]
 
+    def requests(self, sentence: str) -> bool:
+        """Whether a sentence tells somebody to give something, or that it is needed."""
+        return self.anywhere.search(sentence) is not None and self.denied.search(sentence) is None
+
     def asks(self, sentence: str, before: str) -> bool:
         """Whether a sentence asks for what stands behind `before` in it."""
         if self.denied.search(sentence):
             return False
-        return self.anywhere.search(sentence) is not None or (
+        return self.requests(sentence) or (
             sentence.rstrip("\"')]»” ").endswith(("?", "？")) and self.before.search(before) is not None
         )
 
