@@ -18,7 +18,7 @@ from karat.model.trace import Trace
 from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
-from karat.targets.langgraph.loading import pregel, source
+from karat.targets.langgraph.loading import environment, pregel, source
 from karat.targets.langgraph.shapes import PROMPT
 from karat.targets.langgraph.tools import tools_of
 from karat.text.wording import counted
@@ -55,8 +55,9 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
 async def _loaded(config: TargetConfig) -> Any:
     """The graph, as far as there is one before a case."""
     extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
-    found = source(config.spec, config.root)
     async with AsyncExitStack() as stack:
+        stack.enter_context(environment(config.spec, config.root, config.env))
+        found = source(config.spec, config.root)
         return None if found.each else pregel(await found.graph(stack))
 
 

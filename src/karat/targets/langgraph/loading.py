@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from karat.errors import ConfigError
 from karat.plugins.code import extend_path, load_attribute
-from karat.text.wording import did_you_mean
-from karat.traces.clean import loads
+from karat.targets.langgraph.project import read_project
+from karat.text.wording import did_you_mean, listed
 
 OFFERED = ("context", "config")
 
@@ -71,15 +72,38 @@ class GraphSource:
         return wanted
 
 
+def parts(spec: str) -> tuple[str, str]:
+    """The file or module of a spec, and the name in it; of a `langgraph.json` alone, no name."""
+    place, _, name = spec.rpartition(":")
+    return (spec, "") if spec.endswith(".json") else (place, name)
+
+
+@contextmanager
+def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[None]:
+    """The environment as the configuration and, for what is not set yet, the `langgraph.json` of a spec want it."""
+    place, _ = parts(spec)
+    told = read_project(root / place).env if place.endswith(".json") else {}
+    wanted = {name: value for name, value in told.items() if name not in os.environ} | dict(given)
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 def source(spec: str, root: Path) -> GraphSource:
     """What a spec names: `module:graph`, `file.py:graph`, or `langgraph.json:name`."""
-    place, _, name = spec.rpartition(":")
-    if spec.endswith(".json"):
-        place, name = spec, ""
+    place, name = parts(spec)
     if not place.endswith(".json"):
         return GraphSource(spec, load_attribute(spec, root))
     file = root / place
-    table = _graphs(file)
+    project = read_project(file)
+    table = project.graphs
     if not name and len(table) == 1:
         name = next(iter(table))
     if name not in table:
@@ -90,7 +114,14 @@ def source(spec: str, root: Path) -> GraphSource:
     path = given.get("path") if isinstance(given, dict) else given
     if not isinstance(path, str):
         raise ConfigError(f"{place}: the graph {name!r} has no path.")
-    return GraphSource(spec, load_attribute(path, file.parent))
+    extend_path(project.folders)
+    try:
+        return GraphSource(spec, load_attribute(path, file.parent))
+    except ConfigError as error:
+        if project.missing:
+            what = f"{place} asks for {listed(project.missing, 'and')}, which is not installed here."
+            error.fix = f"{error.fix} {what}".strip()
+        raise
 
 
 def is_graph(value: object) -> bool:
@@ -118,17 +149,3 @@ async def _made(factory: Callable[..., Any], given: dict[str, Any], stack: Async
 def _is_builder(value: object) -> bool:
     """A graph that is not compiled yet."""
     return hasattr(value, "compile") and hasattr(value, "add_node") and not inspect.isclass(value)
-
-
-def _graphs(file: Path) -> dict[str, object]:
-    try:
-        table = loads(file.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"it cannot be read: {error}.", where=str(file)) from error
-    graphs = table.get("graphs") if isinstance(table, dict) else None
-    if not isinstance(graphs, dict):
-        raise ConfigError("it has no `graphs`.", where=str(file))
-    needed = table.get("dependencies")
-    folders = [file.parent / entry for entry in needed if isinstance(entry, str)] if isinstance(needed, list) else []
-    extend_path([folder for folder in (*folders, file.parent) if folder.is_dir()])
-    return graphs

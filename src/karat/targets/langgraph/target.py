@@ -9,7 +9,6 @@ were cut short.
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +21,7 @@ from karat.model.trace import Trace
 from karat.plugins.code import extend_path, load
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
-from karat.targets.langgraph.loading import GraphSource, pregel, source
+from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.turn import GraphConversation
 from karat.targets.user_code import failed, from_outside
@@ -57,7 +56,6 @@ class LangGraphTarget:
         self._source: GraphSource | None = None
         self._graph: object = None
         self._opened = AsyncExitStack()
-        self._environ_before: dict[str, str | None] = {}
 
     async def open(self) -> None:
         config, options = self._config, self._options
@@ -66,8 +64,7 @@ class LangGraphTarget:
         except ModuleNotFoundError as error:
             raise ConfigError("langgraph is not installed.", fix=MISSING) from error
         extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
-        self._environ_before = {name: os.environ.get(name) for name in config.env}
-        os.environ.update(config.env)
+        self._opened.enter_context(environment(config.spec, config.root, config.env))
         asking = load(options.input, config.root) if isinstance(options.input, str) else None
         self._shapes = Shapes(options.input, options.output, asking)
         self._source = source(config.spec, config.root)
@@ -76,11 +73,6 @@ class LangGraphTarget:
 
     async def close(self) -> None:
         await self._opened.aclose()
-        for name, value in self._environ_before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         assert self._shapes is not None

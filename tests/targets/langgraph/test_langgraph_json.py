@@ -1,0 +1,105 @@
+"""What a `langgraph.json` says of environment and dependencies is followed, or told in a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from karat.errors import ConfigError
+from karat.targets.langgraph.project import read_project
+from targets.conftest import ask, opened
+
+GRAPH = """\
+import os
+
+from langgraph.func import entrypoint
+{more}
+WORD = os.environ["DESK_WORD"]
+
+
+@entrypoint()
+def graph(prompt: str) -> str:
+    return f"{{prompt}}, {{WORD}}"
+"""
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delenv("DESK_WORD", raising=False)
+
+
+def project(folder: Path, more: str = "", **given: object) -> str:
+    """A folder with a graph of a name that no other test has; its spec."""
+    module = f"desk_{uuid4().hex}"
+    (folder / f"{module}.py").write_text(GRAPH.format(more=more))
+    (folder / "langgraph.json").write_text(json.dumps({"graphs": {"desk": f"./{module}.py:graph"}, **given}))
+    return "langgraph.json:desk"
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        pytest.param({"DESK_WORD": "welcome"}, id="table"),
+        pytest.param(".env", id="file"),
+    ],
+)
+async def test_the_environment_is_there_when_the_graph_is_loaded(tmp_path: Path, env: object) -> None:
+    (tmp_path / ".env").write_text('# words\nexport DESK_WORD="welcome" # mine\nOTHER=1\n\nno line of it\n')
+    async with opened("langgraph", project(tmp_path, env=env), tmp_path) as target:
+        assert (await ask(target, "Hi")).final_message == "Hi, welcome"
+        assert os.environ["DESK_WORD"] == "welcome"
+    assert "DESK_WORD" not in os.environ
+
+
+async def test_what_is_set_already_stays_and_the_target_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = {"DESK_WORD": "welcome"}
+    monkeypatch.setenv("DESK_WORD", "hello")
+    async with opened("langgraph", project(tmp_path, env=env), tmp_path) as target:
+        assert (await ask(target, "Hi")).final_message == "Hi, hello"
+    async with opened("langgraph", project(tmp_path, env=env), tmp_path, env={"DESK_WORD": "moin"}) as target:
+        assert (await ask(target, "Hi")).final_message == "Hi, moin"
+
+
+async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_path: Path) -> None:
+    name = f"words_{uuid4().hex}"
+    (tmp_path / "lib" / "src").mkdir(parents=True)
+    (tmp_path / "lib" / "src" / f"{name}.py").write_text("")
+    spec = project(tmp_path, f"import {name}\n", dependencies=["./lib", "langgraph>=1"], env={"DESK_WORD": "x"})
+    async with opened("langgraph", spec, tmp_path) as target:
+        assert (await ask(target, "Hi")).final_message == "Hi, x"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        pytest.param({"env": ".env.lost"}, "its `env` '.env.lost' cannot be read: ", id="no-such-file"),
+        pytest.param({"env": 7}, "its `env` is neither a table nor the name of a file.", id="neither"),
+        pytest.param(
+            {"dependencies": ["./gone"]}, "its dependency './gone' is no folder. Mend `dependencies`.", id="no-folder"
+        ),
+        pytest.param({"dependencies": "."}, "its `dependencies` are no list of texts.", id="no-list"),
+    ],
+)
+def test_what_cannot_be_followed_is_told(tmp_path: Path, given: dict[str, object], says: str) -> None:
+    project(tmp_path, **given)
+    with pytest.raises(ConfigError) as caught:
+        read_project(tmp_path / "langgraph.json")
+    assert says in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'langgraph.json'}: ")
+
+
+async def test_a_package_that_is_not_installed_is_named_where_the_graph_cannot_be_loaded(tmp_path: Path) -> None:
+    needed = ["no-such-package>=2", "langgraph"]
+    spec = project(tmp_path, "import no_such_package\n", dependencies=needed, env={"DESK_WORD": "x"})
+    with pytest.raises(ConfigError) as caught:
+        async with opened("langgraph", spec, tmp_path):
+            pass
+    assert "langgraph.json asks for no-such-package>=2, which is not installed here." in str(caught.value)
