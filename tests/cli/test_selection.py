@@ -107,6 +107,6 @@ def test_a_run_that_stopped_tells_how_to_go_on(karat: Karat) -> None:
     recording = traces(**dict.fromkeys(CASES, "no"))
     ran = karat("run", suite(), "--target", recording, "--workers", "0", "--fail-fast")
     (journal,) = Path("karat-results").glob("*.jsonl")
-    assert f"karat resume {journal}\n" in ran.out
+    assert f"\n  run the rest       karat resume {journal}\n" in ran.out
     held = json.loads(journal.read_text().splitlines()[0])["options"]["selection"]
     assert held == {}

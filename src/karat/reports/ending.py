@@ -62,6 +62,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen, *, vie
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]
     if screen.loudness > Loudness.QUIET:
         lines += [f"  {terminal(str(path))}" for path in artifacts]
+    if screen.loudness > Loudness.QUIET or incomplete(run):
         lines += [f"  {what:<19}{command}" for what, command in next_steps(run, viewer=viewer)]
     show(screen.out, "".join(f"{line}\n" for line in lines))
 

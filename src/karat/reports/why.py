@@ -14,8 +14,6 @@ from karat.reports.inert import evidence, terminal
 LINE: Final = 300
 NAME: Final = 60
 CHECKS: Final = 30
-_WORD: Final = 8
-_BELOW: Final = " " * (_WORD + 2)
 _GUTTER: Final = "| "
 """Before each line of another's text, so that it is not taken for one of ours."""
 
@@ -32,27 +30,30 @@ def why_not_passed(record: CaseRecord, paint: Paint = plain, *, whole: bool = Fa
         yield terminal(reason, None if whole else LINE)
     for said in log(record):
         yield f"{_GUTTER}{said}"
+    width = len(f"answered {len(record.trace.turns) or ''}".rstrip())
     for what, lines in happened(record, whole=whole):
-        yield f"{what:<{_WORD}}  {lines[0]}"
-        yield from (f"{_BELOW}{_GUTTER}{line}" for line in lines[1:])
+        yield f"{what:<{width}}  {lines[0]}"
+        yield from (f"{' ' * (width + 2)}{_GUTTER}{line}" for line in lines[1:])
     known = facts(record)
     checks = [*known.failed, *known.unknown]
     for check in checks if whole else checks[:CHECKS]:
-        yield from _check_lines(record, check, paint, None if whole else LINE)
+        first, *more = _check_lines(record, check, None if whole else LINE)
+        yield f"{paint(check.result.status, f'{check.result.status.value:<{width}}')}  {first}"
+        yield from (f"{' ' * (width + 2)}{line}" for line in more)
     if not whole and len(checks) > CHECKS:
         yield f"and {len(checks) - CHECKS} more checks"
 
 
-def _check_lines(record: CaseRecord, check: Judged, paint: Paint, limit: int | None) -> Iterator[str]:
+def _check_lines(record: CaseRecord, check: Judged, limit: int | None) -> Iterator[str]:
+    """Which check it is, what was expected, what was found and where."""
     label, result = check
-    word = paint(result.status, f"{result.status.value:<{_WORD}}")
-    yield f"{word}  {terminal(label, limit)} ({terminal(result.group, NAME)})"
-    yield f"{_BELOW}expected  {terminal(result.expected, limit)}"
+    yield f"{terminal(label, limit)} ({terminal(result.group, NAME)})"
+    yield f"expected  {terminal(result.expected, limit)}"
     if result.found:
-        yield f"{_BELOW}found     {terminal(result.found, limit)}"
+        yield f"found     {terminal(result.found, limit)}"
     around = "" if result.at is None else evidence(record.trace.of_turn(result.turn), result.at)
     if result.at is not None and around not in ("", result.found):
-        yield f"{_BELOW}in        {terminal(result.at.channel, NAME)}: {around}"
+        yield f"in        {terminal(result.at.channel, NAME)}: {around}"
 
 
 def headline(record: CaseRecord) -> str:
