@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from karat.order import AnyTarget, ExecutorName, RunKeywords
     from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
+    from karat.viewer.serving import Served
 
 AnySuite: TypeAlias = Suite | SuiteSource
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
@@ -352,6 +353,17 @@ async def alint(
 
 
 lint = synchronous(alint)
+
+
+def viewer(folder: str | Path | None = None, *, port: int = 0) -> Served:
+    """Web pages over the journals below a folder, or beginning at one journal, for a browser on this machine.
+
+    Without `folder` it is where runs of this folder are kept. `address` of the result holds the token that the pages
+    need, and `run` answers until `stop` is called or the process is interrupted. Port 0 is any that is free.
+    """
+    from karat.viewer.serving import viewer_of
+
+    return viewer_of(None if folder is None else Path(folder), default_results_dir("suite.json"), port, os.environ)
 
 
 async def ainspect(

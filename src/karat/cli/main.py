@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "karat.cli.compare",
     "baseline": "karat.cli.baseline",
     "history": "karat.cli.history",
+    "view": "karat.cli.view",
     "audit": "karat.cli.audit",
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",

@@ -43,6 +43,10 @@ class IndexedRun(Struct, frozen=True, kw_only=True):
     tokens_out: int | None = None
     version: str = ""
     """Changes whenever the journal does."""
+    changed_at: float = 0.0
+    """When its journal was last written to."""
+    scores: dict[str, tuple[int, int]] = {}
+    """Passed and judged checks of each group."""
     torn: bool = False
 
     @property
@@ -129,9 +133,9 @@ class Index:
 
     def runs(self) -> list[IndexedRun]:
         """Every run, the latest first."""
-        query = "SELECT key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime FROM runs"
+        columns = "key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime, scores"
         with self._lock:
-            rows = self._database.execute(f"{query} WHERE header != x''").fetchall()
+            rows = self._database.execute(f"SELECT {columns} FROM runs WHERE header != x''").fetchall()
         return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
 
     def foreign(self) -> list[Foreign]:
@@ -143,7 +147,8 @@ class Index:
     def run(self, key: str) -> IndexedRun | None:
         return next((run for run in self.runs() if run.key == key), None)
 
-    def key_of(self, path: Path) -> str:
+    @staticmethod
+    def key_of(path: Path) -> str:
         """The key of a journal, which stays the same as long as the journal stays where it is."""
         return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
 
@@ -323,7 +328,7 @@ def _connected(place: str) -> sqlite3.Connection:
 
 
 def _run(row: tuple[object, ...]) -> IndexedRun:
-    key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime = row
+    key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime, scores = row
     end = msgspec.json.decode(footer, type=Footer) if isinstance(footer, bytes) and footer else None
     return IndexedRun(
         key=str(key),
@@ -335,6 +340,8 @@ def _run(row: tuple[object, ...]) -> IndexedRun:
         tokens_in=tokens_in if isinstance(tokens_in, int) else None,
         tokens_out=tokens_out if isinstance(tokens_out, int) else None,
         version=f"{size}-{mtime}",
+        changed_at=mtime / 1e9 if isinstance(mtime, int) else 0.0,
+        scores=msgspec.json.decode(_bytes(scores), type=dict[str, tuple[int, int]]),
         torn=size != done,
     )
 

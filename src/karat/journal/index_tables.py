@@ -14,7 +14,7 @@ import msgspec
 from karat.errors import JournalError
 from karat.journal.broken import Broken, broken
 from karat.journal.integrity import Identity, SeenRecord, SeenTrace, agrees, derived, ending, figures
-from karat.journal.reader import BUFFER, CASE, UNREADABLE, read_footer, read_header, read_kind
+from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.model.run import Footer, Header
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
@@ -22,18 +22,18 @@ from karat.repeats import Tally, case_status
 from karat.sequential import Sequential
 from karat.text.wording import counted
 
-VERSION: Final = 1
+VERSION: Final = 2
 SEPARATOR: Final = "\x1f"
 """Stands around each tag, so that one is found whole."""
 BATCH: Final = 500
 SEARCHED: Final = 2_000
 """How much of a prompt and of an answer is searched."""
-LONGEST_HEADER: Final = 1 << 22
 
 SCHEMA: Final = """
 CREATE TABLE runs (
   key TEXT PRIMARY KEY, path TEXT, inode INTEGER, mtime INTEGER, size INTEGER, done INTEGER, lines INTEGER,
-  after_end INTEGER, header BLOB, footer BLOB, summary BLOB, problem TEXT, tokens_in INTEGER, tokens_out INTEGER
+  after_end INTEGER, header BLOB, footer BLOB, summary BLOB, problem TEXT, tokens_in INTEGER, tokens_out INTEGER,
+  scores BLOB
 ) WITHOUT ROWID;
 CREATE TABLE records (
   run TEXT, idx INTEGER, repeat INTEGER, offset INTEGER, status TEXT, ended TEXT, id TEXT, category TEXT, tags TEXT,
@@ -79,6 +79,7 @@ class Stand(NamedTuple):
     footer: bytes | None
     tokens_in: int | None
     tokens_out: int | None
+    scores: bytes
 
 
 class JournalRows:
@@ -92,6 +93,7 @@ class JournalRows:
         self._footer: Footer | None = None
         self._lines = self._done = self._after_end = 0
         self._tokens: list[int | None] = [None, None]
+        self._scores: dict[str, list[int]] = {}
 
     def bring_up_to_date(self) -> None:
         """Read what the tables do not hold yet, or all of it if the file is another one."""
@@ -116,7 +118,7 @@ class JournalRows:
 
     def _stand(self) -> Stand | None:
         row = self._database.execute(
-            "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out FROM runs"
+            "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out, scores FROM runs"
             " WHERE key = ? AND problem = ''",
             (self._key,),
         ).fetchone()
@@ -136,6 +138,7 @@ class JournalRows:
         self._done, self._lines, self._after_end = stand.done, stand.lines, stand.after_end
         self._footer = read_footer(stand.footer) if stand.footer else None
         self._tokens = [stand.tokens_in, stand.tokens_out]
+        self._scores = msgspec.json.decode(stand.scores)
         file.seek(stand.done)
 
     def _take_all(self, file: BinaryIO) -> None:
@@ -169,6 +172,10 @@ class JournalRows:
         follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
         if record.trace.tokens is not None:
             self._count(record.trace.tokens)
+        for group, score in verdict.groups.items():
+            held = self._scores.setdefault(group, [0, 0])
+            held[0] += score.passed
+            held[1] += score.judged
         short = verdict.shortfall if found else NOTHING_SHORT
         said = (case.id, case.category, *case.tags, case.prompt[:SEARCHED], record.trace.final_message[:SEARCHED])
         return (
@@ -247,7 +254,17 @@ class JournalRows:
 
     def _note(self, stat: os.stat_result, header: bytes, footer: bytes, problem: str, summary: bytes = b"") -> None:
         known = (stat.st_ino, stat.st_mtime_ns, stat.st_size, self._done, self._lines, self._after_end)
-        row = (self._key, str(self._path), *known, header, footer, summary, problem, *self._tokens)
+        row = (
+            self._key,
+            str(self._path),
+            *known,
+            header,
+            footer,
+            summary,
+            problem,
+            *self._tokens,
+            _encode(self._scores),
+        )
         self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
 
 

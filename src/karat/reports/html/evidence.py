@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from karat.checks.catalog import CATALOG
 from karat.model.trace import UNSEEN_WORDS, Message, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.html.calls import CallView, call_views, duration, span_of_time, timeline
@@ -84,8 +85,12 @@ class EvidencePlaces:
         if number in self._placed:
             return f"{self._anchor}-e{number}"
         check = self._checks[number]
-        in_answer = check.at is None or check.at.channel == "final_message"
-        return f"{self._anchor}-answer{self._turn_of(check)}" if in_answer else ""
+        if check.at is not None and check.at.channel != "final_message":
+            return ""
+        turn = self._turn_of(check)
+        answer = f"{self._anchor}-answer{turn}"
+        judges_calls = check.at is None and _looks_at_calls(check.name) and self._turns[turn].tool_calls
+        return f"{answer}-calls" if judges_calls else answer
 
     def turn(self, number: int, trace: Trace) -> TurnView:
         """One turn as the page shows it; `number` counts from 0."""
@@ -154,6 +159,11 @@ class EvidencePlaces:
 
     def _worst(self, checks: Sequence[int]) -> str:
         return worst([self._checks[check].status for check in checks])
+
+
+def _looks_at_calls(name: str) -> bool:
+    known = CATALOG.find(name)
+    return known is not None and "tools" in known.looks_at and "final_message" not in known.looks_at
 
 
 def _last_with(messages: Sequence[Message], text: str) -> int | None:

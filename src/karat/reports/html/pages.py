@@ -18,7 +18,7 @@ HERE: Final = Path(__file__).parent
 
 
 class Links(Protocol):
-    """Where the parts of a page lead; everything that is returned is fit for an attribute."""
+    """Where the parts of a page lead."""
 
     def case(self, index: int, repeat: int) -> str: ...
 
@@ -39,13 +39,13 @@ class Assets(NamedTuple):
 
 
 @cache
-def environment() -> Environment:
-    """The templates of the report; what is not marked as HTML is escaped, and inert besides where it is `text`."""
+def environment(*further: Path) -> Environment:
+    """The shared templates and those of further folders; what is not HTML is escaped, and inert where it is `text`."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     made = Environment(
-        loader=FileSystemLoader([str(HERE / "templates"), str(HERE.parents[1] / "viewer" / "templates")]),
+        loader=FileSystemLoader([HERE / "templates", *further]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

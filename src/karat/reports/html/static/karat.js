@@ -5,7 +5,7 @@
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const local = document.body.hasAttribute("data-local");
-  const form = one(".filters");
+  const form = one("form[role=search]");
   const body = one("table.cases tbody");
   const told = one(".found");
   const more = one(".more button");
@@ -246,7 +246,7 @@
   };
   // A link to a check leads to its evidence.
   const arrive = (id) => {
-    const target = id && document.getElementById(id);
+    const target = id ? document.getElementById(id) : null;
     if (target?.matches(".check")) show(target);
     else if (target && !target.matches(".case")) reveal(target);
   };

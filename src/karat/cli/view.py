@@ -1,0 +1,44 @@
+"""`karat view`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from karat.errors import Exit
+
+
+@click.command(short_help="Look at runs in a browser: every case with its evidence.")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8642,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 takes any that is free.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+def command(folder: Path | None, port: int, no_browser: bool) -> int:
+    """Look at runs in a browser: what was said and called, and the words that broke the contract.
+
+    FOLDER is where the journals are, or one journal; without it, where runs of this folder are kept. Nobody but you
+    can reach the pages, they change nothing, and a run that is going on fills in. Ctrl-C ends it.
+
+    \b
+    Examples:
+      karat view
+      karat view karat-results/checkout-20260101T090000Z.jsonl --port 0
+    """
+    from karat import api
+
+    viewer = api.viewer(folder, port=port)
+    click.echo(f"{viewer.address}\nCtrl-C ends it.")
+    if not no_browser:
+        viewer.open_browser(lambda words: click.echo(f"karat: {words}", err=True))
+    try:
+        viewer.run()
+    except KeyboardInterrupt:
+        click.echo("")
+    return Exit.OK

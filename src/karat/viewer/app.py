@@ -1,0 +1,197 @@
+"""The pages of the viewer and their addresses."""
+
+from __future__ import annotations
+
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+
+from karat.errors import KaratError
+from karat.journal.index import CaseFilter, Index, IndexedRun
+from karat.reports.html.files import own_file
+from karat.reports.html.pages import assets, environment, fragment
+from karat.viewer import audit_pages, compare_pages, run_pages
+from karat.viewer.guard import Guard
+from karat.viewer.links import OfRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+LARGEST_NUMBER: Final = 1 << 31
+LONGEST_WORDS: Final = 500
+ICON: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#c08a1e" d="M8 1l6 6-6 8-6-8z"/></svg>'
+)
+FIELDS: Final = ("status", "category", "tag", "check", "kind", "text")
+
+
+class Viewer:
+    """Answers each address from the index, which is brought up to date first."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def runs(self, request: Request) -> Response:
+        self._index.refresh()
+        found = self._index.runs()
+        return _page("runs.html", suites=run_pages.suites(found), foreign=self._index.foreign(), total=len(found))
+
+    def run(self, request: Request) -> Response:
+        run = self._run(request)
+        chosen = _chosen(request)
+        part = request.query_params.get("part", "")
+        if part == "live":
+            return self._live(run)
+        start = _number(request.query_params.get("start", "0"))
+        rows, total = run_pages.rows(self._index, run, chosen, start)
+        to = OfRun(run.key, chosen)
+        if part == "rows":
+            html = "".join(fragment("row")(row, to) for row in rows)
+            return HTMLResponse(_encoded(html), headers={"X-Cases": str(total), "X-Total": str(run.summary.total)})
+        return _page(
+            "run.html",
+            key=run.key,
+            run=run_pages.run_head(run),
+            version=run.version,
+            groups=run_pages.groups(self._index, run),
+            choices=self._index.choices(run.key),
+            chosen=chosen,
+            rows=rows,
+            found=total,
+            to=to,
+            others=[other for other in self._index.runs() if other.key != run.key and _same_suite(other, run)][:50],
+        )
+
+    def _live(self, run: IndexedRun) -> Response:
+        """The head of a run that goes on, again and again."""
+        head = fragment("run_head")(run_pages.run_head(run))
+        broke = fragment("broke")(run_pages.groups(self._index, run), OfRun(run.key, CaseFilter()))
+        headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
+        return HTMLResponse(_encoded(head + broke), headers=headers)
+
+    def case(self, request: Request) -> Response:
+        run = self._run(request)
+        at, repeat = self._place(request)
+        page = run_pages.case_page(self._index, run, at, repeat, _chosen(request))
+        if page is None:
+            raise MissingPageError
+        return _page("case.html", page=page)
+
+    def file(self, request: Request) -> Response:
+        """A file of a case: one that its trace names, by its number, from the folder of its run."""
+        run = self._run(request)
+        record = self._index.record(run, *self._place(request))
+        names = list(record.trace.attachments.values()) if record else []
+        number = _number(request.path_params["number"])
+        file = own_file(run.path, names[number]) if number < len(names) else None
+        if file is None:
+            raise MissingPageError
+        if file.is_picture:
+            return FileResponse(file.path, media_type=file.type)
+        return FileResponse(file.path, media_type="application/octet-stream", filename=file.path.name)
+
+    def compare(self, request: Request) -> Response:
+        self._index.refresh()
+        base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
+        found = compare_pages.compared(self._index, base, new)
+        heads = run_pages.run_head(base), run_pages.run_head(new)
+        return _page("compare.html", heads=heads, found=found, keys=(base.key, new.key))
+
+    def audit(self, request: Request) -> Response:
+        run = self._run(request)
+        return _page("audit.html", key=run.key, run=run_pages.run_head(run), audit=audit_pages.audit_page(run))
+
+    def _run(self, request: Request) -> IndexedRun:
+        self._index.refresh()
+        return self._named(request.path_params["key"])
+
+    def _named(self, key: str) -> IndexedRun:
+        run = self._index.run(key)
+        if run is None:
+            raise MissingPageError
+        return run
+
+    def _place(self, request: Request) -> tuple[int, int]:
+        return _number(request.path_params["index"]), _number(request.path_params["repeat"])
+
+
+class MissingPageError(Exception):
+    """Nothing stands at this address."""
+
+
+def application(index: Index, token: str, port: int) -> ASGIApp:
+    """The viewer behind its guard."""
+    viewer = Viewer(index)
+    static = {
+        "karat.css": ("text/css", assets().style),
+        "karat.js": ("text/javascript", assets().script),
+        "icon.svg": ("image/svg+xml", ICON),
+    }
+
+    def asset(request: Request) -> Response:
+        found = static.get(request.path_params["name"])
+        return Response(found[1], media_type=found[0]) if found else _missing()
+
+    place = "/run/{key}/case/{index}/{repeat}"
+    routes = {
+        "/": viewer.runs,
+        "/run/{key}": viewer.run,
+        "/run/{key}/audit": viewer.audit,
+        place: viewer.case,
+        f"{place}/file/{{number}}": viewer.file,
+        "/compare": viewer.compare,
+        "/static/{name}": asset,
+    }
+    made = [Route(path, _told(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
+    return Guard(Starlette(routes=made, exception_handlers={404: lambda request, error: _missing()}), token, port)
+
+
+def _told(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """An answer that says what cannot be shown, in one line."""
+
+    @wraps(answer)
+    def told(request: Request) -> Response:
+        try:
+            return answer(request)
+        except MissingPageError:
+            return _missing()
+        except KaratError as error:
+            return _page("trouble.html", status=503, words=str(error))
+
+    return told
+
+
+def _missing() -> Response:
+    return _page("trouble.html", status=404, words="There is no such page. The run may have been removed or replaced.")
+
+
+def _page(name: str, /, status: int = 200, **given: object) -> Response:
+    html = environment(TEMPLATES).get_template(name).render(**given)
+    return HTMLResponse(_encoded(html), status_code=status)
+
+
+def _encoded(html: str) -> bytes:
+    return str(html).encode("utf-8", "replace")
+
+
+def _chosen(request: Request) -> CaseFilter:
+    return CaseFilter(**{name: request.query_params.get(name, "")[:LONGEST_WORDS] for name in FIELDS})
+
+
+def _number(text: str) -> int:
+    """A number of an address; what is none, or too large for any run, is no page."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) >= LARGEST_NUMBER:
+        raise MissingPageError
+    return int(text)
+
+
+def _same_suite(one: IndexedRun, other: IndexedRun) -> bool:
+    return one.header.suite == other.header.suite

@@ -1,0 +1,144 @@
+"""Starting the viewer: a free port on this machine, a token, a browser, and an end that leaves nothing behind."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from karat.errors import UsageError
+from karat.journal.index import Index
+from karat.journal.reader import LONGEST_HEADER, read_header
+
+LOOPBACK: Final = "127.0.0.1"
+EXTRA: Final = "Install the extra: pip install 'karat[viewer]'."
+KEPT: Final = (Path("karat-results"), Path(".claude/evals/results"))
+"""Where runs are kept unless somebody says otherwise."""
+Tell = Callable[[str], None]
+
+
+def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
+    """The index of some folders, kept where this user's caches are."""
+    home = environ.get("XDG_CACHE_HOME") or (f"{environ['HOME']}/.cache" if environ.get("HOME") else "")
+    names = "\n".join(sorted(os.path.realpath(folder) for folder in folders))
+    digest = hashlib.sha256(os.fsencode(names)).hexdigest()[:16]
+    index = Index(folders, Path(home) / "karat" / f"{digest}.sqlite" if home else None)
+    index.refresh()
+    if not index.runs():
+        foreign = " What ends in .jsonl there is no journal." if index.foreign() else ""
+        index.close()
+        where = ", ".join(map(str, folders))
+        fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
+        raise UsageError(f"there is no run here.{foreign}", where=where, fix=fix, slug="no-runs")
+    return index
+
+
+def folders_of(named: Path | None, defaults: Sequence[Path]) -> tuple[list[Path], str]:
+    """Which folders to show, and where to begin: a journal may be named instead of its folder."""
+    if named is None:
+        there = [folder for folder in defaults if folder.is_dir()]
+        if not there:
+            fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
+            where = ", ".join(map(str, defaults))
+            raise UsageError("there is no folder of results here.", where=where, fix=fix, slug="no-runs")
+        return there, "/"
+    if named.is_dir():
+        return [named], "/"
+    try:
+        with named.open("rb") as file:
+            read_header(file.readline(LONGEST_HEADER), str(named))
+    except OSError as error:
+        raise UsageError(f"it cannot be read: {error.strerror}.", where=str(named), slug="no-runs") from error
+    return [named.parent], f"/run/{Index.key_of(named)}"
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that listens on this machine alone; 0 is any port that is free."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+        listening.listen(64)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        why = "is in use" if taken else f"cannot be used: {getattr(error, 'strerror', None) or error}"
+        fix = "Give another with --port, or --port 0 for any that is free."
+        raise UsageError(f"port {port} {why}.", fix=fix, slug="port") from error
+    return listening
+
+
+class Server(Protocol):
+    """As much of a web server as is used here."""
+
+    started: bool
+    should_exit: bool
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None: ...
+
+
+class Served:
+    """A viewer that is ready to answer. `address` holds its token."""
+
+    def __init__(self, server: Server, address: str, index: Index, listening: socket.socket) -> None:
+        self._server = server
+        self._index = index
+        self._listening = listening
+        self.address = address
+
+    def run(self) -> None:
+        """Answer until it is stopped."""
+        try:
+            self._server.run([self._listening])
+        finally:
+            self._listening.close()
+            self._index.close()
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+
+    def open_browser(self, tell: Tell) -> None:
+        """Open a browser beside the server, or say that none can be opened."""
+
+        def attempt() -> None:
+            try:
+                opened = webbrowser.open(self.address)
+            except (webbrowser.Error, OSError):
+                opened = False
+            if not opened:
+                tell("no browser could be opened: open the address yourself")
+
+        threading.Thread(target=attempt, daemon=True).start()
+
+
+def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str]) -> Served:
+    """A viewer over a folder or a journal, or where runs are usually kept."""
+    folders, start = folders_of(named, list(dict.fromkeys((usual, *KEPT))))
+    listening = bound(port)
+    try:
+        return served(index_of(folders, environ), listening, start)
+    except BaseException:
+        listening.close()
+        raise
+
+
+def served(index: Index, listening: socket.socket, start: str = "/") -> Served:
+    """A viewer over an index, behind a token of its own."""
+    try:
+        import uvicorn
+
+        from karat.viewer.app import application
+    except ImportError as error:
+        raise UsageError(f"the viewer needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
+    token = secrets.token_urlsafe(24)
+    port = int(listening.getsockname()[1])
+    app = application(index, token, port)
+    settings = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", server_header=False)
+    return Served(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}{start}?token={token}", index, listening)

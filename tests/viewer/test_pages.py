@@ -1,0 +1,184 @@
+"""Every page of the viewer in a real Chromium: evidence in one click, filters, keyboard, deep links, a live run.
+
+Pictures of the pages go to the folder KARAT_SCREENSHOTS, if there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from browsing import LOOKS, Seen, axe_faults, is_too_wide, opened
+from karat import api
+from karat.journal.index import Index
+from karat.journal.writer import begin, encode
+from reports.hostile import HOSTILE, run_saying
+from viewer.runs import Site
+
+STRANGE = (
+    "a:not([href^='/'], [href^='#'], [id]), main script, main style, iframe, object, embed, base, main link, main meta"
+)
+
+
+@pytest.fixture(scope="module")
+def audited(viewed: Site) -> Site:
+    """With an audit beside the second run."""
+    from karat.cli.main import run
+
+    journal = next(one for one in viewed.folder.glob("*.jsonl") if api.opened(one).summary.failed == 0)
+    assert run(["audit", str(journal)]) in (0, 1)
+    return viewed
+
+
+def rows(seen: Seen) -> int:
+    return seen.page.locator("table.cases tbody tr").count()
+
+
+def pages(site: Site) -> dict[str, str]:
+    return {
+        "runs": "/",
+        "run": f"/run/{site.first}",
+        "case": f"/run/{site.first}/case/0/0",
+        "compare": f"/compare?base={site.first}&new={site.second}",
+        "audit": f"/run/{site.second}/audit",
+        "missing": "/run/none",
+    }
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_is_accessible_and_fits(browser, audited: Site, tmp_path: Path, look: str) -> None:
+    folder = Path(os.environ.get("KARAT_SCREENSHOTS") or tmp_path)
+    with opened(browser, audited.address, **LOOKS[look]) as seen:
+        for name, path in pages(audited).items():
+            seen.page.goto(audited.root + path)
+            picture = seen.page.screenshot(path=folder / f"{name}-{look}.png")
+            assert len(picture) > 5_000, name
+            assert not is_too_wide(seen.page), name
+            assert look == "dark" or axe_faults(seen.page) == [], name
+        assert {url for url in seen.requests if not url.startswith(audited.root)} == set()
+        assert [line for line in seen.said if "404" not in line] == []
+
+
+def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
+    with opened(browser, viewed.address) as seen:
+        page = seen.page
+        assert "token" not in page.url
+        page.locator(f'a[href="/run/{viewed.first}"]').click()
+        assert rows(seen) == 200
+        page.get_by_role("link", name="must_not_say[0]").first.click()
+        page.wait_for_url("**/case/0/0#c0r0-k*")
+        assert page.locator("mark.lit").inner_text() == "as an AI"
+        assert page.locator(".check.on .name").inner_text() == "must_not_say[0]"
+        page.locator(".check", has_text="tool_calls_none[0]").hover()
+        assert page.locator(".call.lit .tool").inner_text() == "delete"
+        assert "within pay" in page.locator(".call.lit").inner_text()
+        page.locator(".said.answer strong").wait_for()
+        assert page.locator(".files img").evaluate("one => one.naturalWidth") == 60
+        assert page.locator(".again code").inner_text().endswith("--cases refund")
+        page.go_back()
+        assert rows(seen) == 200
+        page.go_back()
+        assert page.locator("h1").inner_text() == "Runs"
+        assert seen.said == []
+
+
+def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
+    with opened(browser, viewed.address) as seen:
+        page = seen.page
+        page.goto(f"{viewed.root}/run/{viewed.first}")
+        page.keyboard.press("/")
+        page.keyboard.type("many-23")
+        found = page.locator(".found")
+        found.filter(has_text="2 of 233 cases").wait_for()
+        assert page.url.endswith("?text=many-23")
+        page.reload()
+        assert rows(seen) == 2
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/case/25/0?text=many-23")
+        page.keyboard.press("j")
+        page.wait_for_url("**/case/232/0?text=many-23")
+        page.keyboard.press("u")
+        page.wait_for_url("**?text=many-23")
+        page.get_by_role("button", name="Clear").click()
+        found.filter(has_text="233 cases").wait_for()
+        page.get_by_role("button", name="Show more").click()
+        page.locator("tbody tr").nth(232).wait_for()
+        for label, value, left in (("Status", "ERROR", 1), ("Category", "money", 1), ("Tag", "smoke", 1)):
+            page.get_by_label(label).select_option(value)
+            found.filter(has_text=f"{left} of 233").wait_for()
+            page.get_by_role("button", name="Clear").click()
+            found.filter(has_text="233 cases").wait_for()
+        page.locator("a.group", has_text="must_say_any").click()
+        found.filter(has_text="1 of 233").wait_for()
+        assert "kind=" in page.url
+        page.keyboard.press("?")
+        assert page.locator("dialog.help").is_visible()
+        page.keyboard.press("Escape")
+        page.goto(f"{viewed.root}/run/{viewed.first}/case/0/0#c0r0-k1")
+        assert page.locator(".check.on").count() == 1
+        assert seen.said == []
+
+
+def test_compare_shows_what_was_mended(browser, viewed: Site) -> None:
+    with opened(browser, viewed.address) as seen:
+        seen.page.get_by_role("link", name="compare with the one before").first.click()
+        assert "2 mended" in seen.page.locator("main").inner_text()
+        assert "as an AI" in seen.page.locator("del").all_inner_texts()[0] or seen.page.locator("del").count() > 1
+        assert "delete" in " ".join(seen.page.locator(".diffed code del").all_inner_texts())
+
+
+def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
+    whole = next(one for one in viewed.folder.glob("*.jsonl") if api.opened(one).summary.failed == 0)
+    lines = whole.read_bytes().splitlines(keepends=True)
+    live = viewed.folder / "live.jsonl"
+    live.write_bytes(b"".join(lines[:3]))
+    try:
+        with opened(browser, viewed.address) as seen:
+            page = seen.page
+            page.goto(f"{viewed.root}/run/{Index.key_of(live)}")
+            assert "Still running: 2 of 233" in page.locator(".live").inner_text()
+            assert rows(seen) == 2
+            with live.open("ab") as file:
+                file.write(b"".join(lines[3:10]))
+            page.locator("tbody tr").nth(8).wait_for()
+            with live.open("ab") as file:
+                file.write(b"".join(lines[10:]))
+            page.locator(".live").wait_for(state="detached")
+            assert page.locator("tbody tr").count() == 200
+            assert seen.said == []
+    finally:
+        live.unlink()
+
+
+def test_hostile_texts_are_inert_on_every_page(browser, viewed: Site) -> None:
+    """All of them stand in one run, in every place that a text of others has."""
+    folder = viewed.folder / "hostile"
+    folder.mkdir()
+    cases = [
+        structs.replace(one, index=number * 4 + at)
+        for number, text in enumerate(HOSTILE.values())
+        for at, one in enumerate(run_saying(text.encode(errors="replace").decode()).cases)
+    ]
+    every = "".join(HOSTILE.values()).encode(errors="replace").decode()
+    header = structs.replace(run_saying(every).header, total=len(cases), run_id="h", started_at="2020-01-01T00:00:00")
+    try:
+        for name in ("one", "two"):
+            begin(str(folder / f"{name}.jsonl"), header, (encode(one) for one in cases))
+            one, two = (Index.key_of(folder / f"{name}.jsonl") for name in ("one", "two"))
+        addresses = ["/", f"/run/{one}", f"/compare?base={one}&new={two}", f"/run/{one}/audit"]
+        addresses += [f"/run/{one}/case/{number}/0" for number in range(0, len(cases), 4)]
+        with opened(browser, viewed.address) as seen:
+            for address in addresses:
+                seen.page.goto(viewed.root + address)
+                assert seen.page.evaluate("window.owned") is None, address
+                assert seen.page.url == viewed.root + address
+                assert seen.page.locator(STRANGE).count() == 0, address
+            assert {url for url in seen.requests if not url.startswith(viewed.root)} == set()
+            assert seen.said == []
+    finally:
+        shutil.rmtree(folder)
