@@ -26,7 +26,7 @@ from karat.recorded import last_journal as last_journal
 from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import Sink
-from karat.reports.run_result import Allowed, ResultsPlace, RunResult
+from karat.reports.run_result import ResultsPlace, RunResult
 from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
 from karat.suites.select import select_each as select_each
@@ -145,7 +145,7 @@ async def arun(
         selection=chosen, options=options or {}, secrets=tuple(secrets),
         reports=tuple(names_of("reports", reports) or ()), listeners=listeners, stop=stop,
     )  # fmt: skip
-    allowed = _allowed(allow_partial, allow_unknown)
+    allowed = recorded.allowed(allow_partial, allow_unknown)
     with ResultsPlace(results_dir) as place:
         return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder), allowed)
 
@@ -202,7 +202,7 @@ async def _go_on(
         fix = did_you_mean(name, RunKeywords.__annotations__)
         raise UsageError(f"no option is called {name!r}.", fix=fix, slug="bad-option")
     options, order = RunOptions.of(how), Order.of(how)
-    allowed = _allowed(how.get("allow_partial"), how.get("allow_unknown"))
+    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"))
     earlier = Earlier(opened(journal), frozenset(map(status_named, names_of("status", status) or ())))
     loaded = await aload_suite(suite_of(earlier.journal) if suite is None else suite)
     with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
@@ -226,7 +226,7 @@ def rescore(
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     """
     loaded = None if suite is None else load_suite(suite)
-    allowed = _allowed(allow_partial, allow_unknown)
+    allowed = recorded.allowed(allow_partial, allow_unknown)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
         result = recorded.rescore(opened(journal), loaded, place.folder, further, workers=workers)
@@ -313,7 +313,7 @@ def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0
     from karat.audits.run_audit import Auditor
 
     loaded = None if suite is None else load_suite(suite)
-    return Auditor(recorded.auditable(opened(journal), loaded), seed, Allowance(*_allowed(None, None)))
+    return Auditor(recorded.auditable(opened(journal), loaded), seed, Allowance(*recorded.allowed(None, None)))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
@@ -356,11 +356,7 @@ lint = synchronous(alint)
 
 
 def viewer(folder: str | Path | None = None, *, port: int = 0) -> Served:
-    """Web pages over the journals below a folder, or beginning at one journal, for a browser on this machine.
-
-    Without `folder` it is where runs of this folder are kept. `address` of the result holds the token that the pages
-    need, and `run` answers until `stop` is called or the process is interrupted. Port 0 is any that is free.
-    """
+    """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
     from karat.viewer.serving import viewer_of
 
     return viewer_of(None if folder is None else Path(folder), default_results_dir("suite.json"), port, os.environ)
@@ -393,12 +389,3 @@ def add_target(inspection: Inspection) -> Path:
     from karat.inspections.writing import add
 
     return add(inspection, Path.cwd())
-
-
-def _allowed(partial: bool | None, unknown: bool | None) -> Allowed:
-    """What is let pass: as told, else as karat.toml says."""
-    from karat.targets.config import load as load_config
-
-    config = load_config(Path.cwd())
-    told = (partial, config.allow_partial), (unknown, config.allow_unknown)
-    return Allowed(*(default if given is None else given for given, default in told))

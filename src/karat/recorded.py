@@ -23,7 +23,7 @@ from karat.model.suite import Suite
 from karat.plugins.project import enter
 from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
 from karat.reports.catalog import wanted
-from karat.reports.run_result import RunResult, reported
+from karat.reports.run_result import Allowed, RunResult, reported
 from karat.suites import load
 from karat.suites.selection import Selection
 from karat.traces.clean import text
@@ -211,3 +211,12 @@ def _begins_a_journal(path: Path) -> bool:
             return file.read(len(HEADER)) == HEADER
     except OSError:
         return False
+
+
+def allowed(partial: bool | None, unknown: bool | None) -> Allowed:
+    """What is let pass: as told, else as karat.toml says."""
+    from karat.targets.config import load as load_config
+
+    config = load_config(Path.cwd())
+    told = (partial, config.allow_partial), (unknown, config.allow_unknown)
+    return Allowed(*(default if given is None else given for given, default in told))

@@ -75,7 +75,7 @@ class Endless:
 
 
 IDS = Wanted("ids", Ids)
-KNOWN = "Known are json, markdown, junit, github, github-summary, gitlab, csv, jsonl, mine."
+KNOWN = "Known are json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, mine."
 
 
 @dataclass(frozen=True)

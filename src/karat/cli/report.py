@@ -8,7 +8,7 @@ import click
 @click.command(short_help="Write a report of recorded runs: JUnit, GitHub, GitLab, CSV, JSON lines and others.")
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("-f", "--format", "name", required=True, metavar="F",
-              help="junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip
+              help="html, junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip
 @click.option("-o", "--output", "place", metavar="PATH",
               help="A file, a folder, or - for stdout (default: beside each journal).")  # fmt: skip
 def command(journals: tuple[str, ...], name: str, place: str | None) -> None:

@@ -59,6 +59,7 @@ class Wanted(NamedTuple):
 
 EVERY_RUN: Final[Mapping[str, type[Report]]] = {"json": JsonReport, "markdown": MarkdownReport}
 ON_REQUEST: Final[Mapping[str, str]] = {
+    "html": "karat.reports.html.report:HtmlReport",
     "junit": "karat.reports.junit:JunitReport",
     "github": "karat.reports.github.annotations:GithubReport",
     "github-summary": "karat.reports.github.summary:GithubSummary",

@@ -35,7 +35,7 @@ class PairView:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SideBySide:
     """What changed between two runs, by what became of each case."""
 
     broke: list[PairView]
@@ -47,7 +47,7 @@ class Comparison:
     words: str
 
 
-def compared(index: Index, base: IndexedRun, new: IndexedRun) -> Comparison:
+def compared(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
     """Pair the cases of two runs by their ids."""
     one, other = index.statuses(base.key), index.statuses(new.key)
     both = [name for name in one if name in other]
@@ -60,7 +60,7 @@ def compared(index: Index, base: IndexedRun, new: IndexedRun) -> Comparison:
         for kind, names in kinds.items()
     }
     counts = {kind: len(names) for kind, names in kinds.items()} | {"same": len(both) - len(changed)}
-    return Comparison(
+    return SideBySide(
         **views,
         counts=counts,
         only_base=[name for name in one if name not in other][:SHOWN],

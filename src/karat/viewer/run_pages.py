@@ -25,7 +25,7 @@ HEIGHT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RunRow:
+class RunLine:
     """One run in the list of all."""
 
     key: str
@@ -48,7 +48,7 @@ class SuiteRuns:
     suite: str
     name: str
     target: str
-    rows: list[RunRow]
+    rows: list[RunLine]
     trend: str
 
 
@@ -66,9 +66,9 @@ def _suite(runs: list[IndexedRun]) -> SuiteRuns:
     return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]))
 
 
-def _run_row(run: IndexedRun, before: str) -> RunRow:
+def _run_row(run: IndexedRun, before: str) -> RunLine:
     summary = run.summary
-    return RunRow(
+    return RunLine(
         key=run.key,
         started=run_view.moment(run.header.started_at),
         rate=run_view.rate_view(summary.passed, summary.total),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from karat.checks.catalog import CATALOG
-from karat.model.trace import UNSEEN_WORDS, Message, Trace
+from karat.model.trace import UNSEEN_WORDS, Message, SpanNode, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.html.calls import CallView, call_views, duration, span_of_time, timeline
 from karat.reports.html.markdown import as_written, rendered
@@ -24,14 +24,6 @@ MOST_CALLS: Final = 500
 MOST_SPANS: Final = 1_000
 NO_ANSWER: Final = ("user", "human", "tool", "system", UNSEEN_WORDS)
 LISTS: Final = ("tool_calls", "telemetry", "messages")
-
-SpanNode = Any  # until traces hold spans
-
-
-def spans_of(trace: Trace) -> Sequence[SpanNode]:
-    found: Sequence[SpanNode] = getattr(trace, "spans", ())
-    return found
-
 
 Spot = tuple[int, str]
 """A turn, counted from 0, and a channel of it."""
@@ -102,7 +94,7 @@ class EvidencePlaces:
             calls_left_out=max(len(trace.tool_calls) - MOST_CALLS, 0),
             telemetry=[self._line(number, index, line) for index, line in enumerate(trace.telemetry[:MOST_LINES])],
             lines_left_out=max(len(trace.telemetry) - MOST_LINES, 0),
-            spans=_span_views(spans_of(trace)[:MOST_SPANS]),
+            spans=_span_views(trace.spans[:MOST_SPANS]),
             page=self._page(number, "page", trace.page),
             page_before=self._page(number, "page_before", trace.page_before),
             unobserved=dict(trace.unobserved),
