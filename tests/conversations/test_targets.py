@@ -12,6 +12,7 @@ import pytest
 import karat
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus, Status
+from karat.reports.facts import reasons
 
 from . import desk
 
@@ -109,6 +110,7 @@ def test_a_scripted_user_ends_at_last() -> None:
     assert record.status is CaseStatus.PARTIAL  # nobody saw the calls of an agent that gives text alone
     assert len(record.trace.turns) == 6
     assert record.trace.metadata["scripted_user"]["ended"] == "after 6 turns, as many as it may have"
+    assert [*reasons(record)][-1] == "the scripted user stopped after 6 turns, as many as it may have"
     assert len(ran({**STUBBORN, "max_turns": 1}, desk.endless).trace.turns) == 1
 
 

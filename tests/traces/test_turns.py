@@ -86,6 +86,12 @@ def test_tokens_that_one_turn_does_not_tell_are_not_known() -> None:
     assert conversation([FIRST, structs.replace(SECOND, tokens=Tokens(1))]).tokens == Tokens(4)
 
 
+def test_times_that_one_turn_does_not_tell_are_not_known() -> None:
+    bare = structs.replace(SECOND, duration_ms=None, timings={})
+    whole = conversation([FIRST, bare])
+    assert (whole.duration_ms, whole.timings) == (None, {})
+
+
 def test_each_turn_is_judged_by_its_own_checks_and_all_of_them_by_the_cases() -> None:
     verdict = scoring.judge_case(CASE, conversation([FIRST, SECOND]))
     assert verdict.status is CaseStatus.PASS

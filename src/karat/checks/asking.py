@@ -13,7 +13,6 @@ from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.text.asking import asked_for_any
 
 ORDER = {"things": ["order number"]}
 
@@ -56,6 +55,8 @@ class AsksFor(Check):
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
+        from karat.text.asking import asked_for_any  # its patterns take a while to be read, and few suites ask for it
+
         return self.present(trace, asked_for_any(trace.final_message, self.things))
 
     def flaws(self) -> Iterator[Flaw]:

@@ -13,7 +13,7 @@ from karat.checks.catalog import CATALOG
 from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
-from karat.model.trace import Trace
+from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.inert import last_lines
 from karat.text.wording import counted
@@ -100,6 +100,9 @@ def reasons(record: CaseRecord) -> Iterator[str]:
         yield reason
     if error is not None and error.message not in reason:
         yield f"{error.kind}: {error.message}"
+    script = record.trace.metadata.get(SCRIPT) if record.case.replies else None
+    if isinstance(script, dict) and isinstance(ended := script.get("ended"), str):
+        yield f"the scripted user stopped {ended}"
 
 
 def log(record: CaseRecord) -> list[str]:

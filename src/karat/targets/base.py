@@ -13,8 +13,8 @@ from msgspec import Struct, structs
 
 from karat.errors import ConfigError, Exit, KaratError
 from karat.model.suite import Case
-from karat.model.trace import Trace, TraceError
-from karat.targets.scripted_user import SCRIPT, ScriptedUser
+from karat.model.trace import SCRIPT, Trace, TraceError
+from karat.targets.scripted_user import ScriptedUser
 from karat.telemetry.spans.marks import Marks
 from karat.text.wording import said
 from karat.traces.recorder import Recorder

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from karat.model.suite import Case, Reply
 from karat.model.trace import Trace
-from karat.text.asking import asked_for_any
 from karat.text.wording import counted
 
 MOST_TURNS = 10
 """What a user with replies says at most, where the case gives no `max_turns`."""
-SCRIPT = "scripted_user"
-"""Where the metadata of a conversation tells how it came to its end."""
 
 
 class ScriptedUser:
@@ -45,6 +42,8 @@ class ScriptedUser:
 
     def _replies(self, answer: str) -> list[str]:
         """What answers each thing that is asked for. Of several replies to one thing, the next one."""
+        from karat.text.asking import asked_for_any  # its patterns take a while to be read, and few cases have replies
+
         asked = [n for n, reply in enumerate(self._case.replies) if asked_for_any(answer, reply.asks_for)]
         chosen: dict[tuple[str, ...], int] = {}
         for place in asked:

@@ -7,7 +7,6 @@ import regex
 
 from karat.text.offsets import Span
 from karat.text.prose import Prose, prose, spaced
-from karat.text.ways_of_asking import OTHER_LANGUAGES
 
 _MARK = regex.compile(r"[?？؟⁇⁈](?![\w=&/%])")
 """A question mark, but not one inside an address."""
@@ -71,6 +70,8 @@ def asked(text: str) -> Span | None:
 
 def _asked_in_other_words(words: Prose) -> Span | None:
     """Where somebody requests something in another language than English."""
+    from karat.text.ways_of_asking import OTHER_LANGUAGES  # they take a while to be read, and few answers need them
+
     for sentence in _SENTENCE.finditer(words.text, max(0, len(words.text) - LAST_WORDS)):
         text = sentence[0]
         if len(text) > LONGEST_SENTENCE or _OFFER.search(text):

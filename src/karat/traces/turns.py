@@ -32,8 +32,8 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         unobserved=_merged(turn.unobserved for turn in turns),
         cuts=_merged(turn.cuts for turn in turns),
         started_at=first.started_at,
-        duration_ms=_sum(turn.duration_ms for turn in turns),
-        timings=_longest(turn.timings for turn in turns),
+        duration_ms=_sum([turn.duration_ms for turn in turns]),
+        timings=_longest([turn.timings for turn in turns]),
         steps=_total([turn.steps for turn in turns]),
         tokens=_tokens([turn.tokens for turn in turns]),
         spans=tuple([span for turn in turns for span in turn.spans]),
@@ -52,17 +52,16 @@ def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
     return one_turn | {key: table[key] for key in OF_EVERY_TURN for table in reversed(each) if key in table}
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
+def _sum(values: Sequence[float | None]) -> float | None:
+    """What all turns took; not known where one of them was not measured."""
     known = [value for value in values if value is not None]
-    return round(sum(known), 3) if known else None
+    return round(sum(known), 3) if len(known) == len(values) else None
 
 
-def _longest(tables: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    longest: dict[str, float] = {}
-    for table in tables:
-        for name, value in table.items():
-            longest[name] = max(value, longest.get(name, value))
-    return longest
+def _longest(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The longest of each, where every turn tells it."""
+    names = [name for name in tables[0] if all(name in table for table in tables)]
+    return {name: max(table[name] for table in tables) for name in names}
 
 
 def _tokens(counts: Sequence[Tokens | None]) -> Tokens | None:
