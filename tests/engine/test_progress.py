@@ -113,3 +113,17 @@ def test_lines_are_not_held_back(tmp_path: Path, function: str, prompts: list[st
             if select.select([run.process.stdout], [], [], 1)[0]:
                 written += os.read(run.process.stdout.fileno(), 65536)
     assert [line.split()[0] for line in written.decode().splitlines()] == expected
+
+
+def test_a_rerun_counts_what_it_keeps_and_leaves_nothing_of_the_bar(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, ["answer sync", "wrong sync"])
+    with Started("run", suite, "--target", target("agent"), "--workers", 0, "--results-dir", "r", cwd=tmp_path) as run:
+        run.ended()
+    (journal,) = (tmp_path / "r").glob("*.jsonl")
+    code, written = on_a_terminal(["rerun", str(journal), "--workers", "0"], tmp_path)
+    assert code == 1
+    assert re.search(r"\b1/2  1 kept  001-wrong", CONTROL.sub("", written))
+    assert re.search(r"\x1b\[2K(\x1b\[[0-9;]*m)*karat: kept 1 finished case", written), "the bar makes room"
+    after = written.rpartition("\x1b[2K")[2]
+    assert "━" not in after
+    assert "1 passed, 1 failed" in after

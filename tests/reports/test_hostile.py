@@ -9,8 +9,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import partial
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from xml.etree import ElementTree
 
 import junitparser
@@ -18,8 +19,9 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from karat.journal.reader import Journal
 from karat.plugins.project import Project
-from karat.reports import encoding, gitlab, inert, rows
+from karat.reports import encoding, gitlab, inert, rows, run_result
 from karat.reports import junit as junit_report
 from karat.reports import markdown as markdown_report
 from karat.reports import terminal as terminal_report
@@ -27,6 +29,7 @@ from karat.reports.catalog import find
 from karat.reports.ending import show_details, show_summary
 from karat.reports.github import annotations, summary
 from karat.reports.inert import terminal
+from karat.reports.run_result import RunResult
 from karat.reports.terminal import CaseLines, Loudness, Screen
 from karat.reports.writing import write_into
 
@@ -232,3 +235,39 @@ def test_hostile_texts_are_inert(name: str) -> None:
 def test_without_its_escape_they_are_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PROOFS[name].without(monkeypatch)
     assert next(harmful(PROOFS[name]), None)
+
+
+class Elements(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(f"{tag} {' '.join(name for name, _ in attrs)}".strip())
+
+
+def in_a_notebook(text: str) -> str:
+    return RunResult(cast(Journal, run_saying(text)), ())._repr_html_()
+
+
+def notebook_faults() -> Iterator[str]:
+    usual = Elements(in_a_notebook("plain")).found
+    for name, text in HOSTILE.items():
+        page = in_a_notebook(text)
+        if Elements(page).found != usual or unseen(page):
+            yield name
+
+
+def test_hostile_texts_are_inert_in_a_notebook() -> None:
+    assert list(notebook_faults()) == []
+
+
+@pytest.mark.parametrize("escape", ["escape", "why_not_passed"])
+def test_without_its_escape_a_notebook_is_not(monkeypatch: pytest.MonkeyPatch, escape: str) -> None:
+    raw = {"escape": lambda text: text, "why_not_passed": lambda record: [record.trace.final_message]}
+    monkeypatch.setattr(run_result, escape, raw[escape])
+    assert next(notebook_faults(), None)
