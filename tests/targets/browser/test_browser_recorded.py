@@ -76,7 +76,7 @@ def playing(recording: dict[str, Any]) -> Iterator[str]:
         server.server_close()
 
 
-def test_at_least_three_front_ends_are_recorded() -> None:
+async def test_at_least_three_front_ends_are_recorded() -> None:
     assert {file.stem for file in RECORDED} >= {"gradio", "nicegui", "streamlit"}
 
 
