@@ -21,8 +21,18 @@ def evidence(before: Trace, after: Trace) -> str:
         return f"telemetry: {len(after.telemetry)} lines, {len(before.telemetry)} before"
     if before.page != after.page:
         return f"page: without {excerpt(_taken(before.page or '', after.page or ''))}"
+    if before.database == after.database:
+        return _measured(before, after)
     changed = next((sql for sql, rows in after.database.items() if before.database.get(sql) != rows), "")
     return f"database: {excerpt(f'{changed} gives {after.database.get(changed)}')}"
+
+
+def _measured(before: Trace, after: Trace) -> str:
+    if before.state != after.state:
+        return f"state: {excerpt(str(after.state))}"
+    names = ("duration_ms", "timings", "steps", "tokens")
+    changed = next((name for name in names if getattr(before, name) != getattr(after, name)), "turns")
+    return f"{changed}: {excerpt(str(getattr(after, changed)))}"
 
 
 def _calls(before: tuple[ToolCall, ...], after: tuple[ToolCall, ...]) -> str:

@@ -14,6 +14,8 @@ from karat.checks.catalog import CATALOG
 from karat.model.check import Field
 
 SNIPPET = 120
+KARAT_1 = (1,)
+"""The version that brought what older suites can use and need not know."""
 
 
 class Spelling(NamedTuple):
@@ -49,9 +51,11 @@ def noticing(operator: Operator, spelling: Spelling) -> list[str]:
 @lru_cache(maxsize=8)
 def known_fields(spelling: Spelling, fields: tuple[Field, ...]) -> frozenset[str]:
     """The fields, of those that there are, that a suite of this spelling may use, and that its version knows."""
+    if spelling.format == "karat-1":
+        return frozenset(field.name for field in fields)
     if spelling.format != "eval-set":
         spellings = {"golden-expected", "golden-case"}
-        return frozenset(field.name for field in fields if field.formats & spellings)
+        return frozenset(f.name for f in fields if f.formats & spellings and _numbers(f.since) < KARAT_1)
     newest = _numbers(spelling.version) or (sys.maxsize,)
     return frozenset(f.name for f in fields if "eval-set" in f.formats and _numbers(f.since) <= newest)
 

@@ -45,7 +45,7 @@ class AnswerEquals(Check):
     group: ClassVar = Group.QA
     looks_at: ClassVar = ANSWER
     fields: ClassVar = (
-        Field("answer_equals", Phrase | int | float, "The final message is this, and nothing else.", since="0.3"),
+        Field("answer_equals", Phrase | int | float, "The final message is this, and nothing else.", since="1"),
     )
     examples: ClassVar = (
         Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
@@ -89,7 +89,7 @@ class AnswerJson(Check):
             "answer_json",
             dict[str, Any] | Literal[True],
             "The answer is JSON that this JSON Schema accepts; `true`: any JSON.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (
@@ -162,7 +162,7 @@ class AnswerAt(Check):
             "answer_at",
             Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
             "Values of a JSON answer by JSONPath (RFC 9535): {path: value or matcher}.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (
@@ -222,7 +222,7 @@ class State(Check):
             "state",
             Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
             "Values of the agent's final state by JSONPath (RFC 9535): {path: value or matcher}.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (
@@ -262,7 +262,7 @@ class MinWords(Check):
     name: ClassVar = "min_words"
     group: ClassVar = Group.FORMATTING
     looks_at: ClassVar = ANSWER
-    fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The fewest words of the answer.", since="0.3"),)
+    fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The fewest words of the answer.", since="1"),)
     examples: ClassVar = (
         Example({"least": 3}, says("It is paid."), Status.PASSED),
         Example({"least": 3}, says("Paid - yes!"), Status.FAILED),
@@ -295,7 +295,7 @@ class MaxWords(Check):
     name: ClassVar = "max_words"
     group: ClassVar = Group.FORMATTING
     looks_at: ClassVar = ANSWER
-    fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The most words of the answer.", since="0.3"),)
+    fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The most words of the answer.", since="1"),)
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
         Example({"most": 3}, says("It is paid now."), Status.FAILED),

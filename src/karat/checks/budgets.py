@@ -64,7 +64,7 @@ class MaxToolCalls(Check):
     name: ClassVar = "max_tool_calls"
     group: ClassVar = Group.BUDGET
     looks_at: ClassVar = CALLS
-    fields: ClassVar = (Field("max_tool_calls", Number, "The most tool calls, of whatever tools.", since="0.3"),)
+    fields: ClassVar = (Field("max_tool_calls", Number, "The most tool calls, of whatever tools.", since="1"),)
     examples: ClassVar = (
         Example({"most": 2}, calls("find book"), Status.PASSED),
         Example({"most": 1}, calls("find book:refused"), Status.FAILED),
@@ -98,7 +98,7 @@ class MaxCalls(Check):
     group: ClassVar = Group.BUDGET
     looks_at: ClassVar = CALLS
     fields: ClassVar = (
-        Field("max_calls", Annotated[dict[Phrase, Number], Meta(min_length=1)], "The most calls by tool.", since="0.3"),
+        Field("max_calls", Annotated[dict[Phrase, Number], Meta(min_length=1)], "The most calls by tool.", since="1"),
     )
     examples: ClassVar = (
         Example({"tool": "find", "most": 1}, calls("find book book"), Status.PASSED),
@@ -135,7 +135,7 @@ class MaxSeconds(Budget):
     name: ClassVar = "max_seconds"
     looks_at: ClassVar = frozenset({"duration_ms"})
     unit: ClassVar = " s"
-    fields: ClassVar = (Field("max_seconds", Amount, "The longest that the turn may take.", since="0.3"),)
+    fields: ClassVar = (Field("max_seconds", Amount, "The longest that the turn may take.", since="1"),)
     examples: ClassVar = (
         Example({"seconds": 2}, took(duration_ms=2000.0), Status.PASSED),
         Example({"seconds": 2}, took(duration_ms=2001.0), Status.FAILED),
@@ -165,7 +165,7 @@ class MaxFirstTokenSeconds(Budget):
     unit: ClassVar = " s"
     unmeasured: ClassVar = f"the target did not measure it: it streams no answer, or gives no `timings.{FIRST_TOKEN}`"
     fields: ClassVar = (
-        Field("max_first_token_seconds", Amount, "The longest wait for the first word of the answer.", since="0.3"),
+        Field("max_first_token_seconds", Amount, "The longest wait for the first word of the answer.", since="1"),
     )
     examples: ClassVar = (
         Example({"seconds": 1}, took(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
@@ -197,7 +197,7 @@ class MaxSteps(Budget):
     unit: ClassVar = " steps"
     unmeasured: ClassVar = "the target does not count steps"
     fields: ClassVar = (
-        Field("max_steps", Annotated[int, Meta(ge=1)], "The most steps: of a LangGraph graph, its steps.", since="0.3"),
+        Field("max_steps", Annotated[int, Meta(ge=1)], "The most steps: of a LangGraph graph, its steps.", since="1"),
     )
     examples: ClassVar = (
         Example({"most": 3}, took(steps=3), Status.PASSED),
@@ -240,7 +240,7 @@ class MaxTokens(Budget):
             "max_tokens",
             Annotated[TokenLimits | Annotated[int, Meta(ge=1)], Meta(min_length=1)],
             "The most tokens: {input, output, total}, or a number for the total.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (
@@ -283,7 +283,7 @@ class MaxCostUsd(Budget):
     looks_at: ClassVar = frozenset({"tokens"})
     unit: ClassVar = " USD"
     fields: ClassVar = (
-        Field("max_cost_usd", Amount, "The most that the tokens may cost, by [prices] of karat.toml.", since="0.3"),
+        Field("max_cost_usd", Amount, "The most that the tokens may cost, by [prices] of karat.toml.", since="1"),
     )
     examples: ClassVar = (
         Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.PASSED),

@@ -55,13 +55,13 @@ class GroundedNumbers(Check):
             "grounded_numbers",
             Literal[True],
             "Every number of the answer stands in a tool result, the page or the user's words, or follows from those.",
-            since="0.3",
+            since="1",
         ),
         Field(
             "grounded_constants",
             Annotated[list[int | float], Meta(min_length=1)],
             "Numbers that the answer may tell although nothing seen holds them.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (
@@ -168,7 +168,7 @@ class NoFalseSuccess(Check):
             "no_false_success",
             Literal[True],
             "The answer claims nothing that the tools of the turn denied or never did.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (

@@ -43,7 +43,7 @@ class ToolOrder(Check):
             "tool_order",
             Annotated[list[Phrase], Meta(min_length=2)],
             "These calls were made in this order; others may stand between.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (
@@ -107,7 +107,7 @@ class ToolRequires(Check):
             "tool_requires",
             Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
             "Preconditions: each call of a tool comes after a successful call of each tool that is listed for it.",
-            since="0.3",
+            since="1",
         ),
     )
     examples: ClassVar = (

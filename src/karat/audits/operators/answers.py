@@ -121,7 +121,7 @@ OPERATORS = (
         about="the answer breaks off",
         nothing="looks at the end of the answer",
         mutants=cut,
-        kills={**SAYS, "evidence_freshness_max_age_minutes": 60},
+        kills={**SAYS, "evidence_freshness_max_age_minutes": 60, "min_words": 20},
         trace=REPORT,
     ),
     Operator(
@@ -148,6 +148,7 @@ OPERATORS = (
             "must_not_match_regex": [r"success\w*"],
             "allocation_valid": False,
             "outcome": "needs_input",
+            "no_false_success": True,
         },
         trace=FAILED_CALL,
     ),

@@ -27,10 +27,11 @@ class Mutant(NamedTuple):
 
 
 class Subject:
-    """A case that passed and the trace that it passed with."""
+    """A case that passed and the trace that it passed with; of a turn of a talk, `earlier` is the one before."""
 
-    def __init__(self, case: Case, trace: Trace, seed: int = 0) -> None:
+    def __init__(self, case: Case, trace: Trace, seed: int = 0, earlier: Trace | None = None) -> None:
         self.case = case
+        self.earlier = earlier
         self.trace = trace
         self.seed = seed
 

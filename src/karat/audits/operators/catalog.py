@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.audits.operators import additions, answers, content, surroundings, tool_calls
+from karat.audits.operators import additions, answers, content, measures, surroundings, tool_calls
 from karat.audits.operators.base import Operator
 
 OPERATORS: tuple[Operator, ...] = (
@@ -11,4 +11,5 @@ OPERATORS: tuple[Operator, ...] = (
     *additions.OPERATORS,
     *content.OPERATORS,
     *surroundings.OPERATORS,
+    *measures.OPERATORS,
 )

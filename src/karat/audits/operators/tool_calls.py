@@ -220,7 +220,12 @@ OPERATORS = (
         about="a tool was called twice",
         nothing="counts tool calls",
         mutants=doubled,
-        kills={"tools_used": ["find", "book"]},
+        kills={
+            "tools_used": ["find", "book"],
+            "tool_calls": [{"tool": "book", "times": 1}],
+            "max_calls": {"book": 1},
+            "max_tool_calls": 2,
+        },
         trace=BOOKED,
     ),
     Operator(
@@ -228,7 +233,7 @@ OPERATORS = (
         about="the calls came in another order",
         nothing="minds the order of the calls",
         mutants=moved,
-        kills={"tools_match": "ordered"},
+        kills={"tools_match": "ordered", "tool_order": ["find", "book"], "tool_requires": {"book": ["find"]}},
         given={"tools_used": ["find", "book"]},
         trace=BOOKED,
     ),
@@ -272,7 +277,12 @@ OPERATORS = (
         about="a tool was called that must not be",
         nothing="forbids a tool",
         mutants=forbidden_called,
-        kills={"tools_used": ["book"], "tool_calls_none": ["delete"]},
+        kills={
+            "tools_used": ["book"],
+            "tool_calls_none": ["delete"],
+            "tool_calls": [{"tool": "delete_everything", "never": True}],
+            "max_tool_calls": 1,
+        },
         trace=ONE_CALL,
     ),
 )

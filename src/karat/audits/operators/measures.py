@@ -1,0 +1,227 @@
+"""What stands beside words and calls: what a turn cost, the state that it left, numbers and JSON, turns of a talk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from msgspec import structs
+
+from karat.audits.operators.base import Mutant, Operator, Subject
+from karat.audits.operators.tool_calls import BOOKED, dropped
+from karat.checks.grounds import results
+from karat.model.trace import Tokens, ToolCall, Trace
+from karat.text.json_answers import json_answer
+from karat.text.stated_numbers import StatedNumber, stated_numbers
+from karat.traces.turns import conversation
+
+FAR_TOO_MUCH = 1000
+PADDING = " ".join(["and so on and so forth,"] * 100)
+SOMETHING_ELSE = "something else"
+FIRST_TOKEN = "first_token_ms"
+
+REPORTED = Trace(
+    case_id="example",
+    final_message="There were 12 rides.",
+    tool_calls=(ToolCall("rides", {}, result={"count": 12, "city": "Lyon"}, success=True),),
+    state={"step": "told", "retries": 0},
+    duration_ms=1200.0,
+    timings={FIRST_TOKEN: 300.0},
+    steps=3,
+    tokens=Tokens(900, 100),
+)
+IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}')
+ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?")
+TOLD = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls=(ToolCall("pay", {}, success=True),))
+TALK = conversation([ASKED, TOLD])
+
+
+def overspent(subject: Subject) -> Iterator[Mutant]:
+    """Each measure that was taken."""
+    trace = subject.trace
+    if trace.duration_ms:
+        slow = structs.replace(trace, duration_ms=trace.duration_ms * FAR_TOO_MUCH)
+        yield Mutant(slow, "it took a thousand times as long", {"max_seconds": 60})
+    if trace.timings.get(FIRST_TOKEN):
+        late = {**trace.timings, FIRST_TOKEN: trace.timings[FIRST_TOKEN] * FAR_TOO_MUCH}
+        mend = {"max_first_token_seconds": 10}
+        yield Mutant(structs.replace(trace, timings=late), "the first word came a thousand times as late", mend)
+    if trace.steps:
+        lost = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
+        yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": trace.steps})
+    if trace.tokens and trace.tokens.input and trace.tokens.output:
+        read, written = trace.tokens.input, trace.tokens.output
+        more = Tokens(read * FAR_TOO_MUCH, written * FAR_TOO_MUCH)
+        spent = structs.replace(trace, tokens=more)
+        yield Mutant(spent, "it used a thousand times as many tokens", {"max_tokens": {"total": read + written}})
+
+
+def state_changed(subject: Subject) -> Iterator[Mutant]:
+    """Each plain value at the top of the state."""
+    for key, value in subject.trace.state.items():
+        if isinstance(value, str | int | float):
+            changed = structs.replace(subject.trace, state={**subject.trace.state, key: other_value(value)})
+            path = f"$[{json.dumps(key)}]"
+            yield Mutant(changed, f"{key} of the state was another", {"state": {path: value}})
+
+
+def off_by_one(subject: Subject) -> Iterator[Mutant]:
+    """Each amount that the answer tells, in its last digit."""
+    text = subject.answer
+    for stated in stated_numbers(text):
+        start, end = stated.span
+        other = _next(stated, text[start:end])
+        changed = subject.with_answer(f"{text[:start]}{other}{text[end:]}")
+        yield Mutant(changed, f"{text[start:end]} became {other}", {"grounded_numbers": True})
+
+
+def results_changed(subject: Subject) -> Iterator[Mutant]:
+    """Each amount that the answer tells, in the results that hold it."""
+    for value in dict.fromkeys(abs(stated.value) for stated in stated_numbers(subject.answer)):
+        calls = tuple(structs.replace(call, result=_without(call.result, value)) for call in subject.trace.tool_calls)
+        if calls != subject.trace.tool_calls and list(results(subject.trace)):
+            changed = structs.replace(subject.trace, tool_calls=calls)
+            yield Mutant(changed, f"no tool gave {value:f}, which it tells", {"grounded_numbers": True})
+
+
+def json_changed(subject: Subject) -> Iterator[Mutant]:
+    """Each member of a JSON answer that is an object: another value, and none."""
+    found = json_answer(subject.answer).value
+    answer: dict[str, object] = found if isinstance(found, dict) else {}
+    for key, value in answer.items():
+        rest = {name: one for name, one in answer.items() if name != key}
+        path = f"$[{json.dumps(key)}]"
+        mend = {"answer_at": {path: {"$eq": value}}}
+        yield Mutant(subject.with_answer(json.dumps(rest)), f"{key} was missing", mend)
+        other = json.dumps({**answer, key: other_value(value)})
+        yield Mutant(subject.with_answer(other), f"{key} was another", mend)
+
+
+def padded(subject: Subject) -> Iterator[Mutant]:
+    words = len(subject.answer.split())
+    text = f"{subject.answer} {PADDING}"
+    yield Mutant(subject.with_answer(text), "the answer went on for hundreds of words", {"max_words": words + 50})
+
+
+def precondition_dropped(subject: Subject) -> Iterator[Mutant]:
+    """Each call that others come after."""
+    calls = subject.trace.tool_calls
+    for mutant, call in zip(dropped(subject), calls[:-1], strict=False):
+        mend = {"tool_requires": {later.name: [call.name] for later in calls[-1:] if later.name != call.name}}
+        yield mutant._replace(mend=mend if mend["tool_requires"] and call.success else {})
+
+
+def turn_skipped(subject: Subject) -> Iterator[Mutant]:
+    """The agent is one turn behind: what it answered to the turn before; of a whole talk, each turn left out."""
+    before, trace = subject.earlier, subject.trace
+    if before is not None:
+        late = structs.replace(before, case_id=trace.case_id, input=trace.input)
+        yield Mutant(late, "it answered as in the turn before", {"must_say_any": [subject.answer]})
+    for index in range(len(trace.turns) if len(trace.turns) > 1 else 0):
+        rest = [*trace.turns[:index], *trace.turns[index + 1 :]]
+        yield Mutant(conversation(rest), f"turn {index + 1} was skipped", {"must_say_any": [subject.answer]})
+
+
+def other_value(value: object) -> object:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE
+
+
+def _next(stated: StatedNumber, written: str) -> str:
+    scale = stated.step if stated.step < 1 else Decimal(1)
+    plain = Decimal(written.replace(",", "").replace("'", "").replace(" ", "").lstrip("+-") or 0)
+    return f"{plain + scale:f}"
+
+
+def _without(value: object, amount: Decimal) -> object:
+    """A result in which a number is another."""
+    if isinstance(value, dict):
+        return {key: _without(below, amount) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_without(below, amount) for below in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return value + FAR_TOO_MUCH if abs(Decimal(repr(value))) == amount else value
+
+
+BUDGETS: Mapping[str, object] = {
+    "max_seconds": 2,
+    "max_first_token_seconds": 1,
+    "max_steps": 3,
+    "max_tokens": {"total": 1000},
+}
+OPERATORS = (
+    Operator(
+        name="budget-spent",
+        about="the turn cost far too much",
+        nothing="bounds what a turn may cost",
+        mutants=overspent,
+        kills=BUDGETS,
+        trace=REPORTED,
+    ),
+    Operator(
+        name="state-changed",
+        about="the agent ended in another state",
+        nothing="looks at the state",
+        mutants=state_changed,
+        kills={"state": {"$.step": "told", "$.retries": {"$lt": 1}}},
+        trace=REPORTED,
+    ),
+    Operator(
+        name="number-off-by-one",
+        about="a number is off by one",
+        nothing="asks what numbers rest on",
+        mutants=off_by_one,
+        kills={"grounded_numbers": True, "answer_equals": REPORTED.final_message},
+        trace=REPORTED,
+    ),
+    Operator(
+        name="result-changed",
+        about="no tool gave a number that the answer tells",
+        nothing="asks what numbers rest on",
+        mutants=results_changed,
+        kills={"grounded_numbers": True},
+        trace=REPORTED,
+    ),
+    Operator(
+        name="json-changed",
+        about="a member of a JSON answer is missing or another",
+        nothing="looks into the JSON",
+        mutants=json_changed,
+        kills={
+            "answer_json": {"required": ["order", "total"]},
+            "answer_at": {"$.order": "A-17"},
+            "answer_equals": IN_JSON.final_message,
+        },
+        trace=IN_JSON,
+    ),
+    Operator(
+        name="answer-padded",
+        about="the answer goes on and on",
+        nothing="bounds the length of the answer",
+        mutants=padded,
+        kills={"max_words": 10, "answer_equals": REPORTED.final_message},
+        trace=REPORTED,
+    ),
+    Operator(
+        name="precondition-dropped",
+        about="a call that others come after was not made",
+        nothing="asks what must come first",
+        mutants=precondition_dropped,
+        kills={"tool_requires": {"book": ["find"]}, "tool_order": ["find", "book"]},
+        trace=BOOKED,
+    ),
+    Operator(
+        name="turn-skipped",
+        about="the agent left out a turn of the conversation",
+        nothing="tells one turn from another",
+        mutants=turn_skipped,
+        kills={"tool_calls": [{"tool": "pay"}], "must_say_any": ["paid"], "answer_equals": "Paid."},
+        trace=TALK,
+    ),
+)
