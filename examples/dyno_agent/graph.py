@@ -3,7 +3,7 @@
 import json
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.managed import RemainingSteps
@@ -24,8 +24,9 @@ TOOL_BROKE = "Sorry, that did not work because of a technical problem. Please tr
 
 
 class DynoState(MessagesState):
-    """The conversation, and how many steps LangGraph still grants."""
+    """The conversation, the tools that this turn asked for, and how many steps LangGraph still grants."""
 
+    asked_tools: list[str]
     remaining_steps: RemainingSteps
 
 
@@ -39,7 +40,7 @@ def make_graph(model: BaseChatModel | None = None) -> Graph:
     """
     talker = (model or chat_model_from_environment()).bind_tools(TOOLS)
 
-    async def call_model(state: DynoState, runtime: Runtime[DynoContext]) -> dict[str, list[AIMessage]]:
+    async def call_model(state: DynoState, runtime: Runtime[DynoContext]) -> dict[str, object]:
         if runtime.context is None:
             raise ConfigurationError("the graph has no database: pass context= what dyno_agent.testing.setup gives")
         prompt = [SystemMessage(system_prompt(runtime.context.clock)), *state["messages"]]
@@ -47,7 +48,8 @@ def make_graph(model: BaseChatModel | None = None) -> Graph:
         # Two more steps are needed for a round of tools and the words after it.
         if answer.tool_calls and state["remaining_steps"] < 2:
             answer = AIMessage(GAVE_UP, id=answer.id)
-        return {"messages": [answer]}
+        asked = [call["name"] for call in answer.tool_calls]
+        return {"messages": [answer], "asked_tools": [*_asked_before(state), *asked]}
 
     builder = StateGraph(DynoState, context_schema=DynoContext)
     builder.add_node("model", call_model)
@@ -57,6 +59,11 @@ def make_graph(model: BaseChatModel | None = None) -> Graph:
     builder.add_edge("tools", "model")
     compiled: Graph = builder.compile(name="dyno-agent")
     return compiled.with_config(recursion_limit=RECURSION_LIMIT)
+
+
+def _asked_before(state: DynoState) -> list[str]:
+    """The tools that this turn asked for so far: a new turn begins with what the user says."""
+    return [] if isinstance(state["messages"][-1], HumanMessage) else state.get("asked_tools", [])
 
 
 def _tools_or_end(state: DynoState) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -18,6 +19,7 @@ from dyno_agent.language.request import Request, continued, read_request
 from dyno_agent.language.wording import words_for
 from dyno_agent.policy import DEFAULT_NOW
 
+_AS_JSON = re.compile(r"\bas json\b", re.IGNORECASE)
 _TODAY = re.compile(r"Current time: (\d{4}-\d{2}-\d{2})")
 
 
@@ -47,11 +49,16 @@ class RuleBasedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         answer = _next_message(messages, kwargs.get("tool_names", ()))
+        answer.usage_metadata = _words_used(messages, answer)
+        if run_manager is not None and answer.text:
+            run_manager.on_llm_new_token(answer.text)
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
 
 def _next_message(messages: Sequence[BaseMessage], tool_names: Sequence[str]) -> AIMessage:
     results = _results_of_this_turn(messages)
+    if results and _AS_JSON.search(_last_request(messages)):
+        return AIMessage(f"```json\n{results[-1].text}\n```")
     if results:
         return AIMessage(words_for(results))
     step = plan(_understood(messages))
@@ -61,6 +68,16 @@ def _next_message(messages: Sequence[BaseMessage], tool_names: Sequence[str]) ->
     if unknown:
         return AIMessage(f"Sorry, I have no tool for that here ({', '.join(unknown)}).")
     return AIMessage("", tool_calls=_tool_calls(step, messages))
+
+
+def _words_used(messages: Sequence[BaseMessage], answer: AIMessage) -> UsageMetadata:
+    """What stands for tokens in a model that has none: words."""
+    read, written = sum(len(message.text.split()) for message in messages), len(answer.text.split())
+    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+
+
+def _last_request(messages: Sequence[BaseMessage]) -> str:
+    return next((message.text for message in reversed(messages) if isinstance(message, HumanMessage)), "")
 
 
 def _results_of_this_turn(messages: Sequence[BaseMessage]) -> list[ToolMessage]:

@@ -18,6 +18,7 @@ from karat.model.audit import Brittle, CaseAudit, Survivor, Unseen
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status
 from karat.suites.formats.cases import DEFAULT_OUTCOME
+from karat.text.json_answers import json_answer
 
 PER_OPERATOR = 8
 """Mutants of one operator that are tried on one case; of more, a sample."""
@@ -123,9 +124,12 @@ def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
 
 
 def _brittle(part: CasePart, judge: Baseline, case: Case) -> Iterator[Brittle]:
+    subject = part.subject
+    # Other letters or signs make another value, or none, of JSON.
+    in_json = isinstance(json_answer(subject.answer).value, dict | list)
     for equivalent in EQUIVALENTS:
-        trace = equivalent.change(part.subject)
-        if trace is None or trace == part.subject.trace:
+        trace = equivalent.change(subject)
+        if trace is None or trace == subject.trace or (in_json and trace.final_message != subject.answer):
             continue
         for (_, spec), result in zip(case.asked, judge.results(part.within(trace)), strict=True):
             if result.status is not Status.PASSED:

@@ -112,7 +112,8 @@ class Auditor:
                 alone = structs.replace(case, id=named, prompt=turn.prompt, checks=turn.checks, turns=())
                 yield Subject(alone, trace.turns[number], self.seed, trace.turns[number - 1] if number else None)
         if case.checks:
-            yield Subject(structs.replace(case, turns=()), trace, self.seed) if case.turns else whole
+            together = structs.replace(case, turns=()), structs.replace(trace, turns=())
+            yield Subject(*together, self.seed) if case.turns else whole
 
     def _baseline(self, records: Iterable[CaseRecord]) -> Subject | SetAside:
         """The trace to start from: the first repeat that passes, of a case that passes as a whole."""

@@ -31,6 +31,7 @@ MOST_ERRORS = 5
 NO_STATE = "the target gave no state"
 ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
 CUT_OFF = says("Total", cuts={"final_message": Cut("only a part was kept")})
+_GROUPING = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
 )
@@ -50,6 +51,7 @@ class AnswerEquals(Check):
     examples: ClassVar = (
         Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
         Example({"text": "Yes."}, says("Yes. Gladly."), Status.FAILED),
+        Example({"text": "1,200 rides"}, says("1200 rides"), Status.PASSED),
         Example({"text": "Total"}, CUT_OFF, Status.UNKNOWN),
     )
     text: str
@@ -73,8 +75,13 @@ class AnswerEquals(Check):
         if why:
             return self.unknown(why)
         text = trace.final_message
-        same = fold(self.text).strip() in (fold(text).strip(), fold(seen(text).text).strip())
+        same = _plain(self.text) in (_plain(text), _plain(seen(text).text))
         return self.passed(said(trace)) if same else self.failed(said(trace))
+
+
+def _plain(text: str) -> str:
+    """A text without what does not matter: 1,200 is 1200."""
+    return _GROUPING.sub("", fold(text)).strip()
 
 
 @dataclass(frozen=True, slots=True)

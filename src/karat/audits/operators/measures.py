@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+import regex
 from msgspec import structs
 
 from karat.audits.operators.base import Mutant, Operator, Subject
@@ -13,13 +14,15 @@ from karat.audits.operators.tool_calls import BOOKED, dropped
 from karat.checks.grounds import results
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.text.json_answers import json_answer
-from karat.text.stated_numbers import StatedNumber, stated_numbers
+from karat.text.stated_numbers import StatedNumber, numbers_in, stated_numbers
 from karat.traces.turns import conversation
 
 FAR_TOO_MUCH = 1000
+HOUR_MS = 3_600_000.0
 PADDING = " ".join(["and so on and so forth,"] * 100)
 SOMETHING_ELSE = "something else"
 FIRST_TOKEN = "first_token_ms"
+_NUMBER = regex.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-])")
 
 REPORTED = Trace(
     case_id="example",
@@ -41,12 +44,12 @@ def overspent(subject: Subject) -> Iterator[Mutant]:
     """Each measure that was taken."""
     trace = subject.trace
     if trace.duration_ms:
-        slow = structs.replace(trace, duration_ms=trace.duration_ms * FAR_TOO_MUCH)
-        yield Mutant(slow, "it took a thousand times as long", {"max_seconds": 60})
+        slow = structs.replace(trace, duration_ms=trace.duration_ms + HOUR_MS)
+        yield Mutant(slow, "it took an hour longer", {"max_seconds": 60})
     if trace.timings.get(FIRST_TOKEN):
-        late = {**trace.timings, FIRST_TOKEN: trace.timings[FIRST_TOKEN] * FAR_TOO_MUCH}
+        late = {**trace.timings, FIRST_TOKEN: trace.timings[FIRST_TOKEN] + HOUR_MS}
         mend = {"max_first_token_seconds": 10}
-        yield Mutant(structs.replace(trace, timings=late), "the first word came a thousand times as late", mend)
+        yield Mutant(structs.replace(trace, timings=late), "the first word came an hour later", mend)
     if trace.steps:
         lost = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
         yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": trace.steps})
@@ -78,7 +81,10 @@ def off_by_one(subject: Subject) -> Iterator[Mutant]:
 
 def results_changed(subject: Subject) -> Iterator[Mutant]:
     """Each amount that the answer tells, in the results that hold it."""
+    own = set(numbers_in(subject.trace.input))
     for value in dict.fromkeys(abs(stated.value) for stated in stated_numbers(subject.answer)):
+        if value in own:
+            continue
         calls = tuple(structs.replace(call, result=_without(call.result, value)) for call in subject.trace.tool_calls)
         if calls != subject.trace.tool_calls and list(results(subject.trace)):
             changed = structs.replace(subject.trace, tool_calls=calls)
@@ -144,9 +150,16 @@ def _without(value: object, amount: Decimal) -> object:
         return {key: _without(below, amount) for key, below in value.items()}
     if isinstance(value, list):
         return [_without(below, amount) for below in value]
+    if isinstance(value, str):
+        return _NUMBER.sub(lambda found: _another(found[0], amount), value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return value + FAR_TOO_MUCH if abs(Decimal(repr(value))) == amount else value
+
+
+def _another(written: str, amount: Decimal) -> str:
+    value = Decimal(written.replace(",", ""))
+    return f"{value + FAR_TOO_MUCH + 1:f}" if value == amount else written
 
 
 BUDGETS: Mapping[str, object] = {
