@@ -124,6 +124,11 @@ def test_removing_a_check_loses_a_kill_or_it_was_named_redundant(run: Journal, r
     assert 0 < report.summary.redundant < tried
 
 
+def all_kills(audited: CaseAudit) -> int:
+    """All of them, those too that are told apart from the rate."""
+    return audited.rate.killed + sum(killed for killed, _ in audited.apart.values())
+
+
 def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, report: AuditReport) -> None:
     """As a suite's author would: the case is audited anew. What a check alone forbids is not tried without it."""
     for subject, found in zip(subjects(run), report.cases, strict=True):
@@ -131,9 +136,9 @@ def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, repo
             implied = spec.name == "outcome" and subject.case.outcome == "response_only"
             if spec.path in found.redundant or implied:
                 continue
-            left = audit_case(Subject(without(subject.case, index), subject.trace), None, Spelling("eval-set"))
+            left = audit_case(Subject(without(subject.case, index), subject.trace), None, Spelling("eval-set", "0.3"))
             alone = spec.name in ("must_not_say", "must_not_contain", "tool_calls_none", "must_not_match_regex")
-            assert left.rate.killed < found.rate.killed, (subject.case.id, spec.path)
+            assert all_kills(left) < all_kills(found), (subject.case.id, spec.path)
             assert left.rate.value < found.rate.value or alone, (subject.case.id, spec.path)
 
 

@@ -179,7 +179,9 @@ class _Others:
 
 def _differ(one: Subject, other: Subject) -> bool:
     """Whether the answer to one is another answer to the other: a question asked again is none."""
-    return fold(one.case.prompt) != fold(other.case.prompt) and not same(one.trace, other.trace)
+    mine, its = one.trace, other.trace
+    cost = {"duration_ms": its.duration_ms, "timings": its.timings, "steps": its.steps, "tokens": its.tokens}
+    return fold(one.case.prompt) != fold(other.case.prompt) and not same(structs.replace(mine, **cost), its)
 
 
 def _today(record: CaseRecord) -> tuple[CaseStatus, str]:
