@@ -34,7 +34,9 @@ def parts(subject: Subject) -> Iterator[CasePart]:
         return
     for number, turn in enumerate(case.turns, 1):
         if turn.checks or (case.checks and number == len(case.turns)):
-            yield CasePart(_piece(subject, turn, trace.turns[number - 1]), number, _replacing(trace, number))
+            earlier = trace.turns[number - 2] if number > 1 else None
+            piece = _piece(subject, turn, trace.turns[number - 1], earlier)
+            yield CasePart(piece, number, _replacing(trace, number))
 
 
 def everywhere(trace: Trace, change: Change) -> Trace:
@@ -44,11 +46,11 @@ def everywhere(trace: Trace, change: Change) -> Trace:
     return structs.replace(conversation([change(turn) for turn in trace.turns]), database=change(trace).database)
 
 
-def _piece(subject: Subject, turn: Turn, trace: Trace) -> Subject:
+def _piece(subject: Subject, turn: Turn, trace: Trace, earlier: Trace | None) -> Subject:
     case: Case = structs.replace(
         subject.case, prompt=turn.prompt, checks=(*turn.checks, *subject.case.checks), turns=()
     )
-    return Subject(case, trace, subject.seed)
+    return Subject(case, trace, subject.seed, earlier)
 
 
 def _replacing(trace: Trace, number: int) -> Change:

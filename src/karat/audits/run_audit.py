@@ -100,20 +100,7 @@ class Auditor:
 
     def _subjects(self) -> Iterator[Subject | SetAside]:
         for _, records in groupby(self.run.records(), key=lambda record: record.index):
-            found = self._baseline(records)
-            yield from [found] if isinstance(found, SetAside) else self._parts(found)
-
-    def _parts(self, whole: Subject) -> Iterator[Subject]:
-        """A case as it is; of a conversation each turn that expects something, then what is expected of all of it."""
-        case, trace = whole.case, whole.trace
-        for number, turn in enumerate(case.turns):
-            if turn.checks:
-                named = f"{case.id} turn {number + 1}"
-                alone = structs.replace(case, id=named, prompt=turn.prompt, checks=turn.checks, turns=())
-                yield Subject(alone, trace.turns[number], self.seed, trace.turns[number - 1] if number else None)
-        if case.checks:
-            together = structs.replace(case, turns=()), structs.replace(trace, turns=())
-            yield Subject(*together, self.seed) if case.turns else whole
+            yield self._baseline(records)
 
     def _baseline(self, records: Iterable[CaseRecord]) -> Subject | SetAside:
         """The trace to start from: the first repeat that passes, of a case that passes as a whole."""
