@@ -1,0 +1,121 @@
+"""`python -m benchmarks.viewing`: the HTML report of 10,000 cases in a browser, and the index of 100,000.
+
+The journal of the larger run is that of the smaller one, its cases told again under other numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from benchmarks.compare import Files
+from benchmarks.measure import measured
+from benchmarks.ours import karat_rescore
+from karat.journal.index import Index
+from karat.journal.reader import Journal
+from karat.journal.writer import begin, encode
+from karat.reports.artifacts import whole_file
+from karat.reports.html.report import HtmlReport
+from karat.targets.browser.chromium import arguments, find
+
+MOST_MB, MOST_MS, MOST_TIMES, MOST_FIRST = 25.0, 100.0, 3.0, 1.0
+WORDS = "pallets unloaded 77"
+TYPE = """async (word) => {
+  const field = document.querySelector("input[type=search]"), spent = [];
+  for (let length = 1; length <= word.length; length++) {
+    field.value = word.slice(0, length);
+    const began = performance.now();
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    document.body.getBoundingClientRect();
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    spent.push(performance.now() - began);
+  }
+  return Math.max(...spent);
+}"""
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.viewing", description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--times", type=int, default=10, help="how many times as many cases the index has")
+    asked = parser.parse_args(given)
+    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    try:
+        for name, found, most in _figures(scratch, asked.cases, asked.times):
+            print(f"{name}: {found:.2f} (at most {most:g}){'' if found <= most else ' MISSED'}", flush=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+def _figures(scratch: Path, cases: int, times: int) -> Iterator[tuple[str, float, float]]:
+    command = list(karat_rescore("rescore").command(Files(scratch, cases), scratch / "rescored"))
+    measured(command, scratch / "rescore")
+    journal = Journal(next((scratch / "rescored").glob("*.jsonl")))
+    page = scratch / "report.html"
+    _report(journal, page)
+    yield f"HTML of {cases:,} cases, MB", page.stat().st_size / 1e6, MOST_MB
+    yield "slowest keystroke, ms", _slowest(page), MOST_MS
+    yield from _index_figures(scratch, journal, times)
+
+
+def _report(journal: Journal, page: Path) -> None:
+    with whole_file(page) as out:
+        report = HtmlReport(journal, out)
+        for record in journal.records():
+            report.case(record)
+        report.end()
+
+
+def _slowest(page: Path) -> float:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        browser = playwright.chromium.launch(executable_path=find("", own), args=arguments())
+        opened = browser.new_page()
+        opened.goto(page.as_uri(), timeout=120_000)
+        slowest = float(opened.evaluate(TYPE, WORDS))
+        browser.close()
+    return slowest
+
+
+def _index_figures(scratch: Path, journal: Journal, times: int) -> Iterator[tuple[str, float, float]]:
+    large = scratch / "large" / "run.jsonl"
+    large.parent.mkdir()
+    begin(str(large), structs.replace(journal.header, total=len(journal) * times), _again(journal, times))
+    bare = _cpu(lambda: [None for line in large.open("rb") if msgspec.json.decode(line) is None])
+    index = Index([large.parent], scratch / "index.sqlite")
+    yield f"index of {len(journal) * times:,} cases, times the loop", _cpu(index.refresh) / bare, MOST_TIMES
+    index.close()
+    began = time.perf_counter()
+    first = Index([large.parent], scratch / "index.sqlite")
+    first.refresh()
+    assert first.runs()
+    yield "runs of an index that is there, seconds", time.perf_counter() - began, MOST_FIRST
+
+
+def _again(journal: Journal, times: int) -> Iterator[bytes]:
+    count = len(journal)
+    for round_ in range(times):
+        for record in journal.records():
+            case = structs.replace(record.case, id=f"{record.case.id}-{round_}")
+            yield encode(structs.replace(record, index=record.index + round_ * count, case=case))
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    sys.exit(main())
