@@ -23,6 +23,7 @@ ROUTES = (
     Route("/health", endpoints.health),
     Route("/api/sessions/{session}/state", endpoints.state),
     Route("/api/sessions/{session}/chat", endpoints.chat, methods=["POST"]),
+    Route("/api/chat", endpoints.talk, methods=["POST"]),
     Route("/api/sessions/{session}/actions", endpoints.act, methods=["POST"]),
     Route("/api/sessions/{session}/question/drop", endpoints.drop_question, methods=["POST"]),
     Route("/api/sessions/{session}/integrations", endpoints.switch_integration, methods=["POST"]),

@@ -45,8 +45,8 @@ async def state(request: Request) -> Response:
 def _links(request: Request) -> str:
     """The page says with each command which query its links carry; only the session's own is believed."""
     named = parse_qs(request.headers.get("x-canvas-query", "").lstrip("?")).get("session", [""])[0]
-    session = str(request.path_params["session"])
-    return f"?session={session}" if named == session else ""
+    session = str(request.path_params.get("session", ""))
+    return f"?session={session}" if named and named == session else ""
 
 
 def _turn(request: Request, workspace: Workspace, brain: Brain, message: str, trigger: str) -> Response:
@@ -62,6 +62,13 @@ async def chat(request: Request) -> Response:
     workspace = services.known_workspace(request)
     message = text_field(await json_body(request), "message", MAX_MESSAGE_CHARS)
     return _turn(request, workspace, services.brain, message, "chat")
+
+
+async def talk(request: Request) -> Response:
+    """The same for programs, which open no page: `?session=` makes a conversation with its first message."""
+    services = services_of(request)
+    message = text_field(await json_body(request), "message", MAX_MESSAGE_CHARS)
+    return _turn(request, services.workspace(request), services.brain, message, "chat")
 
 
 async def act(request: Request) -> Response:

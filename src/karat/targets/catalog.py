@@ -51,14 +51,22 @@ ENTRY_POINTS = "karat.targets"
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
     otlp = otlp_of(config)
-    target: Target = Interpreted(_made(config) if otlp is None else _spanned(config, otlp), config)
+    target: Target = Interpreted(_proxied(config) if otlp is None else _spanned(config, otlp), config)
     return Hooked(target, config) if config.setup or config.teardown or config.database else target
 
 
 def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
     from karat.targets.spanned import Spanned  # few targets have spans, and its server takes time to load
 
-    return Spanned(_made, config, otlp)
+    return Spanned(_proxied, config, otlp)
+
+
+def _proxied(config: TargetConfig) -> Target:
+    if config.mcp_record is None:
+        return _made(config)
+    from karat.targets.mcp_recorded import McpRecorded
+
+    return McpRecorded(_made, config, config.mcp_record)
 
 
 def _made(config: TargetConfig) -> Target:

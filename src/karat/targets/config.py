@@ -47,6 +47,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     ui_vocabulary: dict[str, object] = field(default_factory=dict)
     success: dict[str, object] = field(default_factory=dict)
     telemetry: dict[str, object] = field(default_factory=dict)
+    mcp_record: str | None = None
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is told, and makes no other target of it."""
@@ -73,6 +74,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "ui_vocabulary": self.ui_vocabulary,
             "success": self.success,
             "telemetry": self.telemetry,
+            "mcp_record": self.mcp_record,
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
@@ -102,6 +104,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     ui_vocabulary: dict[str, object] = field(default_factory=dict)
     success: dict[str, object] = field(default_factory=dict)
     telemetry: dict[str, object] = field(default_factory=dict)
+    mcp_record: Annotated[str, Meta(pattern="^https?://.")] | None = None
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
     version: Text | None = None
@@ -242,6 +245,7 @@ def _target(name: str, table: dict[str, object], file: Path, section: str) -> Ta
         ui_vocabulary=given.ui_vocabulary,
         success=given.success,
         telemetry=given.telemetry,
+        mcp_record=given.mcp_record,
         limits=limits,
         version=given.version or "",
         options={**given.options, **own},

@@ -40,18 +40,25 @@ def handed_on(config: TargetConfig, endpoint: str) -> TargetConfig:
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         "OTEL_BSP_SCHEDULE_DELAY": "200",
     }
-    filled = msgspec.structs.replace(
-        config, spec=config.spec.replace(OTLP, endpoint), options=_filled(config.options, endpoint)
+    return filled_in(config, OTLP, endpoint, told)
+
+
+def filled_in(config: TargetConfig, place: str, address: str, told: dict[str, str]) -> TargetConfig:
+    """The configuration with an address in this place, and with an environment that tells of it."""
+    return msgspec.structs.replace(
+        config,
+        spec=config.spec.replace(place, address),
+        options=_filled(config.options, place, address),
+        env={**told, **_filled(config.env, place, address)},
     )
-    return msgspec.structs.replace(filled, env={**told, **_filled(config.env, endpoint)})
 
 
-def _filled(value: Given, endpoint: str) -> Given:
+def _filled(value: Given, place: str, address: str) -> Given:
     filled: object = value
     if isinstance(value, str):
-        filled = value.replace(OTLP, endpoint)
+        filled = value.replace(place, address)
     elif isinstance(value, dict):
-        filled = {key: _filled(item, endpoint) for key, item in value.items()}
+        filled = {key: _filled(item, place, address) for key, item in value.items()}
     elif isinstance(value, list):
-        filled = [_filled(item, endpoint) for item in value]
+        filled = [_filled(item, place, address) for item in value]
     return filled  # type: ignore[return-value]
