@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import judging, overhead, start_up
+from benchmarks import http, judging, overhead, start_up
 from benchmarks.compare import Plan
 from benchmarks.start_up import StartUp
 from benchmarks.tables import Section, goals_table
@@ -22,6 +22,7 @@ from benchmarks.tables import Section, goals_table
 SECTIONS: dict[str, tuple[Callable[[Plan], Section | StartUp], ...]] = {
     "judging": (judging.section,),
     "overhead": (overhead.section, overhead.burning),
+    "http": (http.section,),
     "start-up": (start_up.section,),
 }
 SIZES = [1_000, 10_000]
