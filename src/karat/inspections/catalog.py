@@ -37,6 +37,7 @@ class Inspector(NamedTuple):
 INSPECTORS = (
     Inspector("browser", "karat.inspections.page.inspect", "inspect_page"),
     Inspector("langgraph", "karat.inspections.graphs", "inspect_graph"),
+    Inspector("http", "karat.inspections.services", "inspect_service"),
 )
 
 
@@ -64,13 +65,7 @@ def target(where: str, kind: str | None, name: str | None, options: Mapping[str,
 
 def _kind_at(url: str) -> str:
     """Whether a page answers at an address, or something that is none."""
-    told = _content_type(url)
-    if told in PAGES:
-        return "browser"
-    if any(each.kind == "http" for each in INSPECTORS):
-        return "http"
-    fix = "Give the address of the page with the chat; --as browser opens it all the same."
-    raise ConfigError(f"{told or 'nothing'} answers at {url}, not a page.", fix=fix, slug="no-page")
+    return "browser" if _content_type(url) in PAGES else "http"
 
 
 def _content_type(url: str) -> str:

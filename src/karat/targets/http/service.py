@@ -114,6 +114,11 @@ class Service:
             data = await _whole(response, self._options.max_bytes, received)
         return _read(data, _kind(response), received)
 
+    async def raw(self, request: WireRequest, cookies: Cookies, received: Received) -> tuple[str, bytes]:
+        """What an answer says that it is, and its bytes: for a look at a service that nobody described."""
+        async with self._answer(request, cookies, received) as response:
+            return _kind(response), await _whole(response, self._options.max_bytes, received)
+
     async def events(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncGenerator[WireEvent]:
         """The events of the answer as they come."""
         assert request.stream is not None

@@ -1,0 +1,122 @@
+"""`karat inspect http://…`: what a service takes and gives, guessed from its answer to one prompt, and then proved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from karat.errors import ConfigError
+from karat.inspections.inspection import Inspection, Sighting
+from karat.inspections.proof import proved, told
+from karat.suites.findings import Json
+from karat.targets.base import TargetError
+from karat.targets.config import TargetConfig
+from karat.targets.http.guess import answer_path, conversation_path, stream_paths, tool_call_paths
+from karat.targets.http.options import Format, ServiceOptions
+from karat.targets.http.received import Received
+from karat.targets.http.service import Service, WireRequest
+from karat.targets.http.streams import WireEvent, parser
+from karat.targets.http.strict_json import loads
+from karat.text.wording import shorten, visible
+
+PROMPT = "{prompt}"
+FIELDS = ("message", "prompt", "input", "question", "query", "text")
+PATIENCE = 60.0
+STREAMS: dict[str, Format] = {
+    "text/event-stream": "sse",
+    "application/x-ndjson": "ndjson",
+    "application/jsonl": "ndjson",
+    "application/json-seq": "ndjson",
+}
+
+
+async def inspect_service(config: TargetConfig, prompt: str) -> Inspection:
+    """Send one prompt in the usual shapes until one is taken, guess the mapping, and prove it by a turn."""
+    given = dict(config.options)
+    bodies = [given["body"]] if "body" in given else list(_bodies())
+    seen: list[str] = []
+    problem = "no usual shape of a request was taken: set `body`"
+    for body in bodies:
+        try:
+            kind, data = await _answer(config, body, prompt)
+        except TargetError as error:
+            seen.append(f"{body}: {error.message}")
+            continue
+        sightings = (Sighting("takes", (str(body),)), Sighting(f"gives {kind or 'no type'}", (_shown(data),)))
+        options = {"body": body, **_mapping(kind, data), **given}
+        table: dict[str, object] = {"use": config.spec, **options}
+        try:
+            trace = await proved(structs.replace(config, options=options), prompt)
+        except (TargetError, ConfigError) as error:
+            return Inspection(config.name, table, sightings, None, error.message)
+        return Inspection(config.name, table, (*sightings, Sighting("a turn records", told(trace))), trace)
+    return Inspection(
+        config.name, {"use": config.spec, **given}, (Sighting("was refused", tuple(seen)),), None, problem
+    )
+
+
+def _bodies() -> Iterator[dict[str, object]]:
+    for field in FIELDS:
+        yield {field: PROMPT}
+    yield {"messages": "{messages}"}
+
+
+async def _answer(config: TargetConfig, body: object, prompt: str) -> tuple[str, bytes]:
+    headers = config.options.get("headers")
+    fixed = {str(name): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
+    service = Service(ServiceOptions(), fixed, config.spec.startswith("https:"))
+    service.open()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            request = WireRequest(config.spec, {str(k): _sent(v, prompt) for k, v in _table(body).items()})
+            return await service.raw(request, service.cookies(), Received())
+    except TimeoutError as error:
+        raise TargetError("timeout", f"there was no whole answer within {PATIENCE:g} s") from error
+    finally:
+        await service.close()
+
+
+def _table(body: object) -> dict[object, object]:
+    return dict(body) if isinstance(body, dict) else {}
+
+
+def _sent(value: object, prompt: str) -> object:
+    if value == "{messages}":
+        return [{"role": "user", "content": prompt}]
+    return prompt if value == PROMPT else value
+
+
+def _mapping(kind: str, data: bytes) -> dict[str, object]:
+    """What the answer seems to mean."""
+    if kind in STREAMS:
+        events = list(_events(STREAMS[kind], data))
+        last = events[-1].data.strip() if events else ""
+        values = [value for event in events if (value := _value(event.data)) is not None]
+        paths = stream_paths(values, "" if _value(last) is not None else last)
+        return {"stream": {"format": STREAMS[kind], **paths}} if paths else {}
+    value = _value(data)
+    if kind == "text/plain" or value is None:
+        return {}
+    calls, named = tool_call_paths(value), conversation_path(value)
+    mapping: dict[str, object] = {"answer": answer_path(value)}
+    mapping |= {"tool_calls": calls} if calls else {}
+    return mapping | ({"conversation": {"id": named}} if named else {})
+
+
+def _events(form: Format, data: bytes) -> Iterator[WireEvent]:
+    reader = parser(form, len(data) + 1)
+    yield from reader.feed(data)
+    yield from reader.end()
+
+
+def _value(text: str | bytes) -> Json:
+    try:
+        return loads(text)
+    except ValueError:
+        return None
+
+
+def _shown(data: bytes) -> str:
+    return visible(shorten(data.decode("utf-8", "replace"), 300))

@@ -1,0 +1,56 @@
+"""A service that nobody described: what is guessed is proved by a turn before it is proposed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+
+from karat.inspections.services import inspect_service
+from karat.targets.config import TargetConfig
+from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
+
+
+def config(url: str, **options: object) -> TargetConfig:
+    return TargetConfig(kind="http", spec=url, name="bot", options=options)
+
+
+async def test_the_shape_of_request_and_answer_is_found() -> None:
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        body = asked.json
+        if "question" not in body:
+            writer.write(http('{"detail": "question is missing"}', status="422 Unprocessable"))
+            return
+        step = {"tool": "lookup", "input": {"q": 1}, "output": "ok"}
+        writer.write(http(json.dumps({"session_id": "s1", "data": {"reply": "Hi.", "id": "x", "steps": [step]}})))
+
+    async with serving(answer) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert found.trace is not None, found.problem
+    assert (found.trace.final_message, [call.name for call in found.trace.tool_calls]) == ("Hi.", ["lookup"])
+    assert tomllib.loads(found.toml)["targets"]["bot"] == {
+        "use": server.url,
+        "body": {"question": "{prompt}"},
+        "answer": "$.data.reply",
+        "tool_calls": {"at": "$.data.steps[*]", "name": "$.tool", "arguments": "$.input", "result": "$.output"},
+        "conversation": {"id": "$.session_id"},
+    }
+
+
+async def test_a_stream_is_found() -> None:
+    answer = constantly(started(), sse({"delta": {"text": "Hel"}}, {"delta": {"text": "lo"}}, "[DONE]"), LAST)
+    async with serving(answer) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert found.trace is not None, found.problem
+    assert found.trace.final_message == "Hello"
+    assert found.table["stream"] == {"format": "sse", "text": "$.delta.text", "done": "[DONE]"}
+
+
+async def test_what_takes_nothing_or_says_nothing_is_told() -> None:
+    async with serving(constantly(http("no", status="400 Bad"))) as server:
+        refused = await inspect_service(config(server.url), "Hello?")
+    async with serving(constantly(http('{"n": 1}'))) as server:
+        silent = await inspect_service(config(server.url), "Hello?")
+    assert (refused.trace, silent.trace) == (None, None)
+    assert "set `body`" in refused.problem
+    assert "set `answer`" in silent.problem
