@@ -1,10 +1,10 @@
 "use strict";
 // One script for the report and the viewer. Without it everything can still be read; it filters, lights and moves.
 (() => {
-  const PAGE = 200;
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const local = document.body.hasAttribute("data-local");
+  const PAGE = local ? 60 : 200;
   const form = one("form[role=search]");
   const body = one("table.cases tbody");
   const told = one(".found");
@@ -135,7 +135,7 @@
   };
   const filter = () => (local ? filterHere() : filterThere());
   if (form && body) {
-    if (local) { readRows(); filterHere(); } else { describe(Number(form.dataset.count), Number(form.dataset.total)); more.hidden = body.rows.length >= Number(form.dataset.count); }
+    if (local) { readRows(); filterHere(); body.classList.add("ready"); } else { describe(Number(form.dataset.count), Number(form.dataset.total)); more.hidden = body.rows.length >= Number(form.dataset.count); }
     form.addEventListener("input", (event) => { if (event.target.name === "check") form.kind.value = ""; filter(); });
     form.addEventListener("submit", (event) => { event.preventDefault(); filter(); });
     form.addEventListener("reset", (event) => {
