@@ -58,7 +58,7 @@ def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Compariso
     before = many(60, letters=["pppp"])
     flickering = {name: "ppfp" if number < 4 else "pppp" for number, name in enumerate(before)}
     (told,) = runs(before, flickering, max_new_failures=2).gates
-    assert told.decides == "about 20 repeats of the 4 cases that flicker: case-0, case-1, case-2, case-3"
+    assert told.decides == "about 20 repeats of 4 flickering cases: case-0, case-1, case-2, case-3"
     (told,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
     assert "5 repeats tell whether these flicker: case-39; else about" in told.decides
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from karat.compare.stats import Pairs, Runs, difference, fisher, marginals, pass_rate
@@ -44,7 +44,7 @@ def what_would_decide(scope: Scope, decided: Callable[[Pairs], Decision]) -> str
         if decided(_repeated(scope.pairs, factor)) != "undecided":
             runs = max(runs for pair in flickering for _, runs in pair) * factor
             count = sum(scope.pairs[pair] for pair in flickering)
-            return f"about {runs} repeats of the {counted(count, 'case')} that flicker: {named(scope)}"
+            return f"about {runs} repeats of {counted(count, 'flickering case')}: {named(scope.flickering)}"
     for factor in FACTORS:
         if decided({pair: count * factor for pair, count in scope.pairs.items()}) != "undecided":
             first = _single(scope) if scope.worse else ""
@@ -60,7 +60,8 @@ def repeats_of_flickering(scope: Scope, confidence: float) -> str:
         if is_flickering(pair) and (runs := max(runs for _, runs in pair))
     ]
     count = scope.changes[Change.FLICKERS]
-    return f"about {max(needed, default=0)} repeats of the {counted(count, 'case')} that flicker: {named(scope)}"
+    runs = max(needed, default=0)
+    return f"about {runs} repeats of {counted(count, 'flickering case')}: {named(scope.flickering)}"
 
 
 def is_flickering(pair: tuple[Runs, Runs]) -> bool:
@@ -76,7 +77,7 @@ def _single(scope: Scope) -> str:
     """Single runs cannot tell a case that broke from one that flickers: that is the first thing to find out."""
     if any(runs > 1 for pair in scope.pairs for _, runs in pair):
         return ""
-    return f"5 repeats tell whether these flicker: {named(scope)}; else "
+    return f"5 repeats tell whether these flicker: {named(scope.worse)}; else "
 
 
 def _repeated(pairs: Pairs, factor: int) -> Pairs:
@@ -84,7 +85,7 @@ def _repeated(pairs: Pairs, factor: int) -> Pairs:
     return {_scaled(pair, factor): count for pair, count in pairs.items()}
 
 
-def named(scope: Scope) -> str:
-    """The cases whose repeats would tell most."""
-    more = f" and {len(scope.worse) - NAMED} more" if len(scope.worse) > NAMED else ""
-    return ", ".join(scope.worse[:NAMED]) + more
+def named(cases: Sequence[str]) -> str:
+    """Some of the cases whose repeats would tell most."""
+    more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
+    return ", ".join(cases[:NAMED]) + more

@@ -54,7 +54,8 @@ class Scope:
         self.changes: Counter[Change] = Counter()
         self.ratios: dict[str, Ratio] = {}
         self.worse: list[str] = []
-        """Some cases that did worse or flicker: those whose repeats would tell most."""
+        """Some cases that broke or flicker: those whose repeats would tell most."""
+        self.flickering: list[str] = []
 
     def add(self, base: Standing, new: Standing, what: Change) -> None:
         self.pairs[base.runs, new.runs] += 1
@@ -63,6 +64,8 @@ class Scope:
             self.ratios.setdefault(name, Ratio(name)).add(base.measures[name], new.measures[name])
         if what in (Change.BROKE, Change.FLICKERS) and len(self.worse) < SHOWN:
             self.worse.append(new.id)
+            if what is Change.FLICKERS:
+                self.flickering.append(new.id)
 
     def weighed(self, name: str, confidence: float) -> Weighed:
         base, new = marginals(self.pairs)
