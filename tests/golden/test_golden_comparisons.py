@@ -1,0 +1,66 @@
+"""The dyno agent with a planted bug, a flaky tool, and mended: comparison, gate and history tell each apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_runs import DECISIONS
+
+import karat
+from dyno_agent.tools import TOOLS
+from karat import api
+from karat.model.comparison import Change, Comparison
+
+REPEAT = 4
+CASES = ["conflicts_in_schedule", "conflicts_in_some_days", "completed_tests", "completed_brake_tests", "running_tests",
+         "list_dynos_for_durability", "check_vehicle_booked", "maintenance_of_all"]  # fmt: skip
+
+
+def tool(name: str) -> Any:
+    return next(one for one in TOOLS if one.name == name)
+
+
+async def broken(**given: Any) -> Any:
+    raise RuntimeError("the lab does not answer")
+
+
+async def run(folder: Path) -> str:
+    return (
+        await karat.arun(DECISIONS, "dyno", cases=CASES, repeat=REPEAT, concurrency=8, results_dir=folder)
+    ).journal.path
+
+
+def changed(found: Comparison, change: Change) -> set[str]:
+    return {case.id for case in found.changes if case.change is change}
+
+
+async def test_a_bug_a_flaky_tool_and_a_repair_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "karat-results"
+    good = await run(folder)
+    conflicts, counts = tool("detect_conflicts"), tool("completed_tests_count")
+    with monkeypatch.context() as planted:
+        planted.setattr(conflicts, "coroutine", broken)
+        bug = await run(folder)
+    with monkeypatch.context() as planted:
+        original, calls = counts.coroutine, iter(range(10_000))
+
+        async def flaky(**given: Any) -> Any:
+            if next(calls) % 3 == 1:
+                raise RuntimeError("the count timed out")
+            return await original(**given)
+
+        planted.setattr(counts, "coroutine", flaky)
+        shaky = await run(folder)
+    by_bug, by_flake, mended = api.compare_runs(good, bug), api.compare_runs(good, shaky), api.compare_runs(bug, good)
+    assert changed(by_bug, Change.BROKE)
+    assert not changed(by_bug, Change.FLICKERS)
+    assert changed(by_flake, Change.FLICKERS)
+    assert not changed(by_flake, Change.BROKE)
+    assert changed(mended, Change.MENDED) == changed(by_bug, Change.BROKE)
+    gates = [api.compare_runs(good, new, max_new_failures=0).gates[0].verdict for new in (bug, shaky, good)]
+    assert gates == ["broken", "undecided", "met"]
+    strips = {case.id: case.strip for case in api.history(folder).cases}
+    assert {case for case, strip in strips.items() if strip == "PFP"} == changed(by_bug, Change.BROKE)
+    assert {case for case, strip in strips.items() if strip == "PP~"} == changed(by_flake, Change.FLICKERS)
