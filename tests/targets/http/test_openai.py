@@ -179,7 +179,7 @@ async def test_what_is_no_answer_is_an_error(answer: bytes, kind: str, message: 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        pytest.param({}, "missing required field `model`", id="no-model"),
+        pytest.param({}, "which model is asked", id="no-model"),
         pytest.param({"model": "m", "tools": {"x": "gone.py:x"}}, "`tools`: x: ", id="no-function"),
         pytest.param({"model": "m", "mode": "loop", "tools": {"x": {}}}, "no function to run", id="nothing-to-run"),
     ],

@@ -13,7 +13,6 @@ from msgspec import Meta, field
 from karat.errors import ConfigError
 from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
-from karat.targets.config import Text
 from karat.targets.http.call_book import CallSoFar, arguments_of
 from karat.targets.http.openai_chat import ChatReader, chat_body, chat_call, chat_result
 from karat.targets.http.openai_responses import ResponsesReader, responses_body, responses_call, responses_result
@@ -30,7 +29,7 @@ NOT_RUN = "not run"
 class OpenAiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Options of `openai:`."""
 
-    model: Text
+    model: str = ""
     api: Literal["chat", "responses"] = "chat"
     system: str = ""
     tools: dict[str, str | ToolTable] = field(default_factory=dict)
@@ -48,6 +47,8 @@ class OpenAiTarget(WireTarget[OpenAiOptions]):
 
     def prepare(self) -> None:
         options, config = self._options, self._config
+        if not options.model:
+            raise self.flawed("use", "nobody said which model is asked", 'Set model = "…".')
         extend_path([*(config.root / entry for entry in config.python_path), config.root])
         self._threads = DaemonThreads("karat-tools")
         self._tools: dict[str, OfferedTool] = {}
