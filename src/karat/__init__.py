@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
+    from karat.api import aadd_target as aadd_target
     from karat.api import aaudit as aaudit
     from karat.api import acompare_runs as acompare_runs
     from karat.api import add_target as add_target
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "karat.api": (
         "aaudit",
+        "aadd_target",
         "add_target",
         "ainspect",
         "acompare_runs",

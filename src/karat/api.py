@@ -389,3 +389,6 @@ def add_target(inspection: Inspection) -> Path:
     from karat.inspections.writing import add
 
     return add(inspection, Path.cwd())
+
+
+aadd_target = asynchronous(add_target)
