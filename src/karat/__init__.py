@@ -89,8 +89,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "karat.api": (
-        "aaudit",
         "aadd_target",
+        "aaudit",
         "add_target",
         "ainspect",
         "acompare_runs",

@@ -12,7 +12,7 @@ from suites.support import Small, case, eval_set, expecting, lines, slugs
 
 GROUPS = (
     "tool_hygiene, synthesis_coverage, numeric_grounding, uncertainty, formatting, morning_brief_contract, "
-    "decision and qa"
+    "decision, qa and budget"
 )
 OUTCOMES = "tool_success, tool_started, needs_input, graceful_block, graceful_error and response_only"
 NOTHING = "Say what is expected, or leave the field out. [empty-expectation]"
