@@ -257,7 +257,15 @@ async def test_what_cannot_be_followed_is_told_at_its_line(
     monkeypatch.setenv("BOT_KEY", "very-secret")
     file = tmp_path / "karat.toml"
     file.write_text(TABLE.replace(*change))
+
+    async def opened_and_closed() -> None:
+        target = build(resolve("bot", load(tmp_path), tmp_path))
+        try:
+            await target.open()
+        finally:
+            await target.close()  # whoever opens also closes, whatever came of it
+
     with pytest.raises(ConfigError) as caught:
-        await build(resolve("bot", load(tmp_path), tmp_path)).open()
+        await opened_and_closed()
     assert message in str(caught.value)
     assert caught.value.where == (f"{file}:{line}" if line else "")

@@ -13,6 +13,7 @@ from msgspec import Meta, field
 from karat.errors import ConfigError
 from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
+from karat.targets.config import TargetConfig
 from karat.targets.http.call_book import CallSoFar, arguments_of
 from karat.targets.http.openai_chat import ChatReader, chat_body, chat_call, chat_result
 from karat.targets.http.openai_responses import ResponsesReader, responses_body, responses_call, responses_result
@@ -45,12 +46,15 @@ class OpenAiTarget(WireTarget[OpenAiOptions]):
 
     form: ClassVar[type[ServiceOptions]] = OpenAiOptions
 
+    def __init__(self, config: TargetConfig) -> None:
+        super().__init__(config)
+        self._threads = DaemonThreads("karat-tools")
+
     def prepare(self) -> None:
         options, config = self._options, self._config
         if not options.model:
             raise self.flawed("use", "nobody said which model is asked", 'Set model = "…".')
         extend_path([*(config.root / entry for entry in config.python_path), config.root])
-        self._threads = DaemonThreads("karat-tools")
         self._tools: dict[str, OfferedTool] = {}
         for name, given in options.tools.items():
             table = ToolTable(function=given) if isinstance(given, str) else given

@@ -42,7 +42,7 @@ class WireTarget(ABC, Generic[WireOptions]):
         self.secrets = tuple(sorted(set(_secrets(config, self._options))))
         self._url: Template
         self._headers: dict[str, Template] = {}
-        self._service: Service
+        self._service: Service | None = None
         self._understood = False
         """Whether anything that the service said was ever understood."""
 
@@ -56,9 +56,12 @@ class WireTarget(ABC, Generic[WireOptions]):
         self._service.open()
 
     async def close(self) -> None:
-        await self._service.close()
+        if self._service is not None:
+            await self._service.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        if self._service is None:
+            raise RuntimeError("the target is not open")
         talk = WireTalk(self._service, case, context, self._service.cookies())
         self.greet(talk)
 
