@@ -9,6 +9,8 @@ export UV_COMPILE_BYTECODE := 1
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready
+# Many tests wait for processes, pages and deadlines: two to a processor keep it busy.
+WORKERS := $(shell expr 2 \* $$(nproc))
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,10 +36,10 @@ lint: setup
 	$(BIN)/lint-imports
 
 unit: setup
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 thorough: setup system ## Run what `make test` takes a few of: every case with every planted bug, more kills, more examples
-	$(BIN)/pytest -m "thorough or hypothesis" --hypothesis-profile=thorough -n auto --dist worksteal
+	$(BIN)/pytest -m "thorough or hypothesis" --hypothesis-profile=thorough -n $(WORKERS) --dist worksteal
 
 counterparts: setup system ## Hold the adapters against other people's software, each in an environment of its own
 	UV=$(abspath $(UV)) $(BIN)/pytest -m counterpart tests/counterparts
