@@ -222,7 +222,8 @@ def test_the_journal_holds_the_truth(report: Any) -> None:
     assert [line["kind"] for line in lines] == ["header", "case", "case", "case", "case", "footer"]
     head, *cases, foot = lines
     keys = ["kind", "format", "run_id", "suite", "suite_format", "suite_version", "suite_sha256", "target", "options"]
-    assert list(head) == [*keys, "versions", "started_at", "total", "repeat", "derived_from"]
+    held = [*keys, "versions", "started_at", "total", "repeat", "derived_from"]
+    assert list(head) == [*held, "project", "suite_revision", "target_version", "until"]
     assert [line["case"]["id"] for line in cases] == ["P", "F", "E", "U"]
     assert [line["verdict"]["status"] for line in cases] == [entry["status"] for entry in report["cases"]]
     assert cases[1]["trace"]["final_message"] == "GitHub: 12 | 7"
