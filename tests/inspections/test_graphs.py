@@ -154,7 +154,7 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
         pytest.param(
             ["python:graphs.py:reply"],
             4,
-            "karat: targets of kind 'python' cannot be inspected. Inspect a target of kind browser or langgraph. "
+            "karat: targets of kind 'python' cannot be inspected. Inspect a target of kind browser, langgraph or http. "
             "[not-inspectable]",
             id="kind",
         ),

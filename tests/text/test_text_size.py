@@ -13,7 +13,7 @@ from karat.text.phrases import find, find_forbidden, find_word
 from karat.text.questions import asked
 from karat.text.safe_regex import seen_matches
 
-SIZE = 2**17
+SIZE = 2**16
 
 
 @pytest.mark.parametrize(
