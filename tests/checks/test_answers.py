@@ -124,9 +124,11 @@ def test_tokens_cost_what_the_project_says(tmp_path: Path) -> None:
         priced = case_of({"max_cost_usd": 0.003})
         assert judge(priced, Trace(case_id="A", final_message="x", tokens=tokens)).checks[-1].found == "0.003 USD"
         assert result({"max_cost_usd": 0.0029}, tokens=tokens).status is Status.FAILED
+        (tmp_path / "karat.toml").write_text("")
+        enter(str(tmp_path))
+        unpriced = result({"max_cost_usd": 0.003}, tokens=tokens)
     finally:
         enter(str(Path.cwd()))
-    unpriced = result({"max_cost_usd": 0.003}, tokens=tokens)
     assert unpriced.status is Status.UNKNOWN
     assert "[prices]" in unpriced.found
     # The prices that a case was read with stay with it.

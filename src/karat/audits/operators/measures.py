@@ -114,8 +114,8 @@ def precondition_dropped(subject: Subject) -> Iterator[Mutant]:
     """Each call that others come after."""
     calls = subject.trace.tool_calls
     for mutant, call in zip(dropped(subject), calls[:-1], strict=False):
-        mend = {"tool_requires": {later.name: [call.name] for later in calls[-1:] if later.name != call.name}}
-        yield mutant._replace(mend=mend if mend["tool_requires"] and call.success else {})
+        needed = {later.name: [call.name] for later in calls[-1:] if later.name != call.name}
+        yield mutant._replace(mend={"tool_requires": needed} if needed and call.success else {})
 
 
 def turn_skipped(subject: Subject) -> Iterator[Mutant]:
