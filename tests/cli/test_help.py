@@ -40,8 +40,14 @@ def examples(command: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
 
 
-EVERY = [(command, line) for command in ("", *COMMANDS) for line in examples(command) if "--prompt" not in line]
-"""All but those that ask an app of the reader's: tests/inspections has apps for them."""
+ELSEWHERE = ("--prompt", "karat view")
+"""What asks an app of the reader's (see tests/inspections), or serves until it is stopped (see tests/viewer)."""
+EVERY = [
+    (command, line)
+    for command in ("", *COMMANDS)
+    for line in examples(command)
+    if not any(mark in line for mark in ELSEWHERE)
+]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -120,7 +119,7 @@ def test_a_cluster_that_loses_a_worker_and_a_node_gives_the_same_verdicts(tmp_pa
     assert err == ""
     (journal,) = journals(tmp_path / "ray")
     assert len(records(journal)) == len(PROMPTS)
-    assert Counter(out.split())["ERROR"] == 61
+    assert "61 errors" in out
     assert verdicts(tmp_path / "ray") == verdicts(tmp_path / "here")
 
 

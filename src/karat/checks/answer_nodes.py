@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from karat.checks.page import below, nodes
 from karat.model.trace import Trace
 from karat.text import phrases, safe_regex
@@ -11,15 +13,24 @@ from karat.text.offsets import Span
 def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
     """What the regex finds in the words; if nothing, the words of the nodes that it finds in the answer's snapshot.
 
-    Never in the rest of the page, and only words that stand in the answer: the offsets are those of the answer.
+    Never in the rest of the page, and only words that stand in the answer: the offsets are those of the answer. A regex
+    for snapshots names the role of what it looks for; one for lines that begin with a hyphen would find any node.
     """
     found = safe_regex.seen_matches(pattern, trace.final_message)
     if found or not trace.answer_page:
         return found
     page = trace.answer_page
     lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.matched(pattern, page)}
-    told = (_words(page, index) for index, node in enumerate(nodes(page)) if page.count("\n", 0, node.start) in lines)
+    told = (
+        _words(page, index)
+        for index, node in enumerate(nodes(page))
+        if page.count("\n", 0, node.start) in lines and _names(pattern, node.role)
+    )
     return [(words, span) for words in told if (span := _place(trace.final_message, words))]
+
+
+def _names(pattern: str, role: str) -> bool:
+    return re.search(rf"(?<![a-z]){re.escape(role)}(?![a-z])", pattern, re.IGNORECASE) is not None
 
 
 def _words(page: str, index: int) -> str:
