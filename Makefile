@@ -6,6 +6,8 @@
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_COMPILE_BYTECODE := 1
+# The tests start thousands of processes: none should have to compile Karat again.
+export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready

@@ -88,6 +88,8 @@ WRONG = [
         "as a-\nn AI",
         "as a\u00ad\nn AI",
         "AS\u00a0AN\u2003AI",
+        "As an A.I. I cannot.",
+        "as an a.i",
     ),
     *told(
         "a forbidden regex sees every form",
@@ -368,7 +370,7 @@ RIGHT = [
         "A modern answer.",
         "As an **expert**, I can.",
         "Say an idea aloud.",
-        "`as` an A.I.",
+        "As a native speaker, I can.",
         "как аист",
         "これはAIではありません。",
         "**Bold** and _plain_ and ~~gone~~ text.",

@@ -12,6 +12,7 @@ from karat.text.offsets import OffsetMap, Span, Stretch
 _TEXTS: Final = 8
 _MARKED = re.compile(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")
 _HYPHEN_AT_LINE_END = re.compile(r"-[ \t]*\r?\n")
+INITIALS: Final = re.compile(r"(?<!\w)(?:[^\W\d_]\.)+[^\W\d_]\b\.?")
 _MARKUP: Final = frozenset("*_~`[]<>&\\/")
 
 
@@ -30,7 +31,7 @@ class View:
 @lru_cache(maxsize=_TEXTS)
 def is_plain(text: str) -> bool:
     """Whether all views and forms of a text are the same: most answers are plain, and finding out is cheap."""
-    return text.isascii() and not _MARKED.search(text) and not _HYPHEN_AT_LINE_END.search(text)
+    return text.isascii() and not any(dress.search(text) for dress in (_MARKED, _HYPHEN_AT_LINE_END, INITIALS))
 
 
 @lru_cache(maxsize=_TEXTS)

@@ -3,7 +3,7 @@
 Beside the text as written these are its words without markup, hidden ones included, and those that a reader sees. In
 each of them characters are the same that look the same: compatibility forms (NFKC), look-alike letters, letters under
 combining strokes, and letters with characters between them that nobody sees. Words that a hyphen divides at the end of
-a line are joined, once without the hyphen and once with it.
+a line are joined, once without the hyphen and once with it, and so are initials: "A.I." is "AI".
 
 A word of another script stays as it is unless all its letters look like Latin ones and it stands in no text of that
 script: "Мусор убран" holds no "cop".
@@ -21,7 +21,7 @@ from karat.text.folding import fold, fold_phrase, original_span
 from karat.text.look_alikes import ASCII_OF
 from karat.text.markup import Edit
 from karat.text.offsets import Span
-from karat.text.views import View, edited, is_plain, seen, spelled_out
+from karat.text.views import INITIALS, View, edited, is_plain, seen, spelled_out
 
 _TEXTS: Final = 8
 _NEARBY: Final = 40
@@ -76,17 +76,22 @@ def wide_forms(text: str, rendered: bool = True) -> tuple[WideForm, ...]:
 @lru_cache(maxsize=4096)
 def wide_phrase(phrase: str) -> str:
     """A phrase as it is looked for in wide forms."""
-    return fold_phrase("".join(map(widened_run, _SPACES.split(phrase))))
+    return fold_phrase("".join(map(widened_run, _SPACES.split(INITIALS.sub(_joined, phrase)))))
 
 
 def _widened_views(text: str) -> tuple[View, ...]:
-    edits = [Edit(m.start(), m.end(), _widened_word(m)) for m in _FOREIGN.finditer(text)]
+    edits = [Edit(m.start(), m.end(), widened_run(_joined(m))) for m in INITIALS.finditer(text)]
+    edits += [Edit(m.start(), m.end(), _widened_word(m)) for m in _FOREIGN.finditer(text)]
     edits = [edit for edit in edits if text[edit.start : edit.end] != edit.shown]
     divided = [(m.start(), m.end(), m["hyphen"]) for m in _DIVIDED.finditer(text)]
     joined = edited(text, [*(Edit(start, end) for start, end, _ in divided), *edits])
     if not divided:
         return (joined,)
     return edited(text, list(edits)), joined, edited(text, [*(Edit(*place) for place in divided), *edits])
+
+
+def _joined(initials: re.Match[str]) -> str:
+    return initials[0].replace(".", "")
 
 
 def _widened_word(found: re.Match[str]) -> str:
