@@ -14,6 +14,7 @@ from cli.support import Ran, eval_set, write
 Karat = Callable[..., Ran]
 
 GRAPHS = """\
+from dataclasses import dataclass
 from typing import TypedDict
 
 from langchain_core.messages import AIMessage
@@ -76,6 +77,36 @@ def by_config(config):
     return agent
 
 
+class Asked(TypedDict):
+    question: str
+
+
+class Answered(TypedDict):
+    answer: str
+
+
+class Whole(MessagesState):
+    question: str
+    answer: str
+
+
+def split():
+    builder = StateGraph(Whole, input_schema=Asked, output_schema=Answered)
+    builder.add_node("only", lambda state: {"answer": f"About {state['question']}"})
+    builder.add_edge(START, "only")
+    return builder
+
+
+@dataclass
+class Words:
+    words: str
+
+
+@entrypoint()
+def whisper(given: Words) -> str:
+    return given.words.lower()
+
+
 @entrypoint()
 def shout(prompt: str) -> str:
     return prompt.upper()
@@ -110,6 +141,18 @@ def graphs(here: None) -> None:
             id="a-state-of-its-own",
         ),
         pytest.param("shout", None, ["said 'HI'"], id="entrypoint"),
+        pytest.param(
+            "whisper",
+            {"input": {"words": "{prompt}"}},
+            ["input                  words: text", "said 'hi'"],
+            id="dataclass",
+        ),
+        pytest.param(
+            "split",
+            {"output": "$.answer", "input": {"question": "{prompt}"}},
+            ["input                  question: text", "output                 answer: text", "said 'About Hi'"],
+            id="schemas-of-its-own",
+        ),
         pytest.param("signing", None, ["checkpointer           InMemorySaver", "said 'Sign A?'"], id="it-asks-back"),
         pytest.param("by_config", None, ["it is made for each case", "Blue is free."], id="made-for-each-case"),
     ],
@@ -130,8 +173,11 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
     suite = write("suite.json", eval_set({"id": "A", "prompt": "Is it open?", "expected": wanted}))
     assert karat("run", suite, "--target", "own_state").statuses == {"A": "PASS"}
     again = karat("inspect", "langgraph:graphs.py:own_state", "--write")
-    assert (again.code, again.err.splitlines()[-1].partition(": ")[0]) == (4, "karat")
-    assert "it has a target 'own_state' already. Choose another with --name, or remove that one." in again.err
+    assert (again.code, again.err.splitlines()[-1]) == (
+        4,
+        f"karat: {Path('karat.toml').absolute()}: it has a target 'own_state' already. Choose another with --name, or "
+        "remove that one. [name-taken]",
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +196,12 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
             "set `input` and `output`. Say more of it with -o, see `karat inspect --help`.",
             id="no-text",
         ),
-        pytest.param(["langgraph:graphs.py:nothing"], 4, "graphs.py has no 'nothing'.", id="no-such-graph"),
+        pytest.param(
+            ["langgraph:graphs.py:nothing"],
+            4,
+            "karat: 'graphs.py:nothing': graphs.py has no 'nothing'. [config]",
+            id="no-such-graph",
+        ),
         pytest.param(
             ["python:graphs.py:reply"],
             4,
@@ -158,7 +209,14 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
             "[not-inspectable]",
             id="kind",
         ),
-        pytest.param(["nobody"], 4, "there is no target 'nobody'", id="no-such-target"),
+        pytest.param(
+            ["nobody"],
+            4,
+            "karat: there is no target 'nobody' (configured: none). Write it as 'python:module:function', "
+            "'langgraph:module:graph', 'browser:http://…', 'http://…', 'command:./agent' or 'replay:traces.jsonl'. "
+            "[unknown-target]",
+            id="no-such-target",
+        ),
     ],
 )
 def test_what_cannot_be_inspected_is_one_line_and_no_target(
@@ -166,5 +224,5 @@ def test_what_cannot_be_inspected_is_one_line_and_no_target(
 ) -> None:
     ran = karat("inspect", *arguments, "--write")
     assert (ran.code, ran.out) == (code, "")
-    assert says in ran.err.splitlines()[-1]
+    assert ran.err.splitlines()[-1] == says
     assert not Path("karat.toml").exists()

@@ -19,7 +19,7 @@ from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.langgraph.loading import environment, pregel, source
-from karat.targets.langgraph.shapes import PROMPT
+from karat.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, taken
 from karat.targets.langgraph.tools import tools_of
 from karat.text.wording import counted
 
@@ -72,7 +72,9 @@ async def _tried(config: TargetConfig, options: dict[str, object], prompt: str) 
 
 def _candidates(graph: Any, given: dict[str, object]) -> Iterator[dict[str, object]]:
     """Options to try: those given alone, then with an input of the graph's own fields, and all that it gives read."""
-    speaks = graph is None or not hasattr(graph, "builder") or "messages" in graph.channels
+    takes_fields = fields_of(graph, "input") if graph is not None else frozenset()
+    gives = fields_of(graph, "output") if graph is not None else frozenset()
+    speaks = not takes_fields or MESSAGES in takes_fields
     if speaks or ("input" in given and "output" in given):
         yield given
     outputs: dict[str, object] = {} if "output" in given else {"output": WHOLE}
@@ -82,10 +84,11 @@ def _candidates(graph: Any, given: dict[str, object]) -> Iterator[dict[str, obje
     takes = _fields(graph, "input")
     texts = [name for name, kind in takes.items() if kind == "text"]
     for name in sorted(texts, key=_rank(ASKED)):
-        yield given | outputs | {"input": {name: PROMPT}}
         others: dict[str, object] = {other: INVENTED for other in texts if other != name}
-        if others:
-            yield given | outputs | {"input": {name: PROMPT, **others}}
+        for asked in [{name: PROMPT}, {name: PROMPT, **others}][: 2 if others else 1]:
+            if MESSAGES in gives or not gives:  # the answer may be the last message, or all that it gives
+                yield given | {"input": asked}
+            yield given | outputs | {"input": asked}
 
 
 def _answer_path(state: dict[str, Any], asked: Any) -> str:
@@ -115,6 +118,8 @@ def _rank(names: tuple[str, ...]) -> Callable[[str], int]:
 def _fields(graph: Any, which: str) -> dict[str, str]:
     """The fields of a schema of the graph, with what they hold."""
     schema = getattr(getattr(graph, "builder", graph), f"{which}_schema", None)
+    if which == "input" and not hasattr(graph, "builder") and fields_of(graph, "input"):
+        schema = taken(graph)
     try:
         hints = get_type_hints(schema) if schema is not None else {}
     except (NameError, TypeError):  # types that are not there at run time, or an entrypoint that takes no table

@@ -141,7 +141,7 @@ async def test_a_tool_that_raises_spoils_the_turn_and_is_kept() -> None:
 async def test_a_loop_that_was_ended_keeps_what_it_did() -> None:
     context = RunContext()
     async with graph("graph", options={"recursion_limit": 6}) as target:
-        with pytest.raises(TargetError, match="GraphRecursionError"):
+        with pytest.raises(TargetError, match="Recursion limit of 6 reached"):
             await target.run(case("loop"), context)
     calls = context.recorder.partial(case("loop"), TraceError("agent", "loop")).tool_calls
     assert [(call.name, call.arguments, call.success) for call in calls] == [("look", {"q": "again"}, True)] * 3

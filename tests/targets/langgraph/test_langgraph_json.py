@@ -27,6 +27,8 @@ def graph(prompt: str) -> str:
     return f"{{prompt}}, {{WORD}}"
 """
 
+HOW_NAMED = 'Name graphs by file and attribute: "graphs": {"agent": "./agent.py:graph"}.'
+
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,20 +82,40 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        pytest.param({"env": ".env.lost"}, "its `env` '.env.lost' cannot be read: ", id="no-such-file"),
-        pytest.param({"env": 7}, "its `env` is neither a table nor the name of a file.", id="neither"),
+        pytest.param(
+            {"env": ".env.lost"},
+            "its `env` '.env.lost' cannot be read: No such file or directory. Write that file, or take `env` out.",
+            id="no-such-file",
+        ),
+        pytest.param(
+            {"env": 7},
+            'its `env` is neither a table nor the name of a file. For instance: "env": ".env".',
+            id="neither",
+        ),
         pytest.param(
             {"dependencies": ["./gone"]}, "its dependency './gone' is no folder. Mend `dependencies`.", id="no-folder"
         ),
-        pytest.param({"dependencies": "."}, "its `dependencies` are no list of texts.", id="no-list"),
+        pytest.param(
+            {"dependencies": "."},
+            'its `dependencies` are no list of texts. For instance: "dependencies": ["."].',
+            id="no-list",
+        ),
+        pytest.param({"graphs": []}, f"it has no `graphs`. {HOW_NAMED}", id="no-graphs"),
     ],
 )
 def test_what_cannot_be_followed_is_told(tmp_path: Path, given: dict[str, object], says: str) -> None:
     project(tmp_path, **given)
     with pytest.raises(ConfigError) as caught:
         read_project(tmp_path / "langgraph.json")
-    assert says in str(caught.value)
-    assert str(caught.value).startswith(f"{tmp_path / 'langgraph.json'}: ")
+    assert str(caught.value) == f"{tmp_path / 'langgraph.json'}: {says} [config]"
+
+
+async def test_a_graph_without_a_path_is_told(tmp_path: Path) -> None:
+    project(tmp_path, graphs={"desk": {"description": "Books rooms."}})
+    with pytest.raises(ConfigError) as caught:
+        async with opened("langgraph", "langgraph.json:desk", tmp_path):
+            pass
+    assert str(caught.value) == f"{tmp_path / 'langgraph.json'}: the graph 'desk' has no path. {HOW_NAMED} [config]"
 
 
 async def test_a_package_that_is_not_installed_is_named_where_the_graph_cannot_be_loaded(tmp_path: Path) -> None:
@@ -102,4 +124,8 @@ async def test_a_package_that_is_not_installed_is_named_where_the_graph_cannot_b
     with pytest.raises(ConfigError) as caught:
         async with opened("langgraph", spec, tmp_path):
             pass
-    assert "langgraph.json asks for no-such-package>=2, which is not installed here." in str(caught.value)
+    (module,) = tmp_path.glob("desk_*.py")
+    assert str(caught.value) == (
+        f"'./{module.name}:graph' cannot be imported: ModuleNotFoundError: No module named 'no_such_package' at "
+        f"{module}:4. langgraph.json asks for no-such-package>=2, which is not installed here. [config]"
+    )

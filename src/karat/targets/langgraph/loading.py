@@ -11,10 +11,11 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.plugins.code import extend_path, load_attribute
-from karat.targets.langgraph.project import read_project
+from karat.targets.langgraph.project import HOW_NAMED, read_project
 from karat.text.wording import did_you_mean, listed
 
 OFFERED = ("context", "config")
+NAME_A_GRAPH = "Name a graph, compiled or not, or a function that returns one."
 
 
 class GraphSource:
@@ -27,7 +28,7 @@ class GraphSource:
         if not is_graph(found) and not _is_builder(found):
             if not callable(found):
                 kind = type(found).__name__
-                raise ConfigError(f"{spec!r} is a {kind}, neither a graph nor a factory of one.")
+                raise ConfigError(f"{spec!r} is a {kind}, neither a graph nor a factory of one.", fix=NAME_A_GRAPH)
             self._takes = self._wanted(found)
 
     @property
@@ -49,7 +50,7 @@ class GraphSource:
         if _is_builder(found):
             found = found.compile()
         if not is_graph(found):
-            raise ConfigError(f"{self._spec!r} gave a {type(found).__name__}, not a compiled graph.")
+            raise ConfigError(f"{self._spec!r} gave a {type(found).__name__}, which is no graph.", fix=NAME_A_GRAPH)
         return found
 
     def _wanted(self, factory: Callable[..., object]) -> dict[str, str]:
@@ -113,14 +114,14 @@ def source(spec: str, root: Path) -> GraphSource:
     given = table[name]
     path = given.get("path") if isinstance(given, dict) else given
     if not isinstance(path, str):
-        raise ConfigError(f"{place}: the graph {name!r} has no path.")
+        raise ConfigError(f"the graph {name!r} has no path.", where=str(file), fix=HOW_NAMED)
     extend_path(project.folders)
     try:
         return GraphSource(spec, load_attribute(path, file.parent))
     except ConfigError as error:
         if project.missing:
             what = f"{place} asks for {listed(project.missing, 'and')}, which is not installed here."
-            error.fix = f"{error.fix} {what}".strip()
+            error.message, error.fix = f"{error.message.rstrip('.')}.", f"{error.fix} {what}".strip()
         raise
 
 

@@ -7,7 +7,7 @@ or plain text.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 PROMPT = "{prompt}"
 START = "__start__"
+MESSAGES = "messages"
 MISSING = "pip install 'karat[langgraph]'"
+SAY_WHERE = 'Say in its options where the answer stands: output = "$.answer".'
+
+Way = Literal["input", "output"]
 
 Given = dict[str, object] | str | None
 Asking = Callable[[str, object], object]
@@ -37,21 +41,16 @@ class Shapes:
         self._output = _compiled(output) if output else None
         self._path = output
 
-    @property
-    def own(self) -> bool:
-        """Whether the input is not the messages of the state."""
-        return self._given is not None
-
     def check(self, graph: object, spec: str) -> None:
         """Raise ConfigError if the graph has no messages where they are needed."""
-        found = pregel(graph)
-        if not hasattr(found, "builder") or "messages" in found.channels:
-            return
-        lacking = [name for name, there in (("input", self._given), ("output", self._output)) if there is None]
+        ways: tuple[tuple[Way, object], ...] = (("input", self._given), ("output", self._output))
+        told = {name: fields_of(graph, name) for name, there in ways if there is None}
+        lacking = {name: known for name, known in told.items() if known and MESSAGES not in known}
         if lacking:
-            known = ", ".join(sorted(name for name in found.builder.channels if not name.startswith("_")))
+            where = "state" if len(lacking) > 1 else next(iter(lacking))
+            known = ", ".join(sorted(frozenset().union(*lacking.values())))
             raise ConfigError(
-                f"the state of {spec!r} has no `messages` (it has: {known}).",
+                f"the {where} of {spec!r} has no `messages` (it has: {known}).",
                 fix=f"Set {' and '.join(f'`{name}`' for name in lacking)} in its options, for instance "
                 'input = { question = "{prompt}" } and output = "$.answer".',
                 slug="no-messages",
@@ -64,7 +63,7 @@ class Shapes:
         if self._asking is not None:
             return self._asking(prompt, given)
         if self._given is not None:
-            return _filled(self._given, prompt)
+            return _typed(taken(graph), _filled(self._given, prompt))
         takes = _takes(graph)
         if takes == "text":
             return prompt
@@ -90,8 +89,7 @@ class Shapes:
         keys = f" (it has: {', '.join(map(str, state))})" if isinstance(state, dict) else ""
         raise TargetError(
             "bad-answer",
-            f"the graph gave a {type(state).__name__} without `messages`{keys}. "
-            'Say in its options where the answer stands: output = "$.answer".',
+            f"the graph gave a {type(state).__name__} without `messages`{keys}. {SAY_WHERE}",
         )
 
     def _found(self, state: object) -> str:
@@ -99,7 +97,8 @@ class Shapes:
         values = self._output(jsonable(state))
         if not values:
             known = ", ".join(state) if isinstance(state, dict) else type(state).__name__
-            raise TargetError("bad-answer", f"`output` {self._path} finds nothing in what the graph gave ({known})")
+            nothing = f"`output` {self._path} finds nothing in what the graph gave (it has: {known}): mend `output`"
+            raise TargetError("bad-answer", nothing)
         return "\n".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
 
 
@@ -124,10 +123,53 @@ def _filled(given: object, prompt: str) -> object:
     return [_filled(value, prompt) for value in given] if isinstance(given, list) else given
 
 
+def fields_of(graph: object, way: Way) -> frozenset[str]:
+    """The fields of what a graph takes or gives; none where it does not tell."""
+    builder = getattr(pregel(graph), "builder", None)
+    if builder is not None:
+        return frozenset(builder.schemas.get(getattr(builder, f"{way}_schema"), builder.channels))
+    kind = taken(graph) if way == "input" and _takes(graph) == "state" else None
+    named = (getattr(kind, name, {}) for name in ("model_fields", "__dataclass_fields__", "__required_keys__"))
+    return frozenset().union(*named)
+
+
+def taken(graph: object) -> Any:
+    """The type of what an entrypoint takes, or its name where it is nowhere to be found; None for other graphs."""
+    found = pregel(graph)
+    if hasattr(found, "builder"):
+        return None
+    kind = getattr(getattr(found, "channels", {}).get(START), "typ", None)
+    return _named(found, kind) if isinstance(kind, str) else kind
+
+
+def _named(found: Any, name: str) -> object:
+    """The type of this name where the function of an entrypoint was written."""
+    bound: object = next((node.bound for node in found.nodes.values()), None)
+    function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
+    return getattr(function, "__globals__", {}).get(name, name)
+
+
+def _typed(kind: Any, given: object) -> object:
+    """The input as the type that an entrypoint takes: LangGraph hands on what it is given."""
+    made = getattr(kind, "model_validate", None)
+    if made is None and hasattr(kind, "__dataclass_fields__"):
+        made = _from_table(kind)
+    if made is None or not isinstance(given, dict):
+        return given
+    try:
+        return made(given)
+    except (TypeError, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise TargetError("config", f"`input` makes no {kind.__name__}, which the entrypoint takes: {why}") from error
+
+
+def _from_table(kind: Callable[..., object]) -> Callable[[dict[str, object]], object]:
+    return lambda given: kind(**given)
+
+
 def _takes(graph: object) -> str:
     """What an entrypoint says that it takes: text, a message, messages, or else a state."""
-    channels = getattr(pregel(graph), "channels", {})
-    kind = getattr(channels.get(START), "typ", None) if not hasattr(pregel(graph), "builder") else None
+    kind = taken(graph)
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
     if name == "str":
         return "text"
@@ -142,4 +184,5 @@ def _messages(given: Any) -> list[BaseMessage]:
     try:
         return convert_to_messages(given)
     except (ValueError, TypeError, NotImplementedError) as error:
-        raise TargetError("bad-answer", f"the graph's `messages` cannot be read: {error}") from error
+        why, *_ = str(error).splitlines()
+        raise TargetError("bad-answer", f"the graph's `messages` cannot be read: {why}. {SAY_WHERE}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +24,7 @@ from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
-from karat.targets.langgraph.turn import GraphConversation
+from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
 from karat.targets.user_code import failed, from_outside
 
 RECURSION_LIMIT = 50
@@ -40,6 +41,8 @@ class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """What the graph is given, with `{prompt}` in it, or a hook that makes it; without it, messages."""
     output: str = ""
     """Where the answer stands in the state, as JSONPath; without it, it is the last message."""
+    context: dict[str, object] | None = None
+    """What the graph gets as its context where no setup hook gives one."""
     ignore_tools: tuple[str, ...] = ()
     """Tools that are no part of the trace, with `*` for any part of a name."""
 
@@ -76,11 +79,10 @@ class LangGraphTarget:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         assert self._shapes is not None
+        given = replace(context, given=self._options.context) if context.given is None else context
         async with AsyncExitStack() as stack:
-            graph = await self._graph_for(context, stack)
-            conversation = GraphConversation(
-                graph, self._shapes, self._limit(graph), context, self._options.ignore_tools
-            )
+            graph = await self._graph_for(given, stack)
+            conversation = GraphConversation(graph, self._shapes, self._limit(graph), given, self._options.ignore_tools)
 
             async def turn(prompt: str) -> Trace:
                 task = asyncio.current_task()
@@ -91,7 +93,7 @@ class LangGraphTarget:
                 except BaseException as error:
                     if from_outside(error, task):
                         raise
-                    raise failed("agent", error) from error
+                    raise _told(error) from error
 
             return await converse(case, context, turn, self._config.turn_timeout)
 
@@ -129,3 +131,13 @@ class LangGraphTarget:
             raise ConfigError(f"{what} cannot be used in an async run.", fix=ASYNC_SAVER, slug="sync-saver") from error
         except Exception as error:
             raise ConfigError(f"{what} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _told(error: BaseException) -> TargetError:
+    """What a graph raised. Of its limit, LangGraph tells how it is raised there, which is not how it is raised here."""
+    from langgraph.errors import GraphRecursionError
+
+    broke = failed("agent", error)
+    if not isinstance(error, GraphRecursionError):
+        return broke
+    return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)

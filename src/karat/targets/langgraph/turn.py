@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OUT_OF_STEPS = "Sorry, need more steps to process this request."
 """What LangGraph's own agent says when it may take no further step."""
+MORE_STEPS = "raise `recursion_limit` in the target's options, or mend the loop"
 NO_MEMORY = (
     "the graph waits for an answer, and without a checkpointer nobody can give it one: compile it with a checkpointer, "
     "such as InMemorySaver()"
@@ -94,9 +95,7 @@ class GraphConversation:
             state=_state(state),
         )
         if trace.final_message == OUT_OF_STEPS:
-            raise TargetError(
-                "agent", f"the agent ran out of steps ({self._limit}): raise recursion_limit", partial=trace
-            )
+            raise TargetError("agent", f"the agent ran out of steps ({self._limit}): {MORE_STEPS}", partial=trace)
         return trace
 
     def _sent(self, prompt: str, asked: str) -> object:
