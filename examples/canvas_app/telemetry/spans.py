@@ -1,6 +1,7 @@
 """The same turns as OpenTelemetry spans, named and attributed by the GenAI conventions."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -30,6 +31,7 @@ class Spans:
         self._tracer = self._provider.get_tracer("canvas_app")
         self._turns: dict[str, Span] = {}
         self._tools: dict[str, Span] = {}
+        self._called: Counter[str] = Counter()
         self._models: dict[str, Span] = {}
 
     def _child(self, turn: TurnInfo, name: str, kind: SpanKind, attributes: Mapping[str, str]) -> Span:
@@ -50,6 +52,7 @@ class Spans:
         self._turns[turn.id] = self._tracer.start_span(name, kind=SpanKind.INTERNAL, attributes=attributes)
 
     def tool_started(self, turn: TurnInfo, call: ToolCall) -> None:
+        self._called[turn.id] += 1
         attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
@@ -94,6 +97,7 @@ class Spans:
     def turn_ended(self, turn: TurnInfo, status: str, error: str | None, milliseconds: float) -> None:
         span = self._turns.pop(turn.id)
         span.set_attribute("canvas.turn.status", status)
+        span.set_attribute("canvas.turn.tool_calls", self._called.pop(turn.id, 0))
         if status == "ok":
             span.end()
         else:

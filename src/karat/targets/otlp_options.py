@@ -15,11 +15,15 @@ Given = TypeVar("Given")
 
 
 class Otlp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`telemetry.otlp`: the port of the receiver (0: a free one), and how long to wait for the spans of a turn."""
+    """`telemetry.otlp`: the port of the receiver (0: a free one), and what is to be known of the spans of a turn."""
 
     port: Annotated[int, Meta(ge=0, le=65535)] = 0
     wait_ms: Annotated[int, Meta(gt=0, le=600_000)] = 6_000
-    """The exporters of most SDKs send every five seconds unless they are flushed."""
+    """How long to wait for them. The exporters of most SDKs send every five seconds unless they are flushed."""
+    tool_count: str = ""
+    """The attribute of a turn's root that says how many tools were called."""
+    trust_root: bool = False
+    """Whether the user vouches that a turn whose root has arrived has lost no other span."""
 
 
 def otlp_of(config: TargetConfig) -> Otlp | None:

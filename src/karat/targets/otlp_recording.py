@@ -128,7 +128,7 @@ def is_otlp(file: BufferedReader) -> bool:
 
 
 def _trace(case: Case, prompt: str, reading: SpanReading, records: list[SpanRecord]) -> Trace:
-    unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": reading.doubt}
+    unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": reading.unproved}
     unobserved["final_message"] = "" if reading.answer else NO_ANSWER
     began, ended = min(r.started for r in records), max(r.ended for r in records)
     return Trace(

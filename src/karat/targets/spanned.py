@@ -112,7 +112,7 @@ class Spanned:
         return [self._read(records, window) for records in turns] or [self._read([], window)]
 
     def _read(self, records: list[SpanRecord], window: CaseWindow) -> SpanReading:
-        reading = read_turn(records, {turn.span_id for turn in window.marks.turns})
+        reading = read_turn(records, {turn.span_id for turn in window.marks.turns}, self._otlp.tool_count)
         self._model_calls = self._model_calls or reading.model_calls > 0
         doubt = self._unsent() if not records else reading.doubt
         if not doubt and self._model_calls and not reading.model_calls:
@@ -133,8 +133,9 @@ class Spanned:
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
         blind = trace.unseen("tools")
         calls = reading.calls if blind else tuple(completed(trace.tool_calls, reading.calls))
-        if blind and reading.doubt:
-            unobserved["tools"] = reading.doubt
+        doubt = reading.doubt if self._otlp.trust_root else reading.unproved
+        if blind and doubt:
+            unobserved["tools"] = doubt
         costs: Mapping[str, object] = {} if reading.cost_usd is None else {"cost_usd": reading.cost_usd}
         return structs.replace(
             trace,

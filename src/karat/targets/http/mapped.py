@@ -16,6 +16,7 @@ from karat.targets.http.call_book import CallSoFar
 from karat.targets.http.guess import answer_path
 from karat.targets.http.jsonpath import JsonPath, count, words
 from karat.targets.http.options import HttpOptions, ServiceOptions, ToolCallPaths
+from karat.targets.http.preconditions import Preparations
 from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard, WireReader, WireTalk
@@ -50,10 +51,16 @@ class HttpTarget(WireTarget[HttpOptions]):
             )
         self._body = self.template("body", options.body)
         self._paths = Paths(self)
+        self._preparations = Preparations(options.preconditions, self.template)
+        if options.preconditions and options.conversation is not None:
+            raise self.flawed("preconditions", "the service names the conversation, which has not begun by then")
 
     def greet(self, talk: WireTalk) -> None:
         if self._options.conversation is not None:
             talk.id = None  # the service names it in its first answer
+
+    async def bring_about(self, talk: WireTalk) -> None:
+        await self._preparations.bring_about(talk, self.address(talk), values(talk, ""))
 
     def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
         options = self._options

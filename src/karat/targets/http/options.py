@@ -12,6 +12,8 @@ Count = Annotated[int, Meta(ge=0, le=10)]
 Size = Annotated[int, Meta(ge=1024, le=1 << 30)]
 Status = Annotated[int, Meta(ge=400, le=599)]
 Format = Literal["sse", "ndjson", "chunks"]
+Method = Literal["POST", "PUT", "PATCH", "GET"]
+OwnPath = Annotated[str, Meta(pattern="^/(?!/)")]
 
 
 class ServiceOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -78,11 +80,21 @@ class UsagePaths(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     cost: str = ""
 
 
+class Preparation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A request that brings something about before a conversation: to the same server, whatever it answers."""
+
+    url: OwnPath
+    method: Method = "POST"
+    body: dict[str, object] | str | None = None
+
+
 class HttpOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Options of `http:`."""
 
-    method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
+    method: Method = "POST"
     body: dict[str, object] | str | None = None
+    preconditions: dict[str, tuple[Preparation, ...]] = field(default_factory=dict)
+    """How what a case lists as `preconditions` is brought about; without this table they are for people to read."""
     answer: str = ""
     tool_calls: ToolCallPaths | None = None
     conversation: ConversationPaths | None = None

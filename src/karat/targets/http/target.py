@@ -64,6 +64,10 @@ class WireTarget(ABC, Generic[WireOptions]):
             raise RuntimeError("the target is not open")
         talk = WireTalk(self._service, case, context, self._service.cookies())
         self.greet(talk)
+        try:
+            await self.bring_about(talk)
+        except TargetError as error:
+            raise self._settled(error) from error
 
         async def turn(prompt: str) -> Trace:
             heard = Heard()
@@ -118,6 +122,9 @@ class WireTarget(ABC, Generic[WireOptions]):
 
     def greet(self, talk: WireTalk) -> None:
         """A new conversation begins."""
+
+    async def bring_about(self, talk: WireTalk) -> None:
+        """Bring about what the case lists as preconditions."""
 
     @abstractmethod
     def asked(self, talk: WireTalk, prompt: str) -> WireRequest:

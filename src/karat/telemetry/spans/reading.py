@@ -13,6 +13,11 @@ from karat.telemetry.spans.record import SpanRecord
 
 NODES = 2_000
 NAME_CAP = 200
+UNPROVED = (
+    "no span tells what the model was told last, nor how many tools were called, so that one whose span was lost would "
+    "not be missed. Let the instrumentation capture messages, or name the attribute of the root that counts the calls: "
+    "`telemetry.otlp.tool_count`."
+)
 FLUSH = "Let the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
 
 
@@ -28,18 +33,27 @@ class SpanReading(Struct, frozen=True):
     prompt: str = ""
     state: dict[str, object] = {}
     doubt: str = ""
-    """Why they do not prove that nothing else was called, or the empty string."""
+    """Why something is missing, or may still come; the empty string if nothing seems to be."""
     proved: bool = False
-    """Whether the last model call tells of every call before it, so that no span can be missing unnoticed."""
+    """Whether the last model call tells of every call before it, or the root counts them: none is missing unnoticed."""
+
+    @property
+    def unproved(self) -> str:
+        """Why they do not prove that nothing else was called, or the empty string."""
+        return self.doubt or ("" if self.proved else UNPROVED)
 
 
-def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> SpanReading:
-    """What a turn's spans tell; `sent` are the ids of the spans that Karat itself spoke of."""
+def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_count: str = "") -> SpanReading:
+    """What a turn's spans tell; `sent` are the ids of the spans that Karat itself spoke of.
+
+    `tool_count` is the attribute of a root that says how many tools were called.
+    """
     ordered = sorted(records, key=lambda record: record.started)
     turn = [told for record in ordered if (told := facts(record)) is not None]
     roots = [told for told in turn if _is_root(told.span, sent)]
     models = [told for told in turn if told.kind == "model"]
     calls, missing = tool_calls(turn), unseen(turn)
+    counts = [count for told in roots if (count := told.span.attributes.get(tool_count)) is not None]
     asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
     return SpanReading(
         calls=(*calls, *asked),
@@ -50,8 +64,8 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> Span
         answer=next(filter(None, map(final_words, (*roots, *reversed(models)))), ""),
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
-        doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)),
-        proved=bool(models) and models[-1].given is not None and models[-1].said is not None,
+        doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
+        proved=bool(counts) or (bool(models) and models[-1].given is not None and models[-1].said is not None),
     )
 
 
@@ -75,6 +89,14 @@ def _doubt(
     if any(told.asks for told in models) and not calls:
         return f"the model ended by asking for a tool, and no span tells of one. {FLUSH}"
     return ""
+
+
+def _miscount(counts: list[object], calls: int) -> str:
+    """What is wrong with the number of calls, as far as roots count them."""
+    told = sum(count for count in counts if isinstance(count, int))
+    if not counts or told == calls:
+        return ""
+    return f"the root span counts {told} tool calls, and spans of {calls} have arrived. {FLUSH}"
 
 
 def _tokens(models: list[SpanFacts]) -> Tokens | None:
