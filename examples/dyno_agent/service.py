@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import cast
 
 import uvicorn
@@ -68,7 +68,7 @@ class Desk:
 
     async def close(self) -> None:
         for conversation in self._known.values():
-            await teardown({name: getattr(conversation.context, name) for name in ("database_url", "schema", "now")})
+            await teardown(asdict(conversation.context))
         self._spans.close()
 
 
@@ -83,11 +83,13 @@ async def chat(request: Request) -> Response:
         asked = json.loads(body) if len(body) <= MAX_BODY_BYTES else None
     except ValueError:
         asked = None
-    wanted = [asked.get(key) for key in ("conversation", "message")] if isinstance(asked, dict) else []
-    if not wanted or not all(isinstance(word, str) and word.strip() for word in wanted):
+    told = asked if isinstance(asked, dict) else {}
+    conversation, message = (str(told.get(key) or "").strip() for key in ("conversation", "message"))
+    if not conversation or not message:
         return JSONResponse({"error": ASK}, 422)
     desk: Desk = request.app.state.desk
-    return StreamingResponse(_sse(desk.answer(*wanted, request.headers)), media_type="text/event-stream")
+    answer = desk.answer(conversation, message, request.headers)
+    return StreamingResponse(_sse(answer), media_type="text/event-stream")
 
 
 async def health(request: Request) -> Response:

@@ -35,6 +35,11 @@ def sets_with(ids: set[str]) -> Suite:
     return structs.replace(suites()[0], file=str(EVALS / "all.json"), cases=cases)
 
 
+def every_case() -> Suite:
+    """All cases of all sets as one suite."""
+    return sets_with({case.id for suite in suites() for case in suite.cases})
+
+
 def some_of(suite: Suite, red: set[str], unreached: set[str]) -> Suite:
     """A few cases of each kind, from the beginning to the end of the suite."""
     kinds = ([case for case in suite.cases if (case.id in red, case.id in unreached) == kind] for kind in KINDS)
@@ -42,9 +47,14 @@ def some_of(suite: Suite, red: set[str], unreached: set[str]) -> Suite:
     return structs.replace(suite, cases=tuple(case for case in suite.cases if case.id in chosen))
 
 
+def planted(bug: str) -> str:
+    """The command that starts the canvas app with a bug planted."""
+    return f"{{python}} {Path(__file__).with_name('planted.py')} {bug} --port {{port}}"
+
+
 def with_bug(bug: str) -> TargetConfig:
     """The canvas app with a bug planted."""
-    return canvas(start=f"{{python}} {Path(__file__).with_name('planted.py')} {bug} --port {{port}}")
+    return canvas(start=planted(bug))
 
 
 async def run(suite: Suite, target: TargetConfig, folder: Path, concurrency: int = 4) -> dict[str, CaseRecord]:

@@ -31,6 +31,8 @@ class ServiceOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A file of certificates to trust instead of the system's."""
     proxy: str = ""
     """The proxy to go through; none is taken from the environment."""
+    has_page: bool = False
+    """Whether people see a page of the service, which this target does not: what only it may show is unknown then."""
 
 
 class ToolCallPaths(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

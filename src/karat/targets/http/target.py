@@ -18,7 +18,7 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import Service, WireRequest
 from karat.targets.http.talk import Heard, PastTurn, WireReader, WireTalk
 from karat.targets.http.templates import Template, variables
-from karat.targets.short_form import NO_TELEMETRY
+from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 
 WireOptions = TypeVar("WireOptions", bound=ServiceOptions)
 
@@ -90,7 +90,7 @@ class WireTarget(ABC, Generic[WireOptions]):
         answer = heard.final_message
         talk.past.append(PastTurn(prompt, answer, heard.book.calls))
         unobserved = {"telemetry": NO_TELEMETRY, "tools": heard.no_tools, "tool_results": heard.no_results}
-        unobserved["state"] = "" if heard.state else NO_STATE
+        unobserved |= {"state": "" if heard.state else NO_STATE, "page": NO_PAGE if self._options.has_page else ""}
         return Trace(
             case_id=talk.case.id,
             input=talk.case.prompt,
