@@ -34,7 +34,7 @@ def source(request: pytest.FixtureRequest) -> SpanSource:
 
 @pytest.fixture
 def command(source: SpanSource) -> list[str]:
-    python = python_with(source.name.removesuffix("-latest"), *source.requirements, *EXPORTER)
+    python = python_with(f"spans-{source.name.removesuffix('-latest')}", *source.requirements, *EXPORTER)
     script, *rest = source.command.split()
     return [str(python), str(EMITTERS / script), *rest]
 

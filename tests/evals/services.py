@@ -43,7 +43,7 @@ async def canvas_service(command: str = CANVAS) -> AsyncIterator[TargetConfig]:
     try:
         yield at("canvas-http", app.port, otlp)
     finally:
-        await app.end()
+        await app.stop()
 
 
 @asynccontextmanager

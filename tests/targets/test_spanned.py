@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 import karat
 from karat.engine.events import Noticed
@@ -19,6 +20,8 @@ from karat.targets.conversation import Conversation
 from telemetry.spans.made import post, request, span, tool
 
 CASES = 200
+WITNESSES = ("messages", "count", "nobody")
+"""Who would miss a span that was lost; a case's number decides."""
 FATES = (*["whole"] * 8, *["late", "twice"] * 2, "no-root", "no-middle", "no-call", "nothing")
 """What becomes of a case's batches; its number decides."""
 
@@ -27,17 +30,29 @@ def fate(case_id: str) -> str:
     return FATES[int(case_id) % len(FATES)]
 
 
+def witness(case_id: str) -> str:
+    return WITNESSES[int(case_id) % len(WITNESSES)]
+
+
 async def lossy_agent(prompt: str, conversation: Conversation) -> str:
     """Calls one tool with the number of its case, and sends its spans over a network that may do anything."""
     number = prompt.split()[-1]
     dice, trace = random.Random(number), f"{int(number) + 1:032x}"
     root = span("invoke_agent", trace, gen_ai__conversation__id=conversation.id, **agent_operation)
+    if witness(number) == "count":
+        root.attributes.append(KeyValue(key="app.calls", value=AnyValue(int_value=1)))
     middle = span("step", trace, parent=root.span_id.hex())
-    asked = json.dumps([{"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}])
-    said = {"gen_ai__operation__name": "chat", "gen_ai__output__messages": asked}
-    model = span("chat", trace, parent=middle.span_id.hex(), **said)
+    asked = {"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}
+    given = json.dumps([{"role": "user", "content": prompt}, asked, {"role": "tool", "content": "ok"}])
+    said = {
+        "gen_ai__operation__name": "chat",
+        "gen_ai__output__messages": '[{"role": "assistant", "content": "Found."}]',
+    }
+    model = span("chat", trace, parent=middle.span_id.hex(), gen_ai__input__messages=given, **said)
     call = tool("find", trace, json.dumps({"case": number}), parent=middle.span_id.hex())
-    batches = {"root": [root], "middle": [middle, model], "call": [call]}
+    batches = {"root": [root], "middle": [middle], "call": [call]}
+    if witness(number) == "messages":
+        batches["middle"].append(model)
     lost = {"no-root": ["root"], "no-middle": ["middle"], "no-call": ["call"], "nothing": list(batches)}
     sent = [batch for name, batch in batches.items() if name not in lost.get(fate(number), ())]
     sent = sent * 2 if fate(number) == "twice" else sent
@@ -53,7 +68,7 @@ async def lossy_agent(prompt: str, conversation: Conversation) -> str:
 agent_operation = {"gen_ai__operation__name": "invoke_agent"}
 
 
-def target(name: str, **otlp: int) -> TargetConfig:
+def target(name: str, **otlp: object) -> TargetConfig:
     folder = Path(__file__).parents[1]
     return TargetConfig(
         kind="python",
@@ -82,14 +97,17 @@ def test_no_span_is_in_a_wrong_case_and_what_was_dropped_is_unknown(tmp_path: Pa
         for number in range(CASES)
     ]
     result = karat.run(
-        suite(tmp_path, cases), target("lossy_agent", wait_ms=3_000), results_dir=tmp_path, concurrency=16
+        suite(tmp_path, cases),
+        target("lossy_agent", wait_ms=3_000, tool_count="app.calls"),
+        results_dir=tmp_path,
+        concurrency=16,
     )
     found = {record.case.id: record for record in result}
     assert len(found) == CASES
     for case_id, record in found.items():
         asked = [call.arguments for call in record.trace.tool_calls if call.called]
         assert asked in ([{"case": case_id}], []), "a call of another case"
-        whole = fate(case_id) in ("whole", "late", "twice")
+        whole = fate(case_id) in ("whole", "late", "twice") and witness(case_id) != "nobody"
         assert str(record.verdict.status) == ("PASS" if whole else "PARTIAL"), (fate(case_id), record.verdict)
         assert (record.trace.unseen("tools") is None) is whole
         assert len(record.trace.spans) == len({node.id for node in record.trace.spans})

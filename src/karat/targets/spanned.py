@@ -115,7 +115,7 @@ class Spanned:
         reading = read_turn(records, {turn.span_id for turn in window.marks.turns}, self._otlp.tool_count)
         self._model_calls = self._model_calls or reading.model_calls > 0
         doubt = self._unsent() if not records else reading.doubt
-        if not doubt and self._model_calls and not reading.model_calls:
+        if not doubt and self._model_calls and not reading.model_calls and not reading.proved:
             doubt = "other turns of this agent show model calls and this one shows none, so spans of it may be missing"
         if not doubt and window.loss:
             doubt = f"spans were lost while the case ran: {window.loss}"

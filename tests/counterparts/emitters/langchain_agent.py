@@ -26,6 +26,10 @@ class Scripted(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
+    @property
+    def _identifying_params(self):
+        return {"model_name": "scripted"}  # a model without a name has no spans
+
     def bind_tools(self, tools, **kwargs):
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from karat.telemetry.spans.messages import conversation, since_the_prompt
 from karat.telemetry.spans.protobuf import ProtobufBatch
@@ -132,3 +133,26 @@ def test_a_turn_begins_with_the_last_words_of_a_person_and_not_with_a_result_in_
     result = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x"}]}
     said = conversation([USER, SAYS, USER, ASKS, result]) or ()
     assert [one.calls != () for one in since_the_prompt(said)] == [True, False]
+
+
+COUNTING = span("invoke_agent", T, gen_ai__operation__name="invoke_agent")
+COUNTING.attributes.append(KeyValue(key="app.calls", value=AnyValue(int_value=1)))
+COUNTED = tool("find", T, parent=COUNTING.span_id.hex())
+SILENT = span("chat m", T, parent=TOP, gen_ai__operation__name="chat")
+
+
+@pytest.mark.parametrize(
+    ("spans", "unproved"),
+    [
+        pytest.param([ROOT], "would not be missed", id="a-root-alone"),
+        pytest.param([ROOT, FIND], "would not be missed", id="a-root-and-its-call"),
+        pytest.param([ROOT, SILENT, FIND], "would not be missed", id="a-model-that-tells-nothing"),
+        pytest.param([ROOT, chat(TOP, [USER], [SAYS])], "", id="a-model-that-tells-all"),
+        pytest.param([COUNTING], "counts 1 tool calls, and spans of 0", id="counted-and-lost"),
+        pytest.param([COUNTING, COUNTED], "", id="counted"),
+    ],
+)
+def test_absence_is_not_proved_where_a_lost_span_would_not_be_missed(spans: list[Span], unproved: str) -> None:
+    records = [origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()]
+    reading = read_turn(records, tool_count="app.calls")
+    assert (unproved in reading.unproved) if unproved else not reading.unproved
