@@ -6,6 +6,9 @@ import asyncio
 import json
 import tomllib
 
+import pytest
+
+from karat.errors import ConfigError
 from karat.inspections.services import inspect_service
 from karat.targets.config import TargetConfig
 from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
@@ -54,3 +57,22 @@ async def test_what_takes_nothing_or_says_nothing_is_told() -> None:
     assert (refused.trace, silent.trace) == (None, None)
     assert "set `body`" in refused.problem
     assert "set `answer`" in silent.problem
+
+
+async def test_what_comes_from_the_environment_is_sent_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_KEY", "very-secret")
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        key = asked.headers.get("authorization", "")
+        writer.write(http(json.dumps({"reply": f"You are {key}."}), status="200 OK" if key else "401 No"))
+
+    async with serving(answer) as server:
+        named = config(server.url.partition(":")[2], headers={"Authorization": "Bearer ${BOT_KEY}"})
+        found = await inspect_service(named, "Hello?")
+    assert found.trace is not None, found.problem
+    assert found.table["use"] == server.url
+    assert found.table["headers"] == {"Authorization": "Bearer ${BOT_KEY}"}
+    assert "very-secret" not in found.toml + str(found.sightings)
+    monkeypatch.delenv("BOT_KEY")
+    with pytest.raises(ConfigError, match="BOT_KEY is not set"):
+        await inspect_service(named, "Hello?")

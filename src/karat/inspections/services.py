@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
+from typing import cast
+from uuid import uuid4
 
 from msgspec import structs
 
@@ -12,13 +15,14 @@ from karat.inspections.inspection import Inspection, Sighting
 from karat.inspections.proof import proved, told
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, place_of
 from karat.targets.http.guess import answer_path, conversation_path, stream_paths, tool_call_paths
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.received import Received
-from karat.targets.http.service import Service, WireRequest
+from karat.targets.http.service import Body, Service, WireRequest
 from karat.targets.http.streams import WireEvent, parser
 from karat.targets.http.strict_json import loads
+from karat.targets.http.templates import Template, variables
 from karat.text.wording import shorten, visible
 
 PROMPT = "{prompt}"
@@ -35,6 +39,8 @@ STREAMS: dict[str, Format] = {
 async def inspect_service(config: TargetConfig, prompt: str) -> Inspection:
     """Send one prompt in the usual shapes until one is taken, guess the mapping, and prove it by a turn."""
     given = dict(config.options)
+    use = config.spec if "://" in config.spec else f"{config.kind}:{config.spec}"
+    config = structs.replace(config, spec=use)
     bodies = [given["body"]] if "body" in given else list(_bodies())
     seen: list[str] = []
     problem = "no usual shape of a request was taken: set `body`"
@@ -44,17 +50,16 @@ async def inspect_service(config: TargetConfig, prompt: str) -> Inspection:
         except TargetError as error:
             seen.append(f"{body}: {error.message}")
             continue
-        sightings = (Sighting("takes", (str(body),)), Sighting(f"gives {kind or 'no type'}", (_shown(data),)))
+        sightings = (Sighting("takes", (str(body),)), Sighting(f"gives {kind or 'no type'}", (_shown(data, config),)))
         options = {"body": body, **_mapping(kind, data), **given}
-        table: dict[str, object] = {"use": config.spec, **options}
+        table: dict[str, object] = {"use": use, **options}
         try:
             trace = await proved(structs.replace(config, options=options), prompt)
         except (TargetError, ConfigError) as error:
             return Inspection(config.name, table, sightings, None, error.message)
-        return Inspection(config.name, table, (*sightings, Sighting("a turn records", told(trace))), trace)
-    return Inspection(
-        config.name, {"use": config.spec, **given}, (Sighting("was refused", tuple(seen)),), None, problem
-    )
+        recorded = Sighting("a turn records", tuple(_masked(line, config) for line in told(trace)))
+        return Inspection(config.name, table, (*sightings, recorded), trace)
+    return Inspection(config.name, {"use": use, **given}, (Sighting("was refused", tuple(seen)),), None, problem)
 
 
 def _bodies() -> Iterator[dict[str, object]]:
@@ -64,28 +69,25 @@ def _bodies() -> Iterator[dict[str, object]]:
 
 
 async def _answer(config: TargetConfig, body: object, prompt: str) -> tuple[str, bytes]:
-    headers = config.options.get("headers")
+    """What comes back, once what is sent has its places filled: `${NAME}` from the environment."""
+    said = [{"role": "user", "content": prompt}]
+    values = {"prompt": prompt, "messages": said, "conversation.id": str(uuid4()), "case.id": "inspected"}
+    try:
+        url = Template(config.spec, os.environ).address(values)
+        headers = Template(config.options.get("headers") or {}, os.environ).filled(values)
+        sent = Template(body, os.environ).filled(values)
+    except ValueError as error:
+        raise ConfigError(f"{error}.", where=place_of(config, "headers"), slug="bad-options") from error
     fixed = {str(name): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
-    service = Service(ServiceOptions(), fixed, config.spec.startswith("https:"))
+    service = Service(ServiceOptions(), fixed, url.startswith("https:"))
     service.open()
     try:
         async with asyncio.timeout(PATIENCE):
-            request = WireRequest(config.spec, {str(k): _sent(v, prompt) for k, v in _table(body).items()})
-            return await service.raw(request, service.cookies(), Received())
+            return await service.raw(WireRequest(url, cast(Body, sent)), service.cookies(), Received())
     except TimeoutError as error:
         raise TargetError("timeout", f"there was no whole answer within {PATIENCE:g} s") from error
     finally:
         await service.close()
-
-
-def _table(body: object) -> dict[object, object]:
-    return dict(body) if isinstance(body, dict) else {}
-
-
-def _sent(value: object, prompt: str) -> object:
-    if value == "{messages}":
-        return [{"role": "user", "content": prompt}]
-    return prompt if value == PROMPT else value
 
 
 def _mapping(kind: str, data: bytes) -> dict[str, object]:
@@ -118,5 +120,12 @@ def _value(text: str | bytes) -> Json:
         return None
 
 
-def _shown(data: bytes) -> str:
-    return visible(shorten(data.decode("utf-8", "replace"), 300))
+def _shown(data: bytes, config: TargetConfig) -> str:
+    return visible(shorten(_masked(data.decode("utf-8", "replace"), config), 300))
+
+
+def _masked(text: str, config: TargetConfig) -> str:
+    """A text without what the environment keeps to itself."""
+    for name in {*variables(config.spec), *variables(config.options)}:
+        text = text.replace(os.environ[name], f"${{{name}}}")
+    return text

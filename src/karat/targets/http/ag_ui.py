@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, cast
 from uuid import uuid4
 
 import msgspec
@@ -13,6 +13,7 @@ from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import event_object
+from karat.targets.http.json_patch import patched
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import PRESET_MISFITS, WireRequest
@@ -22,6 +23,7 @@ from karat.targets.http.target import WireTarget
 from karat.text.wording import shorten, visible
 from karat.traces.clean import table
 
+STATE = "state"
 NOT_FINE = ("failed", "retried", "denied", "error")
 """Outcomes of a tool that pydantic-ai tells beside a result that looks like any other."""
 
@@ -43,7 +45,7 @@ class AgUiTarget(WireTarget[AgUiOptions]):
         body = {
             "threadId": talk.id,
             "runId": str(uuid4()),
-            "state": self._options.state,
+            "state": talk.notes.get(STATE, self._options.state),
             "messages": [*_history(talk), {"id": str(uuid4()), "role": "user", "content": prompt}],
             "tools": [],
             "context": [],
@@ -53,14 +55,17 @@ class AgUiTarget(WireTarget[AgUiOptions]):
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", misfits=PRESET_MISFITS, either=True)
 
     def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
-        return AgUiReader(heard)
+        return AgUiReader(heard, talk.notes, self._options.state)
 
 
 class AgUiReader:
     """The events of one run."""
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: Heard, notes: dict[str, object], state: Json) -> None:
         self._heard = heard
+        self._notes = notes
+        self._state: Json = cast(Json, notes.get(STATE, state))
+        """As it was when the turn began, and after what has changed it; None if a change does not fit it."""
         self._finished = False
         self._results: dict[str, str] = {}
         """The calls by the ids of the messages that tell their results."""
@@ -141,9 +146,18 @@ class AgUiReader:
                     call.told = [str(function.get("arguments", ""))]
 
     def state_snapshot(self, told: dict[str, Json]) -> None:
-        snapshot = told.get("snapshot")
-        if isinstance(snapshot, dict):
-            self._heard.state = table({key: value for key, value in snapshot.items() if key != "messages"})
+        self._keep(told.get("snapshot"))
+
+    def state_delta(self, told: dict[str, Json]) -> None:
+        try:
+            self._keep(patched(self._state, told.get("delta")))
+        except ValueError:
+            self._keep(None)  # nobody knows the state until the next snapshot
+
+    def _keep(self, state: Json) -> None:
+        self._state = self._notes[STATE] = state
+        known = state if isinstance(state, dict) else {}
+        self._heard.state = table({key: value for key, value in known.items() if key != "messages"})
 
 
 READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
@@ -158,6 +172,7 @@ READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
     "REASONING_ENCRYPTED_VALUE": AgUiReader.notes_of_result,
     "RAW": AgUiReader.raw,
     "STATE_SNAPSHOT": AgUiReader.state_snapshot,
+    "STATE_DELTA": AgUiReader.state_delta,
     "MESSAGES_SNAPSHOT": AgUiReader.messages_snapshot,
 }
 
