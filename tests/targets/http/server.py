@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(answer: Answer) -> AsyncIterator[Server]:
+async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     tasks: set[asyncio.Task[Any]] = set()
     server = Server("")
 
@@ -58,8 +59,8 @@ async def serving(answer: Answer) -> AsyncIterator[Server]:
         finally:
             writer.close()
 
-    listening = await asyncio.start_server(talk, "127.0.0.1", 0, limit=1 << 20)
-    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/chat"
+    listening = await asyncio.start_server(talk, "127.0.0.1", 0, limit=1 << 20, ssl=tls)
+    server.url = f"http{'s' if tls else ''}://127.0.0.1:{listening.sockets[0].getsockname()[1]}/chat"
     try:
         yield server
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import karat
 from karat.errors import Exit
 
-from .server import Asked, http, serving
+from .server import Asked, constantly, http, serving
 
 SECRET = "sk-very-secret-4711"
 TABLE = """
@@ -62,3 +63,33 @@ async def test_an_answer_with_the_secret_is_kept_without_it(tmp_path: Path, monk
         result = await karat.arun(suite(tmp_path, 3), "bot", concurrency=3)
     assert (result.exit_code, result.summary.passed) == (Exit.OK, 3)
     assert not any(SECRET in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+SELF_SIGNED = Path(__file__).with_name("self_signed.pem")
+
+
+@pytest.mark.parametrize(
+    ("ca", "told"),
+    [
+        pytest.param("", "is not trusted", id="nobody-vouches"),
+        pytest.param(f'ca = "{SELF_SIGNED}"', "", id="an-authority-that-is-named"),
+    ],
+)
+async def test_a_server_that_nobody_vouches_for_is_told_nothing(
+    ca: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOT_KEY", SECRET)
+    monkeypatch.chdir(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(SELF_SIGNED)
+    answer = constantly(http(json.dumps({"reply": "0, 1, 2"})))
+    async with serving(answer, tls) as server:
+        (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url) + ca)
+        result = await karat.arun(suite(tmp_path, 3), "bot")
+    if not told:
+        assert (result.exit_code, len(server.asked)) == (Exit.OK, 3)
+        return
+    assert (result.exit_code, server.asked) == (Exit.USAGE, [])
+    (line,) = result.summary.incomplete.splitlines()
+    assert f"{tmp_path / 'karat.toml'}:3: " in line
+    assert told in line

@@ -226,7 +226,8 @@ def _told(url: str, received: Received, idle: float) -> Iterator[None]:
     try:
         yield
     except httpx2.ConnectError as error:
-        raise TargetError("gone", _unreachable(url, error)) from error
+        untrusted = any(isinstance(cause, ssl.SSLError) for cause in _causes(error))
+        raise TargetError("config" if untrusted else "gone", _unreachable(url, error)) from error
     except httpx2.ConnectTimeout as error:
         raise TargetError("gone", f"{_host(url)} did not take the connection within {CONNECT:g} s") from error
     except httpx2.TimeoutException as error:
@@ -243,8 +244,10 @@ def _told(url: str, received: Received, idle: float) -> Iterator[None]:
 def _unreachable(url: str, error: Exception) -> str:
     causes = list(_causes(error))
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
-    if tls is not None:
+    if isinstance(tls, ssl.SSLCertVerificationError):
         return f"the TLS certificate of {_host(url)} is not trusted: {said(tls)}. Name its authority with `ca`"
+    if tls is not None:
+        return f"{_host(url)} does not speak TLS as it should: {said(tls)}"
     if _refused(error):
         return f"{_host(url)} refuses the connection: is the service running?"
     os_error = next((cause for cause in causes if isinstance(cause, OSError)), error)
