@@ -61,7 +61,7 @@ class AgUiTarget(WireTarget[AgUiOptions]):
 class AgUiReader:
     """The events of one run."""
 
-    def __init__(self, heard: Heard, notes: dict[str, object], state: Json) -> None:
+    def __init__(self, heard: Heard, notes: dict[str, object], state: object) -> None:
         self._heard = heard
         self._notes = notes
         self._state: Json = cast(Json, notes.get(STATE, state))
