@@ -1,6 +1,5 @@
-"""The assistant without its page, as a Python target: `python:canvas_app.in_process:answer`. What is drawn is not seen."""
+"""The assistant without its page, as a Python target: `python:canvas_app.in_process:answer`."""
 
-import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ async def answer(prompt: str, conversation: Talk) -> Mapping[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "telemetry.jsonl"
         ended = await _ended(LiveTurn(workspace, RuleBasedBrain(), JsonLines(log), prompt, "chat"))
-        lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        lines = log.read_text("utf-8").splitlines()
     if ended.problem is not None:
         return {"error": ended.problem, "telemetry": lines}
     return {"final_message": ended.text, "telemetry": lines, "state": state_of(workspace)}

@@ -17,9 +17,10 @@ from karat.model.verdict import CaseStatus, Status
 from karat.smells.linter import lint, open_suite
 from karat.smells.target import around
 from karat.traces.turns import conversation
+from karat1_fields import DYNO, SUITES, Row
 from recordings import ROOT, shipped
 
-SUITE = ROOT / "examples" / "dyno_agent" / "suite.yaml"
+SUITE = SUITES["dyno"]
 LEAST = 0.95
 Change = Callable[[Trace], Trace]
 
@@ -69,38 +70,35 @@ def twice(trace: Trace) -> Trace:
 
 
 WORDY = " ".join(["and"] * 200)
-BOOKS, COUNTS, TALK, DATE = "books-vehicle-42", "counts-in-json", "looks-before-it-books", "tells-the-date"
-BUGS: dict[str, tuple[str, Change]] = {
-    "tool_calls": (BOOKS, calling(lambda call: structs.replace(call, arguments={**call.arguments, "note": "x"}))),
-    "tool_order": (TALK, backwards),
-    "tool_requires": (TALK, backwards),
-    "max_tool_calls": (BOOKS, twice),
-    "max_calls": (DATE, twice),
-    "max_seconds": (DATE, lambda trace: structs.replace(trace, duration_ms=31_000.0)),
-    "max_first_token_seconds": (DATE, lambda trace: structs.replace(trace, timings={"first_token_ms": 21_000.0})),
-    "max_steps": (DATE, lambda trace: structs.replace(trace, steps=4)),
-    "max_tokens": (DATE, lambda trace: structs.replace(trace, tokens=Tokens(4001, 10))),
-    "max_cost_usd": (DATE, lambda trace: structs.replace(trace, tokens=Tokens(60_000, 20_000))),
-    "answer_equals": (BOOKS, said("Booked.")),
-    "answer_json": (COUNTS, said('{"success": true, "count": "9"}')),
-    "answer_at": (COUNTS, said('{"success": true, "count": 10}')),
-    "min_words": ("deletes-nothing", said("I cannot do that.")),
-    "max_words": (DATE, lambda trace: structs.replace(trace, final_message=f"{trace.final_message} {WORDY}")),
-    "state": ("books-two", lambda trace: structs.replace(trace, state={"asked_tools": ["auto_allocate_vehicle"]})),
-    "grounded_numbers": (BOOKS, said("Vehicle 42 is on DYNO-03, and 17 others are too.")),
-    "must_ground_numbers": (BOOKS, said("It is allocation 23.")),
-    "no_false_success": ("refuses-taken", said("I have booked it.")),
+TALK = "looks-before-it-books"
+BUGS: dict[str, Change] = {
+    "another-argument": calling(lambda call: structs.replace(call, arguments={**call.arguments, "note": "x"})),
+    "calls-backwards": backwards,
+    "calls-twice": twice,
+    "half-a-minute": lambda trace: structs.replace(trace, duration_ms=31_000.0),
+    "late-first-word": lambda trace: structs.replace(trace, timings={"first_token_ms": 21_000.0}),
+    "one-step-more": lambda trace: structs.replace(trace, steps=4),
+    "many-tokens": lambda trace: structs.replace(trace, tokens=Tokens(4001, 10)),
+    "dear-tokens": lambda trace: structs.replace(trace, tokens=Tokens(60_000, 20_000)),
+    "curt": said("Booked."),
+    "a-number-as-text": said('{"success": true, "count": "9"}'),
+    "counts-one-more": said('{"success": true, "count": 10}'),
+    "refuses-without-a-reason": said("I cannot do that."),
+    "goes-on": lambda trace: structs.replace(trace, final_message=f"{trace.final_message} {WORDY}"),
+    "forgets-a-call": lambda trace: structs.replace(trace, state={"asked_tools": ["auto_allocate_vehicle"]}),
+    "makes-up-a-number": said("Vehicle 42 is on DYNO-03, and 17 others are too."),
+    "another-allocation": said("It is allocation 23."),
+    "claims-it-anyway": said("I have booked it."),
 }
-"""A field, the case that has it, and what a bug of the agent would leave behind."""
+"""What a bug of the agent would leave behind."""
 
 
-@pytest.mark.parametrize("field", BUGS)
-def test_a_planted_bug_fails(field: str, journal: Journal) -> None:
-    name, bug = BUGS[field]
-    record = next(record for record in journal.records() if record.case.id == name)
-    checks = [check for check in CATALOG.compile(record.case) if check.name == field]
+@pytest.mark.parametrize("row", DYNO, ids=lambda row: row.field)
+def test_a_planted_bug_fails(row: Row, journal: Journal) -> None:
+    record = next(record for record in journal.records() if record.case.id == row.case)
+    checks = [check for check in CATALOG.compile(record.case) if check.name == row.red]
     assert {scoring.carried_out(check, record.trace).status for check in checks} == {Status.PASSED}
-    assert Status.FAILED in {scoring.carried_out(check, bug(record.trace)).status for check in checks}
+    assert Status.FAILED in {scoring.carried_out(check, BUGS[row.bug](record.trace)).status for check in checks}
 
 
 def test_a_bug_that_only_one_turn_shows(journal: Journal) -> None:
@@ -109,10 +107,3 @@ def test_a_bug_that_only_one_turn_shows(journal: Journal) -> None:
     wrong[1] = said("Booked! Which date was it?")(wrong[1])
     results = scoring.case_results(record.case, conversation(wrong))
     assert {result.turn for result in results if result.status is Status.FAILED} == {2}
-
-
-def test_every_new_field_stands_in_it() -> None:
-    asked = {field.name for field in CATALOG.fields if field.since == "1"} | {"asks_for"}
-    text = SUITE.read_text()
-    assert {name for name in asked if f"{name}:" not in text} == set()
-    assert asked - {"asks_for", "grounded_constants"} <= BUGS.keys()

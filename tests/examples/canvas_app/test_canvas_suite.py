@@ -1,0 +1,155 @@
+"""The Karat 1 suite of the canvas app: it passes, nothing wrong passes, and each key fails for a planted bug."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from canvas_bugs import BUGS
+from msgspec import structs
+
+import karat
+from canvas_app.in_process import answer
+from karat import scoring
+from karat.audits.run_audit import audit
+from karat.model.run import CaseRecord
+from karat.model.suite import CheckSpec
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus, Status
+from karat.smells.linter import lint, open_suite
+from karat.smells.target import around
+from karat1_fields import CANVAS, SUITES, Row
+from recordings import ROOT, canvas, shipped
+
+SUITE = SUITES["canvas"]
+RECORDED = Path(__file__).parent / "recorded" / "suite.jsonl"
+KNOWN = "keeps-a-rule-that-nobody-calls-one"
+LEAST = 0.95
+
+
+@lru_cache
+def suite() -> karat.Suite:
+    return karat.load_suite(SUITE)
+
+
+def some(*names: str) -> karat.Suite:
+    return structs.replace(suite(), cases=tuple(case for case in suite().cases if case.id in names))
+
+
+def without_page(chosen: karat.Suite) -> karat.Suite:
+    """What can be judged where nothing is drawn."""
+
+    def wordily(case: karat.Case) -> karat.Case:
+        turns = tuple(structs.replace(turn, checks=_no_ui(turn.checks)) for turn in case.turns)
+        return structs.replace(case, checks=_no_ui(case.checks), turns=turns)
+
+    return structs.replace(chosen, cases=tuple(map(wordily, chosen.cases)))
+
+
+def _no_ui(specs: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
+    return tuple(spec for spec in specs if spec.name != "ui")
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> karat.RunResult:
+    """The run that was recorded in a browser, judged by the suite as it is now."""
+    return karat.run(suite(), f"replay:{RECORDED}", results_dir=tmp_path_factory.mktemp("canvas"))
+
+
+def statuses(records: list[CaseRecord]) -> dict[str, str]:
+    """Of the cases that are not as they should be, why not."""
+    wanted = {KNOWN: CaseStatus.XFAIL}
+    return {r.case.id: r.verdict.reason for r in records if r.status is not wanted.get(r.case.id, CaseStatus.PASS)}
+
+
+def test_it_holds(replayed: karat.RunResult) -> None:
+    assert len(replayed.records) >= 15
+    assert statuses(replayed.records) == {}
+
+
+def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert [str(problem) for problem in lint(open_suite(str(SUITE)), around(shipped("canvas")))] == []
+
+
+def test_the_audit_proves_it(replayed: karat.RunResult) -> None:
+    report = audit(replayed.journal)
+    assert [case.case_id for case in report.set_aside] == [KNOWN]
+    assert report.summary.unmet(LEAST) == []
+    assert [(case.case_id, case.controls, case.brittle) for case in report.cases if case.controls or case.brittle] == []
+
+
+def fails(row: Row, record: CaseRecord) -> bool:
+    """Whether the bug shows in the check of the row; one that is known to fail is red once it passes."""
+    if row.field == "xfail":
+        return record.status is CaseStatus.FAIL
+    return row.red in {check.name for check in record.verdict.checks if check.status is Status.FAILED}
+
+
+SEEN_ON_THE_PAGE = ("ui", "grounded_constants")
+IN_PROCESS = [row for row in CANVAS if row.field not in (*SEEN_ON_THE_PAGE, "max_seconds")]
+
+
+@pytest.mark.parametrize("row", IN_PROCESS, ids=lambda row: row.field)
+def test_a_planted_bug_fails(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = without_page(some(row.case))
+    (sound,) = karat.run(chosen, answer).records
+    assert statuses([sound]) == {}
+    BUGS[row.bug](monkeypatch.setattr)
+    (record,) = karat.run(chosen, answer).records
+    assert fails(row, record), record.verdict.checks
+
+
+LEFT_BEHIND: dict[str, Callable[[Trace], Trace]] = {
+    "thinks-for-a-minute": lambda trace: structs.replace(trace, duration_ms=61_000.0),
+    "an-hour-off": lambda trace: structs.replace(trace, final_message=trace.final_message.replace("49", "50")),
+}
+"""What a bug leaves behind that is slow, or that shows beside a page alone; `make thorough` plants it."""
+
+
+@pytest.mark.parametrize("row", [row for row in CANVAS if row.bug in LEFT_BEHIND], ids=lambda row: row.field)
+def test_what_a_bug_leaves_behind_fails(row: Row, replayed: karat.RunResult) -> None:
+    record = next(record for record in replayed.records if record.case.id == row.case)
+    checks = scoring.case_results(record.case, LEFT_BEHIND[row.bug](record.trace))
+    assert row.red in {check.name for check in checks if check.status is Status.FAILED}
+
+
+def live(chosen: karat.Suite, bug: str, folder: Path) -> dict[str, CaseRecord]:
+    """A run in the browser, of the app as it is or with a bug planted."""
+    planted = f"{{python}} {Path(__file__).with_name('canvas_bugs.py')} {bug} --port {{port}}"
+    target = canvas(start=planted) if bug else canvas()
+    patient = structs.replace(target, options={**target.options, "wait_ms": 90_000})
+    result = karat.run(chosen, patient, results_dir=folder, concurrency=4, timeout=300)
+    return {record.case.id: record for record in result.records}
+
+
+def rows_of(bug: str) -> list[Row]:
+    return [row for row in CANVAS if row.bug == bug]
+
+
+def test_a_canvas_that_is_not_drawn_fails(tmp_path: Path) -> None:
+    rows = rows_of("draws-nothing")
+    records = live(some(*(row.case for row in rows)), "draws-nothing", tmp_path)
+    assert all(fails(row, records[row.case]) for row in rows), records
+
+
+@pytest.mark.thorough
+@pytest.mark.limit(900)
+def test_it_holds_live_and_as_recorded(tmp_path: Path, replayed: karat.RunResult) -> None:
+    records = live(suite(), "", tmp_path)
+    assert statuses([*records.values()]) == {}
+    before = {record.case.id: record.trace.final_message for record in replayed.records}
+    assert {name: record.trace.final_message for name, record in records.items()} == before
+
+
+@pytest.mark.thorough
+@pytest.mark.limit(900)
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_fails_live(bug: str, tmp_path: Path) -> None:
+    records = live(suite(), bug, tmp_path)
+    assert [row for row in rows_of(bug) if not fails(row, records[row.case])] == []
+    assert CaseStatus.ERROR not in {record.status for record in records.values()}
+    unconcerned = {"refuses-an-unknown-template", "deletes-nothing", "sums-up-in-one-sentence"}
+    assert [name for name in unconcerned if records[name].status is CaseStatus.PASS], "it is not all that breaks"
