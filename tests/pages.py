@@ -14,6 +14,7 @@ LABEL = re.compile(r"`(?P<name>[\w./-]+\.\w+|[\w./-]*agent)`:?\s*\Z")
 HEADING = re.compile(r"(?m)^#{1,6} +(.*?) *$")
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
 STAMP = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
+MOMENT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\b")
 SECONDS = re.compile(r"\b\d+\.\d+s\b")
 SPACES = re.compile(r" {2,}")
 
@@ -75,7 +76,7 @@ def same(shown: str, printed: str) -> bool:
 
 
 def plain(text: str) -> str:
-    text = STAMP.sub("20260101T090000Z", text)
+    text = MOMENT.sub("2026-01-01T09:00:00", STAMP.sub("20260101T090000Z", text))
     return SPACES.sub("  ", SECONDS.sub("0.00s", text))
 
 
