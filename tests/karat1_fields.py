@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 DYNO = (
     Row("tool_calls.arguments", "dyno", "books-vehicle-42", "another-argument"),
-    Row("tool_calls.times", "dyno", "books-two", "calls-twice"),
+    Row("tool_calls.times", "dyno", "books-vehicle-42", "calls-twice"),
     Row("tool_order", "dyno", "looks-before-it-books", "calls-backwards"),
     Row("tool_requires", "dyno", "looks-before-it-books", "calls-backwards"),
     Row("max_tool_calls", "dyno", "books-vehicle-42", "calls-twice"),
