@@ -408,3 +408,21 @@ def test_what_no_key_of_a_version_can_notice_is_told_apart(
     assert found.rate.tried == sum(tried for _, tried in found.operators.values())
     assert {u.operator for u in found.unseen} == {o.operator for o in report.summary.apart if o.unseen}
     assert report.summary.blind == 1
+
+
+def test_every_kill_names_the_checks_that_catch_it_and_each_check_what_only_it_holds(tmp_path: Path) -> None:
+    expected = {"must_say_any": ["express"], "must_match_regex": [r"41 minutes"], "tool_calls_any": ["find_trains"]}
+    answer = {"final_message": "The express: 41 minutes.", "tool_calls": [{"name": "find_trains", "success": True}]}
+    found = audited(expected, answer, tmp_path)
+    assert sum(killed for killed, _ in (found.operators | found.apart).values()) == len(found.kills)
+    by = {(kill.operator, kill.checks, kill.alone) for kill in found.kills}
+    assert ("number-changed", ("must_match_regex[0]",), ("must_match_regex[0]",)) in by
+    emptied = next(kill for kill in found.kills if kill.operator == "answer-emptied")
+    assert {"must_say_any", "must_match_regex[0]"} < set(emptied.checks)
+    assert emptied.alone == ()
+    held = {holding.check: holding for holding in found.holdings}
+    assert held["tool_calls_any"].alone == tuple(
+        f"{kill.operator}: {kill.change}" for kill in found.kills if kill.checks == ("tool_calls_any",)
+    ) != ()  # fmt: skip
+    assert held["must_say_any"].kills >= 1
+    assert {check for check, holding in held.items() if not holding.alone} == set(found.redundant) | {"outcome"}

@@ -17,6 +17,7 @@ from karat.model.audit import (
     AuditSummary,
     Brittle,
     CaseAudit,
+    Kill,
     OperatorAudit,
     Rate,
     Remedy,
@@ -54,6 +55,12 @@ FAULTY: tuple[Entry, ...] = (
         rate=Rate(3, 3, 0.4385, 1.0),
         operators={"tool-dropped": (1, 1), "number-changed": (2, 2)},
         redundant=("outcome", "must_say_any"),
+        kills=(
+            Kill("tool-dropped", "find was not called", ("tools_used",), ("tools_used",)),
+            Kill("number-changed", "41 became 44", ("must_say_any", "must_match_regex[0]")),
+            Kill("number-changed", "7 became 9", ("must_match_regex[0]",), ("must_match_regex[0]",)),
+        ),
+        checks=("outcome", "tools_used", "must_say_any", "must_match_regex[0]"),
     ),
     CaseAudit(
         case_id="SYN2",
@@ -81,6 +88,8 @@ HARMFUL: tuple[Entry, ...] = (
         controls=(f"answers as in {HOSTILE}",),
         brittle=(Brittle(HOSTILE, HOSTILE, HOSTILE, HOSTILE),),
         redundant=(HOSTILE,),
+        kills=(Kill(HOSTILE, HOSTILE, (HOSTILE,), (HOSTILE,)),),
+        checks=(HOSTILE,),
         apart={HOSTILE: (0, 1)},
         unseen=(Unseen(HOSTILE, HOSTILE, HOSTILE),),
     ),
@@ -240,12 +249,13 @@ def shown_survivors(text: str) -> int:
 
 def test_a_report_of_any_size_keeps_no_more_than_it_shows() -> None:
     report = AuditMarkdown(Kept(), MIN_KILL)
+    kills = {"kills": (Kill("o", "c", ("y",), ("y",)),), "checks": ("y",)}
     for n in range(3 * audit_markdown.CASES):
-        report.case(one(f"case-{n}", 1, 2, survivors=(survivor(),), controls=("x",), redundant=("y",)))
+        report.case(one(f"case-{n}", 1, 2, survivors=(survivor(),), controls=("x",), redundant=("y",), **kills))
         report.case(SetAside(f"aside-{n}", "FAIL", ""))
     sizes = [len(value) for value in vars(report._shown).values() if isinstance(value, list)]
     assert sorted(sizes)[-1] == audit_markdown.CASES
-    assert len(sizes) == 8
+    assert len(sizes) == 9
 
 
 def test_there_is_a_letter_for_every_operator() -> None:

@@ -14,9 +14,9 @@ from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.parts import CasePart, parts
 from karat.checks.outcome import Outcome
-from karat.model.audit import Brittle, CaseAudit, Survivor, Unseen
-from karat.model.suite import Case
-from karat.model.verdict import CaseStatus, Status
+from karat.model.audit import Brittle, CaseAudit, Kill, Survivor, Unseen
+from karat.model.suite import Case, CheckSpec
+from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
 
@@ -29,7 +29,7 @@ def audit_case(
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
     judge = Baseline(subject, allowance)
-    trial = _Trial(judge, spelling)
+    trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.asked])
     pieces = list(parts(subject))
     for operator in OPERATORS:
         trial.run(operator, pieces)
@@ -43,6 +43,8 @@ def audit_case(
         controls=tuple(c.name for c in controls(subject, another) if judge.passes(c.trace)),
         brittle=tuple(found for part in pieces for found in _brittle(part, judge, subject.case)),
         redundant=tuple(_redundant(subject, trial.needed)),
+        kills=tuple(trial.kills),
+        checks=tuple(trial.names),
         partial=trial.partial,
         undecided=trial.undecided,
     )
@@ -59,9 +61,11 @@ def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
 class _Trial:
     """The mutants of one case so far."""
 
-    def __init__(self, judge: Baseline, spelling: Spelling) -> None:
+    def __init__(self, judge: Baseline, spelling: Spelling, names: Sequence[str]) -> None:
         self._judge = judge
         self._spelling = spelling
+        self.names = names
+        self.kills: list[Kill] = []
         self.count = Count()
         self.operators: dict[str, tuple[int, int]] = {}
         self.survivors: list[Survivor] = []
@@ -86,9 +90,16 @@ class _Trial:
                 passed.append((piece, mutant))
             else:
                 self.partial += status is CaseStatus.PARTIAL
-                self.needed |= self._judge.needed(results)
+                self._killed(operator, piece.named(mutant.change), results)
         if count.tried:
             self._keep(operator, count, passed)
+
+    def _killed(self, operator: Operator, change: str, results: Sequence[CheckResult]) -> None:
+        needed = self._judge.needed(tuple(results))
+        self.needed |= needed
+        bad = [name for name, result in zip(self.names, results, strict=True) if result.status is not Status.PASSED]
+        alone = [self.names[index] for index in sorted(needed)]
+        self.kills.append(Kill(operator.name, change, tuple(bad), tuple(alone)))
 
     def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[CasePart, Mutant]]) -> None:
         """In the kill rate, or told apart where no field of such a suite could have noticed."""
@@ -120,7 +131,11 @@ def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
     for index, (turn, spec) in enumerate(subject.case.asked):
         implied = spec.name == Outcome.name and subject.case.outcome == DEFAULT_OUTCOME
         if index not in needed and not implied:
-            yield spec.path if turn is None else f"turn {turn}: {spec.path}"
+            yield _named(turn, spec)
+
+
+def _named(turn: int | None, spec: CheckSpec) -> str:
+    return spec.path if turn is None else f"turn {turn}: {spec.path}"
 
 
 def _brittle(part: CasePart, judge: Baseline, case: Case) -> Iterator[Brittle]:

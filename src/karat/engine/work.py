@@ -85,7 +85,8 @@ def concluded(
     trace = cap_trace(trace)
     verdict = scoring.judge_case(case, trace)
     if context is not None and context.attached:
-        trace = structs.replace(trace, attachments=context.kept(passed=verdict.status is CaseStatus.PASS))
+        kept = context.kept(passed=verdict.status is CaseStatus.PASS)
+        trace = structs.replace(trace, attachments=kept, screen=context.screen)
     record = CaseRecord(
         index=item.index,
         repeat=item.repeat,

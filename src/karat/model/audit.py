@@ -31,6 +31,26 @@ class Survivor(Struct, frozen=True):
     hint: str
 
 
+class Kill(Struct, frozen=True):
+    """A wrong trace that is caught: what was changed, the checks that do not pass it, and those that it hangs on.
+
+    Without one of the checks of `alone`, it would pass; where several catch it, none is needed.
+    """
+
+    operator: str
+    change: str
+    checks: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+
+
+class Holding(Struct, frozen=True):
+    """A check, how many wrong traces it catches, and those that only it holds."""
+
+    check: str
+    kills: int
+    alone: tuple[str, ...] = ()
+
+
 class Unseen(Struct, frozen=True):
     """A wrong trace that passes and that no field of such a suite could notice, or only one for the whole answer."""
 
@@ -75,8 +95,23 @@ class CaseAudit(Struct, frozen=True, kw_only=True):
     controls: tuple[str, ...] = ()
     brittle: tuple[Brittle, ...] = ()
     redundant: tuple[str, ...] = ()
+    kills: tuple[Kill, ...] = ()
+    checks: tuple[str, ...] = ()
+    """What the checks of the case are called, in their order."""
     partial: int = 0
     undecided: int = 0
+
+    @property
+    def holdings(self) -> tuple[Holding, ...]:
+        """Which check holds what, in the order of the case."""
+        return tuple(
+            Holding(
+                check,
+                sum(check in kill.checks for kill in self.kills),
+                tuple(f"{kill.operator}: {kill.change}" for kill in self.kills if check in kill.alone),
+            )
+            for check in self.checks
+        )
 
 
 class OperatorAudit(Struct, frozen=True):

@@ -100,6 +100,25 @@ class Tokens(Struct, frozen=True, omit_defaults=True):
     output: int | None = None
 
 
+class ElementBox(Struct, frozen=True, array_like=True):
+    """Where a line of the page's snapshot, or of the answer, stands on the screenshot; lines count from 0."""
+
+    channel: Literal["page", "final_message"]
+    line: int
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class ScreenMap(Struct, frozen=True):
+    """The screenshot as a map: its size, and where things stand on it, in pixels of the page."""
+
+    width: int
+    height: int
+    boxes: tuple[ElementBox, ...] = ()
+
+
 SpanKind = Literal["agent", "model", "tool", "other"]
 
 
@@ -160,6 +179,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     spans: tuple[SpanNode, ...] = ()
     """The agent's own spans of the turn, parents before their children."""
     attachments: dict[str, str] = field(default_factory=dict)
+    screen: ScreenMap | None = None
+    """What stands where on the attached screenshot, which is of the end of the last turn."""
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None
     turns: tuple[Trace, ...] = ()

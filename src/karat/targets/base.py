@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from karat.errors import ConfigError, Exit, KaratError
 from karat.model.suite import Case
-from karat.model.trace import SCRIPT, Trace, TraceError
+from karat.model.trace import SCRIPT, ScreenMap, Trace, TraceError
 from karat.targets.scripted_user import ScriptedUser
 from karat.telemetry.spans.marks import Marks
 from karat.text.wording import said
@@ -90,6 +90,8 @@ class RunContext:
     attachments: Path | None = None
     """The folder for files that show what happened; None: none are wanted."""
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
+    screen: ScreenMap | None = None
+    """What stands where on the screenshot, where one is attached."""
     after_setup: Callable[[Trace], None] | None = None
     """Looks at the trace of each setup prompt, of which nothing is kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None

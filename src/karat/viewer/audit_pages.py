@@ -46,6 +46,23 @@ class Unnoticed(Struct, frozen=True):
     help: str = ""
 
 
+class CaughtRow(Struct, frozen=True):
+    """A wrong trace that was caught, by which checks; without one of `alone` it would not have been."""
+
+    operator: str = ""
+    change: str = ""
+    checks: list[str] = []
+    alone: list[str] = []
+
+
+class HoldingRow(Struct, frozen=True):
+    """A check, and what only it catches."""
+
+    check: str = ""
+    kills: int = 0
+    alone: list[str] = []
+
+
 class AuditedRow(Struct, frozen=True):
     """A case of the file."""
 
@@ -60,6 +77,13 @@ class AuditedRow(Struct, frozen=True):
     controls: list[str] = []
     brittle: list[Unnoticed] = []
     redundant: list[str] = []
+    kills: list[CaughtRow] = []
+    checks: list[HoldingRow] = []
+
+    @property
+    def catching(self) -> list[HoldingRow]:
+        """The checks that catch anything."""
+        return [one for one in self.checks if one.kills]
 
 
 class OperatorRow(Struct, frozen=True):

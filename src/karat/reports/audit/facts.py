@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside, Survivor, shown_rate
+from karat.model.audit import AuditSummary, CaseAudit, Holding, Rate, SetAside, Survivor, shown_rate
 from karat.text.wording import counted
 
 
@@ -27,6 +27,8 @@ class Shown:
         self.brittle: list[tuple[str, str]] = []
         self.controls: list[tuple[str, str]] = []
         self.redundant: list[tuple[str, tuple[str, ...]]] = []
+        self.holdings: list[tuple[str, Holding]] = []
+        self.holdings_left_out = 0
         self.set_aside: list[SetAside] = []
 
     def add(self, entry: CaseAudit | SetAside) -> None:
@@ -48,6 +50,10 @@ class Shown:
         brittle = [
             (entry.case_id, f"{b.check} minds {b.equivalent}, it wants {b.expected}: {b.hint}") for b in entry.brittle
         ]
+        holdings = [(entry.case_id, held) for held in entry.holdings if held.kills]
+        kept = holdings[: room - len(self.holdings)]
+        self.holdings += kept
+        self.holdings_left_out += len(holdings) - len(kept)
         self.brittle += brittle[: room - len(self.brittle)]
         if entry.redundant and len(self.redundant) < room:
             self.redundant.append((entry.case_id, entry.redundant))

@@ -38,7 +38,8 @@ def _row(entry: CaseAudit | SetAside) -> dict[str, object]:
     del row["case_id"]
     matrix = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.operators.items()}
     apart = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.apart.items()}
-    figures = {"rate": _rate(entry.rate), "operators": matrix, "apart": apart}
+    checks = msgspec.to_builtins(entry.holdings)
+    figures = {"rate": _rate(entry.rate), "operators": matrix, "apart": apart, "checks": checks}
     return {"id": entry.case_id, "audited": True, **row, **figures}
 
 

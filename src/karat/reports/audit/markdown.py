@@ -51,6 +51,7 @@ class AuditMarkdown:
         )
         yield from self._survivors(summary)
         yield from self._apart(summary)
+        yield from self._holdings()
         yield from self._listed("Brittle checks", self._shown.brittle, summary.brittle)
         redundant = [(case_id, ", ".join(checks)) for case_id, checks in self._shown.redundant]
         yield from self._listed("Redundant checks", redundant, len(redundant))
@@ -87,6 +88,19 @@ class AuditMarkdown:
             cells = (case_id, survivor.operator, survivor.change, survivor.evidence, survivor.hint)
             yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
         yield from _more(summary.survivors - len(self._shown.survivors))
+
+    def _holdings(self) -> Iterator[str]:
+        if not self._shown.holdings:
+            return
+        yield "\n## Which check holds what\n"
+        yield "Without a check, the mutants that only it catches would pass.\n"
+        yield "| Case | Check | Catches | Only it | Which |"
+        yield "|---|---|---|---|---|"
+        for case_id, held in self._shown.holdings:
+            figures = str(held.kills), str(len(held.alone))
+            cells = (case_id, held.check, *figures, "; ".join(held.alone))
+            yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
+        yield from _more(self._shown.holdings_left_out)
 
     def _apart(self, summary: AuditSummary) -> Iterator[str]:
         if not any(operator.unseen for operator in summary.apart):

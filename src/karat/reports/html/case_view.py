@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from karat.journal.broken import label
@@ -16,10 +16,12 @@ from karat.reports.html.calls import duration, shown_json
 from karat.reports.html.differences import alike, difference
 from karat.reports.html.evidence import EvidencePlaces
 from karat.reports.html.marks import inert
+from karat.reports.html.screen import SCREENSHOT, screen_view
 from karat.reports.html.views import CaseView, CheckView, FileView
 from karat.reports.inert import clip
 
 MOST_CHECKS: Final = 500
+MOST_FILES: Final = 50
 CHECK_TEXT: Final = 1_500
 
 Address = Callable[[str], str | None]
@@ -60,7 +62,7 @@ def case_view(record: CaseRecord, header: Header, address: Address) -> CaseView:
         tokens=tokens_of(trace),
         attempts=[f"{one.error.kind}: {clip(one.error.message, CHECK_TEXT)}" for one in record.attempts if one.error],
         preconditions=case.preconditions,
-        attachments=[_attachment(name, file, address) for name, file in list(trace.attachments.items())[:50]],
+        attachments=_attachments(trace, checks, address),
         more=_more(trace),
         command=command(header, case.id),
     )
@@ -107,10 +109,15 @@ def _check(record: CaseRecord, number: int, result: CheckResult, pages: Evidence
     )
 
 
-def _attachment(name: str, file: str, address: Address) -> FileView:
-    link = address(file)
-    picture = link if link and link.startswith("data:") else ""
-    return FileView(name, file, picture or "", link or "")
+def _attachments(trace: Trace, checks: Sequence[CheckResult], address: Address) -> list[FileView]:
+    """The files of a record, the screenshot with what can be lit on it."""
+    screen = screen_view(trace, checks)
+    files = []
+    for name, file in list(trace.attachments.items())[:MOST_FILES]:
+        link = address(file) or ""
+        picture = link if link.startswith("data:") else ""
+        files.append(FileView(name, file, picture, link, screen if name == SCREENSHOT else None))
+    return files
 
 
 def _more(trace: Trace) -> dict[str, str]:

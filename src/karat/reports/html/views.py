@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from karat.reports.html.calls import CallView, TimeBar
+from karat.reports.html.screen import ScreenView
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class FileView:
     file: str
     source: str
     link: str
+    screen: ScreenView | None = None
+    """What can be lit on it, if it is the screenshot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -48,26 +48,34 @@ class PageEvidence:
 
     async def keep(self, chat: ChatPage) -> None:
         """A page that is gone or stuck has nothing to show."""
-        from playwright.async_api import Error
-
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         shot, trace = self._folder / f"{self._stem}.png", self._folder / f"{self._stem}.trace.zip"
-        for name, taking in (("screenshot", self._photograph(chat, shot)), ("playwright trace", self._record(trace))):
-            try:
-                async with asyncio.timeout(chat.patience):
-                    await taking
-            except (Error, TimeoutError):
-                continue
-            self._context.attach(name, shot if name == "screenshot" else trace, unless_passed=name != "screenshot")
+        if await _taken(chat, chat.screenshot(shot)):
+            self._context.attach("screenshot", shot)
+            await _taken(chat, self._map(chat, shot))
+        if await _taken(chat, self._record(trace)):
+            self._context.attach("playwright trace", trace, unless_passed=True)
 
-    async def _photograph(self, chat: ChatPage, file: Path) -> None:
-        await chat.screenshot(str(file))
+    async def _map(self, chat: ChatPage, shot: Path) -> None:
+        self._context.screen = await chat.screen(shot)
 
     async def _record(self, file: Path) -> None:
         await self._window.tracing.stop(path=str(file))
         await asyncio.to_thread(scrub, file, self._secrets, self._headers)
+
+
+async def _taken(chat: ChatPage, taking: Awaitable[None]) -> bool:
+    """Whether the page gave what was asked of it in time."""
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(chat.patience):
+            await taking
+    except (Error, TimeoutError):
+        return False
+    return True
 
 
 def scrub(file: Path, secrets: Sequence[str], headers: Sequence[str] = ()) -> None:

@@ -8,13 +8,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from karat.model.trace import ScreenMap
 from karat.targets.base import TargetError
 from karat.targets.browser.echo import Echo
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import BrowserOptions, Place
+from karat.targets.browser.screen import element_boxes, screen_map
 from karat.targets.browser.scripts import with_sight
 from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
@@ -193,8 +196,14 @@ class ChatPage:
         self.answer_page = without_prompts(answer, self._sent) if answer else None
         return without_prompts(self._seen, self._sent)
 
-    async def screenshot(self, path: str) -> None:
-        await self._page.screenshot(path=path, full_page=True)
+    async def screenshot(self, file: Path) -> None:
+        await self._page.screenshot(path=str(file), full_page=True)
+
+    async def screen(self, screenshot: Path) -> ScreenMap:
+        """What stands where on a screenshot that was just taken."""
+        boxes = await element_boxes(self._page, self._seen, self._sent[-1].before if self._sent else "")
+        boxes += await self._words.boxes(self._said.text) if self._said.text else []
+        return await screen_map(self._page, screenshot, boxes)
 
     async def _remember(self) -> None:
         """What is there before the prompt, so that what comes after it can be told from it."""

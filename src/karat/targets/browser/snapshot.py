@@ -22,6 +22,12 @@ _NODE = re.compile(
 )
 
 
+def role_of(line: str) -> str:
+    """The role of the node on this line; none where there is no node."""
+    node = _NODE.fullmatch(line)
+    return node["role"] if node else ""
+
+
 class SentPrompt(NamedTuple):
     """A prompt, and the page right before it was sent: what stood there repeats nothing."""
 

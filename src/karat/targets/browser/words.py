@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from karat.model.trace import ElementBox
 from karat.targets.browser.echo import FEW, Echo, Likeness, count_words
+from karat.targets.browser.screen import answer_boxes
 from karat.targets.browser.scripts import with_sight
 from karat.text.wording import quoted, shorten
 
@@ -83,6 +85,10 @@ class Words:
         if self._messages is None:
             return None
         return "\n".join([await self._messages.nth(index).aria_snapshot() for index in self._fresh])
+
+    async def boxes(self, said: str) -> list[ElementBox]:
+        """Where the lines of what was said stand on a picture of the page."""
+        return await answer_boxes(self._page, self._messages, self._fresh, said)
 
     async def _read(self, *, mark: bool) -> dict[str, Any]:
         from playwright.async_api import Error

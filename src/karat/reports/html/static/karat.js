@@ -10,10 +10,19 @@
   const told = one(".found");
   const more = one(".more button");
 
-  // Evidence: a check lights its words, its call, its line; a click goes there.
+  // Evidence: a check lights its words, its call, its line, its place on the screenshot; a click goes there.
   const evidence = (check) => all(`[data-c~="${check.dataset.check}"]`, check.closest(".case"));
+  // A light is brought into the frame of its screenshot; the page stays where it is.
+  const bring = (lit) => {
+    const frame = lit?.closest(".frame");
+    if (!frame) return;
+    const [at, box] = [lit.getBoundingClientRect(), frame.getBoundingClientRect()];
+    if (at.top < box.top || at.bottom > box.bottom) frame.scrollTop += at.top - box.top - (box.height - at.height) / 2;
+  };
   const light = (check, on) => {
-    evidence(check).forEach((place) => place.classList.toggle("lit", on));
+    const places = evidence(check);
+    places.forEach((place) => place.classList.toggle("lit", on));
+    if (on) bring(places.find((place) => place.matches(".light")));
     const target = one(".name[href]", check);
     const place = target && document.getElementById(target.hash.slice(1));
     if (place && place.classList.contains("answer")) place.classList.toggle("lit", on);
@@ -33,7 +42,9 @@
     light(check, true);
     if (!move) return;
     const link = one(".name[href]", check);
-    const place = evidence(check)[0] || (link && document.getElementById(link.hash.slice(1)));
+    const places = evidence(check);
+    const plain = places.find((one) => !one.matches(".light, .block > pre *"));  // rather the picture than its snapshot
+    const place = plain || places.find((one) => one.matches(".light")) || places[0] || (link && document.getElementById(link.hash.slice(1)));
     if (place) reveal(place);
     check.focus({ preventScroll: true });
   };
@@ -52,7 +63,7 @@
       show(check);
       return;
     }
-    const marked = event.target.closest("mark[data-c], .call[data-c] .tool, .lines [data-c]");
+    const marked = event.target.closest("mark[data-c], .call[data-c] .tool, .lines [data-c], .light");
     if (marked && !getSelection().toString()) {
       const number = marked.closest("[data-c]").dataset.c.split(" ")[0];
       const check = one(`[data-check="${number}"].check`, marked.closest(".case"));

@@ -1,0 +1,92 @@
+"""The evidence of checks on the screenshot: where the node or the words that a check points to stand in the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from karat.model.trace import ElementBox, ScreenMap, Trace
+from karat.model.verdict import At, CheckResult
+from karat.reports.html.marks import worst
+
+SCREENSHOT: Final = "screenshot"
+"""The name of the attachment that the map belongs to."""
+MOST_LINES: Final = 50
+"""Of evidence that goes over several lines of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LightView:
+    """A place on the screenshot, and the checks whose evidence stands there."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    checks: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenView:
+    """The drawing that lies over a screenshot."""
+
+    width: int
+    height: int
+    lights: list[LightView]
+
+
+def screen_view(trace: Trace, checks: Sequence[CheckResult]) -> ScreenView | None:
+    """What can be lit on the screenshot of a record; None where nothing can."""
+    screen = trace.screen
+    if screen is None or screen.width <= 0 or screen.height <= 0:
+        return None
+    found: dict[ElementBox, list[int]] = {}
+    known = {(box.channel, box.line): box for box in screen.boxes if _within(box, screen)}
+    last = len(trace.turns) or None
+    for number, check in enumerate(checks):
+        if check.at is not None and check.turn in (None, last):
+            for box in dict.fromkeys(_boxes(trace, check.at, known)):
+                found.setdefault(box, []).append(number)
+    lights = [_light(box, numbers, checks) for box, numbers in found.items()]
+    return ScreenView(screen.width, screen.height, lights) if lights else None
+
+
+def _within(box: ElementBox, screen: ScreenMap) -> bool:
+    return box.width > 0 and box.height > 0 and box.x < screen.width and box.y < screen.height
+
+
+def _boxes(trace: Trace, at: At, known: Mapping[tuple[str, int], ElementBox]) -> Iterator[ElementBox]:
+    text = trace.page if at.channel == "page" else trace.final_message if at.channel == "final_message" else None
+    if not text or at.start is None:
+        return
+    first = text.count("\n", 0, at.start)
+    if at.channel == "page":
+        around = _around(text.split("\n"), first, known)
+        yield from [around] if around else []
+        return
+    last = text.count("\n", 0, max(at.end or 0, at.start))
+    for line in range(first, min(last, first + MOST_LINES) + 1):
+        if box := known.get((at.channel, line)):
+            yield box
+
+
+def _around(lines: Sequence[str], number: int, known: Mapping[tuple[str, int], ElementBox]) -> ElementBox | None:
+    """The box of a node, or of the nearest that it stands in: a text has none of its own."""
+    depth = _depth(lines[number]) + 1
+    for above in range(number, -1, -1):
+        if _depth(lines[above]) < depth:
+            depth = _depth(lines[above])
+            if box := known.get(("page", above)):
+                return box
+    return None
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _light(box: ElementBox, numbers: Sequence[int], checks: Sequence[CheckResult]) -> LightView:
+    status = worst([checks[number].status for number in numbers])
+    return LightView(box.x, box.y, box.width, box.height, " ".join(map(str, numbers)), status)
