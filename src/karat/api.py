@@ -275,9 +275,9 @@ def baseline_shown(file: str | Path) -> BaselineFile:
 
 def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
     """The last runs of a suite, case by case: what broke when, and what is flaky."""
-    from karat.compare.history import history as told
+    from karat import comparing
 
-    return told(results_folders(folder), most=runs, since=since, suite=suite)
+    return comparing.told(results_folders(folder), most=runs, since=since, suite=suite)
 
 
 def results_folders(given: str | Path | None = None) -> list[Path]:

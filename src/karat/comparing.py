@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import structs
 
 from karat.compare.baseline import BaselineFile, baseline_lines, baseline_of, in_order
 from karat.compare.gates import gates, verdicts
+from karat.compare.history import history
 from karat.compare.references import References
 from karat.compare.weighing import Weighing
 from karat.errors import UsageError
+from karat.journal.index import Index, usual_place
 from karat.model.comparison import Comparison
+from karat.model.history import History
 from karat.plugins.project import enter
 from karat.plugins.tables import nearest
 from karat.reports.artifacts import whole_file
@@ -35,6 +39,12 @@ def compared(
     weighing = Weighing(older, newer, wanted.confidence)
     found = weighing.comparison()
     return structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
+
+
+def told(folders: Sequence[Path], *, most: int, since: str, suite: str) -> History:
+    """The last runs of a suite, case by case."""
+    with closing(Index(folders, usual_place(folders, os.environ))) as index:
+        return history(folders, index, most=most, since=since, suite=suite)
 
 
 def baseline_set(run: str | Path, file: Path | None, folders: Sequence[Path]) -> BaselineFile:

@@ -13,6 +13,7 @@ import karat
 from cli.support import Ran
 from compare.runs import journal
 from karat import api
+from karat.journal.reader import Journal
 
 
 def git(*arguments: str) -> str:
@@ -86,3 +87,23 @@ def test_no_repository_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     header = karat.Journal(journal(tmp_path, "r", {"a": "p"})).header
     assert (header.project, header.suite_revision, header.target_version) == (None, None, "")
+
+
+def test_a_run_is_read_once_for_as_long_as_its_journal_stays_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = [journal(tmp_path, "karat-results", {"a": letters, "b": "pf"}) for letters in ("pp", "fp", "ff")]
+    fresh = api.history()
+    opened: list[str] = []
+    monkeypatch.setattr("karat.compare.kept.Journal", lambda path: opened.append(str(path)) or Journal(path))
+    assert api.history() == fresh
+    assert opened == []
+    lines = paths[1].read_bytes().splitlines(keepends=True)
+    paths[1].write_bytes(b"".join(lines[:-1]))
+    assert [case.strip for case in api.history().cases] == [case.strip for case in fresh.cases]
+    assert [Path(path).name for path in opened] == [paths[1].name]
+    paths[0].write_bytes(lines[0] + b"{\n")
+    assert "cannot be read" in "".join(api.history().unreadable)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
+    assert len(api.history().runs) == 2

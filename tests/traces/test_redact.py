@@ -156,7 +156,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
     Verdict: {"reason": SECRET, "checks": (CheckResult("c", Group.QA, Status.FAILED, SECRET, SECRET),)},
 }
 NO_PLACES = {
-    Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens"},
+    Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens", "screen"},
     ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind"},
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered"},

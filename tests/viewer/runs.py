@@ -16,6 +16,7 @@ from msgspec import structs
 
 import karat
 from karat import api
+from karat.journal.index import Index
 from karat.journal.reader import Journal
 from karat.journal.writer import encode
 
@@ -119,16 +120,21 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path) -> Iterator[Site]:
-    journals = recorded(folder)
+def serving(folder: Path) -> Iterator[str]:
+    """A viewer over a folder of runs; its address."""
     viewer = api.viewer(folder)
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:
-        from karat.journal.index import Index
-
-        yield Site(viewer.address, folder, *(Index.key_of(path) for path in journals))
+        yield viewer.address
     finally:
         viewer.stop()
         thread.join(30)
         assert not thread.is_alive()
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[Site]:
+    journals = recorded(folder)
+    with serving(folder) as address:
+        yield Site(address, folder, *(Index.key_of(path) for path in journals))

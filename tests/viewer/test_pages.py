@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+import karat
 from browsing import LOOKS, Seen, axe_faults, is_too_wide, opened
 from karat import api
 from karat.journal.index import Index
 from karat.journal.writer import begin, encode
+from karat.reports.compare import words
 from reports.hostile import HOSTILE, run_saying
-from viewer.runs import Site
+from viewer.runs import OK, Site, serving
 
 STRANGE = (
     "a:not([href^='/'], [href^='#'], [id]), main script, main style, iframe, object, embed, base, main link, main meta"
@@ -49,16 +52,18 @@ def pages(site: Site) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_every_page_is_accessible_and_fits(browser, audited: Site, tmp_path: Path, look: str) -> None:
+def test_every_page_is_accessible_and_fits(browser, audited: Site, tmp_path: Path) -> None:
     folder = Path(os.environ.get("KARAT_SCREENSHOTS") or tmp_path)
-    with opened(browser, audited.address, **LOOKS[look]) as seen:
+    with opened(browser, audited.address) as seen:
         for name, path in pages(audited).items():
             seen.page.goto(audited.root + path)
-            picture = seen.page.screenshot(path=folder / f"{name}-{look}.png")
-            assert len(picture) > 5_000, name
-            assert not is_too_wide(seen.page), name
-            assert look == "dark" or axe_faults(seen.page) == [], name
+            for look, how in LOOKS.items():
+                seen.page.set_viewport_size(how["viewport"])
+                seen.page.emulate_media(color_scheme=how["color_scheme"])
+                picture = seen.page.screenshot(path=folder / f"{name}-{look}.png")
+                assert len(picture) > 5_000, (name, look)
+                assert not is_too_wide(seen.page), (name, look)
+                assert axe_faults(seen.page) == [], (name, look)
         assert {url for url in seen.requests if not url.startswith(audited.root)} == set()
         assert [line for line in seen.said if "404" not in line] == []
 
@@ -124,12 +129,49 @@ def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
         assert seen.said == []
 
 
-def test_compare_shows_what_was_mended(browser, viewed: Site) -> None:
+def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
+    first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: api.opened(path).header.started_at)
+    told = words.headline(api.compare_runs(first, second))
     with opened(browser, viewed.address) as seen:
         seen.page.get_by_role("link", name="compare with the one before").first.click()
-        assert "2 mended" in seen.page.locator("main").inner_text()
-        assert "as an AI" in seen.page.locator("del").all_inner_texts()[0] or seen.page.locator("del").count() > 1
+        main = seen.page.locator("main").inner_text()
+        assert told in main
+        assert "2 were mended" in told
+        assert "must_not_say[0] held in 0 of 1, then held in 1 of 1" in main
+        assert "as an AI" in " ".join(seen.page.locator("del").all_inner_texts())
         assert "delete" in " ".join(seen.page.locator(".diffed code del").all_inner_texts())
+
+
+def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three runs of one suite: a case that came back, one that did both in one run, one that just broke."""
+    monkeypatch.chdir(tmp_path)
+    for arguments in (
+        ["init", "-q"],
+        ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-mx"],
+    ):
+        subprocess.run(["git", *arguments], check=True)
+    table = {"came back": "pp|ff|pp", "both": "pf|pp|pp", "broke": "pp|pp|ff", "fine": "pp|pp|pp"}
+    suite = {"karat": 1, "cases": [{"id": name, "prompt": name, "expected": OK} for name in table]}
+    for run in range(3):
+        left = {name: list(letters.split("|")[run]) for name, letters in table.items()}
+
+        def agent(prompt: str, left: dict[str, list[str]] = left) -> dict[str, object]:
+            said = "ok" if left[prompt].pop(0) == "p" else "no"
+            return {"final_message": said, "metadata": {"cost_usd": 0.25}}
+
+        karat.run(suite, agent, repeat=2, results_dir=tmp_path / "runs")
+    with serving(tmp_path / "runs") as address, opened(browser, address) as seen:
+        flaky = seen.page.locator(".flaky").inner_text()
+        assert "both 5 of 6 passed" in flaky
+        assert "came back 4 of 6 passed" in flaky
+        assert "broke" not in flaky
+        assert "fine" not in flaky
+        row = seen.page.locator("tr[data-row]").first.inner_text()
+        assert "$2.00" in row
+        commit = api.opened(next((tmp_path / "runs").glob("*.jsonl"))).header.project
+        assert commit is not None
+        assert commit.commit[:10] in row
+        assert seen.page.locator(".trend").count() == 1
 
 
 def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from karat.compare.kept import KeptStandings
 from karat.compare.references import RecordedRun, recorded
-from karat.compare.standings import Standing, Standings
+from karat.compare.standings import Standing
 from karat.compare.stats import wilson, z_value
 from karat.errors import JournalError, UsageError
-from karat.journal.reader import Journal
+from karat.journal.index import Index
 from karat.model.comparison import Bounds
 from karat.model.history import STRIP, CaseHistory, History, RunPoint
 
@@ -81,8 +82,8 @@ class CaseLine:
         return self._newest[name] / first if first else None
 
 
-def history(folders: Sequence[Path], *, most: int, since: str = "", suite: str = "") -> History:
-    """The last runs of one suite, by default of the one that was run last."""
+def history(folders: Sequence[Path], index: Index, *, most: int, since: str = "", suite: str = "") -> History:
+    """The last runs of one suite, by default of the one that was run last; the index keeps what was read before."""
     runs = [run for run in recorded(folders) if run.header.started_at >= since]
     if not runs:
         where = ", ".join(map(str, folders))
@@ -92,17 +93,16 @@ def history(folders: Sequence[Path], *, most: int, since: str = "", suite: str =
     chosen = [run for run in runs if Path(run.header.suite).name == name][:most]
     if not chosen:
         raise UsageError(f"no run of {name} is here.", where=", ".join(map(str, folders)), slug="no-run")
-    return _told(chosen[0].header.suite, list(reversed(chosen)))
+    return _told(chosen[0].header.suite, list(reversed(chosen)), index)
 
 
-def _told(suite: str, runs: Sequence[RecordedRun]) -> History:
+def _told(suite: str, runs: Sequence[RecordedRun], index: Index) -> History:
     cases: dict[str, CaseLine] = {}
     points: list[RunPoint] = []
     unreadable: list[str] = []
     for run in runs:
         try:
-            source = Standings(Journal(run.path))
-            standings = {standing.id: standing for standing in source}
+            standings = {standing.id: standing for standing in KeptStandings(run.path, index)}
         except JournalError as error:
             unreadable.append(str(error))
             continue

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from karat.journal.integrity import Derived, SeenRecord, SeenTrace
 from karat.journal.reader import Journal
 from karat.model.comparison import RunSide
-from karat.model.run import Summary
+from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall
 from karat.model.verdict import CaseStatus, Status, Verdict
@@ -120,23 +120,14 @@ class Standings:
     def summary(self) -> Summary:
         return self._derived.summary(self.journal.faults, self.journal.footer)
 
+    @property
+    def incomplete(self) -> str:
+        """Why cases are missing, once all were read."""
+        return self.summary.incomplete or ("interrupted" if self.summary.interrupted else "")
+
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         """What this run is, once its standings were read."""
-        header, summary = self.journal.header, self.summary
-        why = summary.incomplete or ("interrupted" if summary.interrupted else "")
-        return RunSide(
-            path=self.journal.path,
-            suite=header.suite,
-            target=header.target,
-            started_at=header.started_at,
-            version=header.target_version,
-            commit=header.project.commit if header.project else "",
-            dirty=bool(header.project and header.project.dirty),
-            cases=cases,
-            runs=runs,
-            errors=errors,
-            incomplete=why,
-        )
+        return run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
 
     def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None:
         """A run of the case that came out this way, or else its first."""
@@ -144,6 +135,23 @@ class Standings:
         found = [self.journal.decoded(line, _said) for line in self.journal.lines(standing.place, count)]
         wanted = (record for record in found if (record.verdict.status is CaseStatus.PASS) is passed)
         return next(wanted, found[0] if found else None)
+
+
+def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, errors: int) -> RunSide:
+    """One of the two runs of a comparison."""
+    return RunSide(
+        path=path,
+        suite=header.suite,
+        target=header.target,
+        started_at=header.started_at,
+        version=header.target_version,
+        commit=header.project.commit if header.project else "",
+        dirty=bool(header.project and header.project.dirty),
+        cases=cases,
+        runs=runs,
+        errors=errors,
+        incomplete=incomplete,
+    )
 
 
 def standing(runs: Sequence[JudgedRun], place: int) -> Standing:

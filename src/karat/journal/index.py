@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from karat.errors import JournalError
 from karat.journal.broken import OF_RUN
-from karat.journal.index_tables import SCHEMA, SEPARATOR, VERSION, JournalRows
+from karat.journal.index_tables import SEPARATOR, JournalRows, opened
 from karat.journal.reader import BUFFER, UNREADABLE, read_record
 from karat.model.run import CaseRecord, Footer, Header, Summary
 
@@ -28,6 +28,10 @@ DEEPEST: Final = 6
 """How many folders down journals are looked for."""
 MOST_JOURNALS: Final = 20_000
 _PASSED_BY: Final = frozenset({".git", ".venv", "node_modules", "__pycache__", ".tools"})
+
+
+FileState = tuple[int, int, int]
+"""Which file it is, when it was changed, and its size."""
 
 
 class IndexedRun(Struct, frozen=True, kw_only=True):
@@ -41,6 +45,8 @@ class IndexedRun(Struct, frozen=True, kw_only=True):
     problem: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    cost_usd: float | None = None
+    """What its traces tell of it, added up."""
     version: str = ""
     """Changes whenever the journal does."""
     changed_at: float = 0.0
@@ -108,7 +114,7 @@ class Index:
     def __init__(self, folders: Sequence[Path], place: Path | None = None) -> None:
         self._folders = [Path(os.path.realpath(folder)) for folder in folders]
         self._lock = threading.RLock()
-        self._database = _opened(place)
+        self._database = opened(place)
 
     def close(self) -> None:
         with self._lock:
@@ -120,7 +126,7 @@ class Index:
             known = {row[0]: row[1:] for row in database.execute("SELECT key, inode, mtime, size FROM runs")}
             there = dict(self._found())
             for key in known.keys() - there.keys():
-                for table, column in (("runs", "key"), ("records", "run"), ("broken", "run")):
+                for table, column in (("runs", "key"), ("records", "run"), ("broken", "run"), ("kept", "run")):
                     database.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
             for key, path in there.items():
                 self._update(key, path, known.get(key))
@@ -133,7 +139,7 @@ class Index:
 
     def runs(self) -> list[IndexedRun]:
         """Every run, the latest first."""
-        columns = "key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime, scores"
+        columns = "key, path, header, footer, summary, problem, tokens_in, tokens_out, cost, size, done, mtime, scores"
         with self._lock:
             rows = self._database.execute(f"SELECT {columns} FROM runs WHERE header != x''").fetchall()
         return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
@@ -193,12 +199,14 @@ class Index:
         with self._lock:
             return self._database.execute(query, (run, index)).fetchall()
 
-    def place_of(self, run: str, case_id: str) -> tuple[int, int] | None:
-        """Index and shown repeat of the case with this id."""
-        query = "SELECT idx, repeat FROM records WHERE run = ? AND id = ? ORDER BY status != ended, repeat LIMIT 1"
+    def places(self, run: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Index and shown repeat of the cases with these ids."""
+        marks = ", ".join("?" * len(ids))
+        query = (
+            f"SELECT id, idx, repeat FROM records WHERE run = ? AND id IN ({marks}) ORDER BY status = ended, -repeat"
+        )
         with self._lock:
-            found: tuple[int, int] | None = self._database.execute(query, (run, case_id)).fetchone()
-        return found
+            return {name: (index, repeat) for name, index, repeat in self._database.execute(query, (run, *ids))}
 
     def record(self, run: IndexedRun, index: int, repeat: int) -> CaseRecord | None:
         """One record, read from its journal."""
@@ -218,12 +226,6 @@ class Index:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=run.path) from error
         except UNREADABLE as error:
             raise JournalError("the file changed while it was read.", where=run.path, fix="Load it again.") from error
-
-    def statuses(self, run: str) -> dict[str, str]:
-        """How every case of a run came out, by id."""
-        with self._lock:
-            rows = self._database.execute("SELECT id, ended FROM records WHERE run = ? ORDER BY idx", (run,))
-            return dict(rows.fetchall())
 
     def choices(self, run: str) -> Choices:
         """What the cases of a run can be filtered by."""
@@ -266,6 +268,31 @@ class Index:
                 for name, status, kind, cases in groups
             ]
 
+    def unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
+        """Cases that broke in any of these runs: what each of their runs came to, run after run."""
+        marks = ", ".join("?" * len(runs))
+        some = f"SELECT DISTINCT idx FROM broken WHERE run IN ({marks}) LIMIT ?"
+        query = f"SELECT run, id, status FROM records WHERE run IN ({marks}) AND idx IN ({some})"
+        found: dict[str, dict[str, list[str]]] = {}
+        with self._lock:
+            for run, name, status in self._database.execute(query, (*runs, *runs, most)):
+                found.setdefault(name, {}).setdefault(run, []).append(status)
+        return {name: [by_run[run] for run in runs if run in by_run] for name, by_run in found.items()}
+
+    def kept(self, path: Path, name: str) -> bytes | None:
+        """What somebody derived of a journal and kept under this name, unless the journal changed since."""
+        query = "SELECT data FROM kept WHERE run = ? AND name = ? AND inode = ? AND mtime = ? AND size = ?"
+        with suppress(sqlite3.Error), self._lock:
+            row = self._database.execute(query, (self.key_of(path), name, *file_state(path))).fetchone()
+            return row[0] if row else None
+        return None
+
+    def keep(self, path: Path, name: str, data: bytes, state: FileState) -> None:
+        """Keep what was derived of a journal that was in this state; where that cannot be, it is derived again."""
+        with suppress(sqlite3.Error), self._changing() as database:
+            row = (self.key_of(path), name, *state, data)
+            database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?)", row)
+
     def _found(self) -> Iterator[tuple[str, Path]]:
         number = 0
         for folder in self._folders:
@@ -279,6 +306,23 @@ class Index:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with self._lock, self._database:
             yield self._database
+
+
+def file_state(path: Path) -> FileState:
+    """What changes whenever a file does; zeros where there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def usual_place(folders: Sequence[Path], environ: Mapping[str, str]) -> Path | None:
+    """Where the index of some folders is kept: among this user's caches, if there are any."""
+    home = environ.get("XDG_CACHE_HOME") or (f"{environ['HOME']}/.cache" if environ.get("HOME") else "")
+    names = "\n".join(sorted(os.path.realpath(folder) for folder in folders))
+    digest = hashlib.sha256(os.fsencode(names)).hexdigest()[:16]
+    return Path(home) / "karat" / f"{digest}.sqlite" if home else None
 
 
 def _journals(folder: Path, depth: int) -> Iterator[Path]:
@@ -296,39 +340,8 @@ def _journals(folder: Path, depth: int) -> Iterator[Path]:
             yield from _journals(Path(entry.path), depth - 1)
 
 
-def _opened(place: Path | None) -> sqlite3.Connection:
-    """The index at its place; one of another version, or that cannot be read, is made anew, in memory if need be."""
-    if place is not None:
-        with suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for _ in range(2):
-            with suppress(sqlite3.Error, OSError):
-                return _connected(str(place))
-            with suppress(OSError):
-                place.unlink()
-    return _connected(":memory:")
-
-
-def _connected(place: str) -> sqlite3.Connection:
-    if place != ":memory:":
-        os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
-    database = sqlite3.connect(place, check_same_thread=False, timeout=30)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = OFF")  # it is derived: what a power cut spoils is made again
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, VERSION):
-            raise sqlite3.DatabaseError("another version")
-        if version == 0:
-            database.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
-
-
 def _run(row: tuple[object, ...]) -> IndexedRun:
-    key, path, header, footer, summary, problem, tokens_in, tokens_out, size, done, mtime, scores = row
+    key, path, header, footer, summary, problem, tokens_in, tokens_out, cost, size, done, mtime, scores = row
     end = msgspec.json.decode(footer, type=Footer) if isinstance(footer, bytes) and footer else None
     return IndexedRun(
         key=str(key),
@@ -339,6 +352,7 @@ def _run(row: tuple[object, ...]) -> IndexedRun:
         problem=str(problem),
         tokens_in=tokens_in if isinstance(tokens_in, int) else None,
         tokens_out=tokens_out if isinstance(tokens_out, int) else None,
+        cost_usd=cost if isinstance(cost, float) else None,
         version=f"{size}-{mtime}",
         changed_at=mtime / 1e9 if isinstance(mtime, int) else 0.0,
         scores=msgspec.json.decode(_bytes(scores), type=dict[str, tuple[int, int]]),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from karat.errors import JournalError
 from karat.journal.broken import Broken, broken
@@ -22,7 +25,7 @@ from karat.repeats import Tally, case_status
 from karat.sequential import Sequential
 from karat.text.wording import counted
 
-VERSION: Final = 2
+VERSION: Final = 3
 SEPARATOR: Final = "\x1f"
 """Stands around each tag, so that one is found whole."""
 BATCH: Final = 500
@@ -33,7 +36,7 @@ SCHEMA: Final = """
 CREATE TABLE runs (
   key TEXT PRIMARY KEY, path TEXT, inode INTEGER, mtime INTEGER, size INTEGER, done INTEGER, lines INTEGER,
   after_end INTEGER, header BLOB, footer BLOB, summary BLOB, problem TEXT, tokens_in INTEGER, tokens_out INTEGER,
-  scores BLOB
+  cost REAL, scores BLOB
 ) WITHOUT ROWID;
 CREATE TABLE records (
   run TEXT, idx INTEGER, repeat INTEGER, offset INTEGER, status TEXT, ended TEXT, id TEXT, category TEXT, tags TEXT,
@@ -43,6 +46,9 @@ CREATE TABLE broken (
   run TEXT, idx INTEGER, repeat INTEGER, number INTEGER, label TEXT, name TEXT, status TEXT, part TEXT, kind TEXT,
   PRIMARY KEY (run, idx, repeat, number)
 ) WITHOUT ROWID;
+CREATE TABLE kept (
+  run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
+);
 """
 _PUT: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 15)})"
 _BREAK: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 9)})"
@@ -52,11 +58,18 @@ _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to
 _PASSED: Final = Status.PASSED
 
 
+class ToldCost(Struct, frozen=True):
+    """What the metadata of a trace tells of its cost."""
+
+    cost_usd: object = None
+
+
 class IndexedTrace(SeenTrace, frozen=True):
     """What of a trace is searched and counted."""
 
     final_message: str = ""
     tokens: Tokens | None = None
+    metadata: ToldCost = ToldCost()
 
 
 class IndexedRecord(SeenRecord, frozen=True, kw_only=True):
@@ -79,6 +92,7 @@ class Stand(NamedTuple):
     footer: bytes | None
     tokens_in: int | None
     tokens_out: int | None
+    cost: float | None
     scores: bytes
 
 
@@ -93,6 +107,7 @@ class JournalRows:
         self._footer: Footer | None = None
         self._lines = self._done = self._after_end = 0
         self._tokens: list[int | None] = [None, None]
+        self._cost: float | None = None
         self._scores: dict[str, list[int]] = {}
 
     def bring_up_to_date(self) -> None:
@@ -118,7 +133,7 @@ class JournalRows:
 
     def _stand(self) -> Stand | None:
         row = self._database.execute(
-            "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out, scores FROM runs"
+            "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out, cost, scores FROM runs"
             " WHERE key = ? AND problem = ''",
             (self._key,),
         ).fetchone()
@@ -137,7 +152,7 @@ class JournalRows:
             return
         self._done, self._lines, self._after_end = stand.done, stand.lines, stand.after_end
         self._footer = read_footer(stand.footer) if stand.footer else None
-        self._tokens = [stand.tokens_in, stand.tokens_out]
+        self._tokens, self._cost = [stand.tokens_in, stand.tokens_out], stand.cost
         self._scores = msgspec.json.decode(stand.scores)
         file.seek(stand.done)
 
@@ -172,6 +187,7 @@ class JournalRows:
         follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
         if record.trace.tokens is not None:
             self._count(record.trace.tokens)
+        self._pay(record.trace.metadata.cost_usd)
         for group, score in verdict.groups.items():
             held = self._scores.setdefault(group, [0, 0])
             held[0] += score.passed
@@ -203,6 +219,10 @@ class JournalRows:
         for place, number in enumerate((tokens.input, tokens.output)):
             if number is not None:
                 self._tokens[place] = (self._tokens[place] or 0) + number
+
+    def _pay(self, cost: object) -> None:
+        if isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0:
+            self._cost = (self._cost or 0.0) + cost
 
     def _settle_cases(self) -> None:
         """Of a case with several runs, say at each how the case came out."""
@@ -263,6 +283,7 @@ class JournalRows:
             summary,
             problem,
             *self._tokens,
+            self._cost,
             _encode(self._scores),
         )
         self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
@@ -283,3 +304,34 @@ def _plainly_passed(record: IndexedRecord) -> bool:
 def _end_of(statuses: str, rate: float | None, until: Sequential | None) -> str:
     each = [CaseStatus(status) for status in statuses.split(",")]
     return case_status({status: each.count(status) for status in each}, rate, until).value
+
+
+def opened(place: Path | None) -> sqlite3.Connection:
+    """The index at its place; one of another version, or that cannot be read, is made anew, in memory if need be."""
+    if place is not None:
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for _ in range(2):
+            with suppress(sqlite3.Error, OSError):
+                return _connected(str(place))
+            with suppress(OSError):
+                place.unlink()
+    return _connected(":memory:")
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    if place != ":memory:":
+        os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
+    database = sqlite3.connect(place, check_same_thread=False, timeout=30)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = OFF")  # it is derived: what a power cut spoils is made again
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise sqlite3.DatabaseError("another version")
+        if version == 0:
+            database.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database

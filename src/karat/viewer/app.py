@@ -42,7 +42,9 @@ class Viewer:
     def runs(self, request: Request) -> Response:
         self._index.refresh()
         found = self._index.runs()
-        return _page("runs.html", suites=run_pages.suites(found), foreign=self._index.foreign(), total=len(found))
+        return _page(
+            "runs.html", suites=run_pages.suites(self._index, found), foreign=self._index.foreign(), total=len(found)
+        )
 
     def run(self, request: Request) -> Response:
         run = self._run(request)

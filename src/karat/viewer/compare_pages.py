@@ -1,23 +1,36 @@
-"""Two runs side by side: what broke, what was mended, and how answers and calls differ."""
+"""Two runs side by side, weighed as `karat compare` does, with how answers and calls differ."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from karat.compare.stats import difference as rate_difference
-from karat.compare.stats import mcnemar
+from msgspec import structs
+
+from karat.compare.gates import gates, verdicts
+from karat.compare.kept import KeptStandings
+from karat.compare.weighing import Weighing
 from karat.journal.index import Index, IndexedRun
+from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.model.run import CaseRecord
+from karat.plugins.tables import nearest
+from karat.reports.compare import words
 from karat.reports.html.calls import duration
 from karat.reports.html.differences import difference
 from karat.reports.inert import clip
 
 SHOWN: Final = 60
+NAMED: Final = 500
 LONGEST: Final = 8_000
-CONFIDENCE: Final = 0.95
+SIDE_BY_SIDE: Final = frozenset({*COMPARED, Change.ERRED})
+"""What has an answer in both runs to the same question."""
+
+FoundRecord = tuple[CaseRecord | None, str]
+"""A record, and where its page is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,80 +45,90 @@ class PairView:
     answer: str
     calls: str
     took: str
+    flips: tuple[Flip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
+
+    title: str
+    count: int
+    pairs: list[PairView]
+    names: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """What changed between two runs, by what became of each case."""
+    """What a comparison found, in the words and figures of `karat compare`."""
 
-    broke: list[PairView]
-    mended: list[PairView]
-    other: list[PairView]
-    counts: dict[str, int]
-    only_base: list[str]
-    only_new: list[str]
-    words: str
+    headline: str
+    apart: str
+    sure: str
+    gates: list[tuple[str, str]]
+    notes: tuple[str, ...]
+    figures: list[str]
+    changes: list[ChangeView]
 
 
 def compared(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
-    """Pair the cases of two runs by their ids."""
-    one, other = index.statuses(base.key), index.statuses(new.key)
-    both = [name for name in one if name in other]
-    changed = [name for name in both if one[name] != other[name]]
-    kinds: dict[str, list[str]] = {"broke": [], "mended": [], "other": []}
-    for name in changed:
-        kinds[_change(one[name], other[name])].append(name)
-    views = {
-        kind: [_pair(index, base, new, name, one[name], other[name]) for name in names[:SHOWN]]
-        for kind, names in kinds.items()
-    }
-    counts = {kind: len(names) for kind, names in kinds.items()} | {"same": len(both) - len(changed)}
+    """Weigh one run against another by the gates and the confidence of this project."""
+    wanted = gates(nearest(Path.cwd()), {}, None)
+    weighing = Weighing(*(KeptStandings(Path(run.path), index) for run in (base, new)), wanted.confidence)
+    found = weighing.comparison()
+    found = structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
     return SideBySide(
-        **views,
-        counts=counts,
-        only_base=[name for name in one if name not in other][:SHOWN],
-        only_new=[name for name in other if name not in one][:SHOWN],
-        words=_words({name: (one[name], other[name]) for name in both}, counts),
+        headline=words.headline(found),
+        apart=words.apart(found),
+        sure=found.overall.sure,
+        gates=list(words.gate_lines(found)),
+        notes=found.notes,
+        figures=list(_figures(found)),
+        changes=list(_changes(index, base, new, found)),
     )
 
 
-def _change(before: str, after: str) -> str:
-    if before == "PASS":
-        return "broke"
-    return "mended" if after == "PASS" else "other"
+def _figures(found: Comparison) -> Iterator[str]:
+    yield words.rates(found.overall)
+    yield from map(words.of_measure, found.measures)
+    yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
 
 
-def _words(pairs: Mapping[str, tuple[str, str]], counts: Mapping[str, int]) -> str:
-    """How sure one can be that the pass rate changed."""
-    judged = Counter(((int(a == "PASS"), 1), (int(b == "PASS"), 1)) for a, b in pairs.values())
-    if not judged:
-        return "No case stands in both runs."
-    found, chance = rate_difference(judged, CONFIDENCE), mcnemar(counts["broke"], counts["mended"])
-    interval = f"95% interval {found.low:+.1%} to {found.high:+.1%}"
-    return f"Pass rate {found.value:+.1%} ({interval}); McNemar's p = {chance:.3f} over {len(pairs)} cases of both."
+def _changes(index: Index, base: IndexedRun, new: IndexedRun, found: Comparison) -> Iterator[ChangeView]:
+    by_change: dict[Change, list[CaseChange]] = defaultdict(list)
+    for case in found.changes:
+        by_change[case.change].append(case)
+    beside = {change: cases[:SHOWN] for change, cases in by_change.items() if change in SIDE_BY_SIDE}
+    names = [case.id for cases in beside.values() for case in cases]
+    places = [(run, index.places(run.key, names)) for run in (base, new)]
+    for change, title in words.SECTIONS:
+        if cases := by_change[change]:
+            pairs = [
+                _pair(case, *(_found(index, *place, case.id) for place in places)) for case in beside.get(change, ())
+            ]
+            named = [] if pairs else [case.id for case in cases[:NAMED]]
+            yield ChangeView(title, found.count(change), pairs, named)
 
 
-def _pair(index: Index, base: IndexedRun, new: IndexedRun, name: str, before: str, after: str) -> PairView:
-    old, now = _record(index, base, name), _record(index, new, name)
+def _found(index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str) -> FoundRecord:
+    place = places.get(name)
+    link = f"/run/{run.key}/case/{place[0]}/{place[1]}" if place else ""
+    return index.record(run, *place) if place else None, link
+
+
+def _pair(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairView:
+    (old, base_link), (now, new_link) = base, new
     return PairView(
-        id=name,
-        before=before,
-        after=after,
-        base_link=_link(base, old),
-        new_link=_link(new, now),
+        id=case.id,
+        before=case.base,
+        after=case.new,
+        base_link=base_link,
+        new_link=new_link,
         answer=difference(_answer(old), _answer(now)),
         calls=difference(_calls(old), _calls(now)),
         took=f"{_took(old)} → {_took(now)}",
+        flips=case.flips,
     )
-
-
-def _record(index: Index, run: IndexedRun, name: str) -> CaseRecord | None:
-    place = index.place_of(run.key, name)
-    return index.record(run, *place) if place else None
-
-
-def _link(run: IndexedRun, record: CaseRecord | None) -> str:
-    return f"/run/{run.key}/case/{record.index}/{record.repeat}" if record else ""
 
 
 def _answer(record: CaseRecord | None) -> str:
@@ -114,8 +137,6 @@ def _answer(record: CaseRecord | None) -> str:
 
 def _calls(record: CaseRecord | None) -> str:
     """The calls as lines, each with its arguments."""
-    import json
-
     calls = record.trace.tool_calls if record else ()
     lines = [f"{call} {json.dumps(call.arguments, ensure_ascii=False, default=str)}" for call in calls]
     return clip("\n".join(lines), LONGEST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import pairwise
 from typing import Final
 
 from karat.journal.index import CaseFilter, Index, IndexedRun
@@ -22,6 +22,10 @@ PAGE: Final = 200
 LIVE_SECONDS: Final = 900
 TREND: Final = 30
 HEIGHT: Final = 100
+FLAKY_RUNS: Final = 10
+MOST_FLAKY: Final = 12
+JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
+"""What tells of the agent: an error does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,10 @@ class RunLine:
     counts: dict[str, int]
     took: str
     tokens: str
+    cost: str
+    commit: str
+    dirty: bool
+    version: str
     flaky: int
     trouble: str
     live: bool
@@ -50,24 +58,40 @@ class SuiteRuns:
     target: str
     rows: list[RunLine]
     trend: str
+    flaky: list[tuple[str, str]]
+    """Cases that passed and did not in these runs, and how often they did."""
 
 
-def suites(runs: Sequence[IndexedRun]) -> list[SuiteRuns]:
+def suites(index: Index, runs: Sequence[IndexedRun]) -> list[SuiteRuns]:
     """The runs by suite and target, those with the latest run first."""
-    order = {(run.header.suite, run.header.target): number for number, run in reversed(list(enumerate(runs)))}
-    ranked = sorted(runs, key=lambda run: order[run.header.suite, run.header.target])
-    return [_suite(list(same)) for _, same in groupby(ranked, key=lambda run: (run.header.suite, run.header.target))]
+    alike: dict[tuple[str, str], list[IndexedRun]] = {}
+    for run in runs:
+        alike.setdefault((run.header.suite, run.header.target), []).append(run)
+    return [_suite(index, same) for same in alike.values()]
 
 
-def _suite(runs: list[IndexedRun]) -> SuiteRuns:
+def _suite(index: Index, runs: list[IndexedRun]) -> SuiteRuns:
     header = runs[0].header
     before = [*(run.key for run in runs[1:]), ""]
     rows = [_run_row(run, earlier) for run, earlier in zip(runs, before, strict=True)]
-    return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]))
+    flaky = _flaky(index, [run for run in runs if run.header.suite_sha256 == header.suite_sha256])
+    return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]), flaky)
+
+
+def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
+    """Who passes and fails without reason in the last runs of a suite as it is now: came back, or did both in one."""
+    found = []
+    for name, results in index.unsteady([run.key for run in reversed(runs[:FLAKY_RUNS])]).items():
+        judged = [[status == "PASS" for status in run if status in JUDGED] for run in results]
+        turns = sum(one != other for one, other in pairwise(all(run) for run in judged if run))
+        if turns > 1 or any(len(set(run)) > 1 for run in judged):
+            every = [passed for run in judged for passed in run]
+            found.append((sum(every) / len(every), name, f"{sum(every)} of {len(every)} passed"))
+    return [(name, words) for _, name, words in sorted(found)[:MOST_FLAKY]]
 
 
 def _run_row(run: IndexedRun, before: str) -> RunLine:
-    summary = run.summary
+    summary, project = run.summary, run.header.project
     return RunLine(
         key=run.key,
         started=run_view.moment(run.header.started_at),
@@ -75,6 +99,10 @@ def _run_row(run: IndexedRun, before: str) -> RunLine:
         counts=run_view.counts(summary),
         took=run_view.between(run.header.started_at, run.finished_at),
         tokens=_tokens(run),
+        cost=run_view.cost(run.cost_usd),
+        commit=project.commit[:10] if project else "",
+        dirty=bool(project and project.dirty),
+        version=run.header.target_version,
         flaky=summary.flaky,
         trouble=_trouble(run),
         live=is_live(run),
@@ -129,6 +157,8 @@ def run_head(run: IndexedRun) -> RunHead:
         planned=header.total,
         finished=summary.runs or summary.total,
         tokens=_tokens(run),
+        cost=run_view.cost(run.cost_usd),
+        commit=run_view.commit(header),
         path=run.path,
     )
 

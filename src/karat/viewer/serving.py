@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import os
 import secrets
 import socket
 import threading
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from karat.errors import UsageError
-from karat.journal.index import Index
+from karat.journal.index import Index, usual_place
 from karat.journal.reader import LONGEST_HEADER, read_header
 
 LOOPBACK: Final = "127.0.0.1"
@@ -26,10 +24,7 @@ Tell = Callable[[str], None]
 
 def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
     """The index of some folders, kept where this user's caches are."""
-    home = environ.get("XDG_CACHE_HOME") or (f"{environ['HOME']}/.cache" if environ.get("HOME") else "")
-    names = "\n".join(sorted(os.path.realpath(folder) for folder in folders))
-    digest = hashlib.sha256(os.fsencode(names)).hexdigest()[:16]
-    index = Index(folders, Path(home) / "karat" / f"{digest}.sqlite" if home else None)
+    index = Index(folders, usual_place(folders, environ))
     index.refresh()
     if not index.runs():
         foreign = " What ends in .jsonl there is no journal." if index.foreign() else ""

@@ -138,6 +138,7 @@ class HtmlReport:
             trouble=facts.incomplete(self._run),
             scores=self._tally.scores,
             versions=header.versions,
+            commit=run_view.commit(header),
         )
 
 

@@ -66,6 +66,8 @@ class RunHead:
     planned: int = 0
     finished: int = 0
     tokens: str = ""
+    cost: str = ""
+    commit: str = ""
     path: str = ""
 
 
@@ -120,6 +122,17 @@ def between(started: str, ended: str) -> str:
     except (ValueError, TypeError):
         return ""
     return duration(max(took.total_seconds(), 0) * 1000)
+
+
+def cost(told: float | None) -> str:
+    """`$0.0123`, or nothing where nobody told."""
+    return "" if told is None else f"${told:,.2f}" if told >= 1 else f"${told:.4f}"
+
+
+def commit(header: Header) -> str:
+    """The commit of the project that was run, and whether it held changes that no commit has."""
+    project = header.project
+    return f"{project.commit[:10]}{' with changes' * project.dirty}" if project else ""
 
 
 def suite_name(header: Header) -> str:
