@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -82,14 +82,14 @@ class RunResult:
         return f"<RunResult {self._verdict}: {terminal(self.journal.path)}>"
 
     def _repr_html_(self) -> str:
-        """The verdict and the cases that did not pass, each with its evidence; nothing an agent said becomes markup."""
-        bad = (record for record in self if record.status in BROKEN)
-        rows = "".join(_row(record) for record in islice(bad, SHOWN))
-        left = sum(1 for _ in bad)
-        more = f"<p>and {left} more</p>" if left else ""
-        heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("Case", "Status", "Why"))
-        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}" if rows else ""
-        return f"<div><p><strong>{escape(self._verdict)}</strong></p>{table}</div>"
+        """The verdict and the cases that did not pass, each with its evidence; nothing an agent said becomes markup.
+
+        What passed is folded away, each case with what was answered.
+        """
+        bad = _table((record for record in self if record.status in BROKEN), "Why", _why)
+        good = _table((record for record in self if record.status not in BROKEN), "Answer", _answer)
+        folded = f"<details><summary>the others</summary>{good}</details>" if good else ""
+        return f"<div><p><strong>{escape(self._verdict)}</strong></p>{bad}{folded}</div>"
 
     @property
     def _verdict(self) -> str:
@@ -97,11 +97,29 @@ class RunResult:
         return f"{lacks}; {counts(self.summary)}" if lacks else counts(self.summary)
 
 
-def _row(record: CaseRecord) -> str:
-    why = "\n".join(escape(line) for line in why_not_passed(record))
+def _table(records: Iterator[CaseRecord], head: str, told: Callable[[CaseRecord], str]) -> str:
+    """The first of these cases, a row for each; nothing for none."""
+    rows = "".join(_row(record, told(record)) for record in islice(records, SHOWN))
+    if not rows:
+        return ""
+    left = sum(1 for _ in records)
+    more = f"<p>and {left} more</p>" if left else ""
+    heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("Case", "Status", head))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _row(record: CaseRecord, told: str) -> str:
     name = escape(terminal(case_name(record.case.id, record.repeat), LINE))
-    cells = (name, escape(record.status), f'<pre style="{_LINES}">{why}</pre>')
+    cells = (name, escape(record.status), f'<pre style="{_LINES}">{told}</pre>')
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def _why(record: CaseRecord) -> str:
+    return "\n".join(escape(line) for line in why_not_passed(record))
+
+
+def _answer(record: CaseRecord) -> str:
+    return escape(terminal(record.trace.final_message or record.verdict.reason, LINE))
 
 
 def reported(names: Names, summary: Summary, reports: Sequence[Wanted] = (), left_out: Sequence[str] = ()) -> RunResult:
