@@ -9,7 +9,9 @@ import argparse
 import shutil
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -25,8 +27,10 @@ from karat.journal.writer import begin, encode
 from karat.reports.artifacts import whole_file
 from karat.reports.html.report import HtmlReport
 from karat.targets.browser.chromium import arguments, find
+from karat.viewer.serving import bound, served
 
-MOST_MB, MOST_MS, MOST_TIMES, MOST_FIRST = 25.0, 100.0, 3.0, 1.0
+MOST_MB, MOST_MS, MOST_TIMES, MOST_MEMORY, MOST_FIRST = 25.0, 100.0, 3.0, 1.25, 1.0
+IMPORTS = "from pathlib import Path; from karat.journal.index import Index"
 WORDS = "pallets unloaded 77"
 TYPE = """async (word) => {
   const field = document.querySelector("input[type=search]"), spent = [];
@@ -96,11 +100,35 @@ def _index_figures(scratch: Path, journal: Journal, times: int) -> Iterator[tupl
     index = Index([large.parent], scratch / "index.sqlite")
     yield f"index of {len(journal) * times:,} cases, times the loop", _cpu(index.refresh) / bare, MOST_TIMES
     index.close()
+    small, whole = (_peak(scratch, folder) for folder in (Path(journal.path).parent, large.parent))
+    yield f"memory of that index, times that of {len(journal):,} cases", whole / small, MOST_MEMORY
+    yield "first page of the viewer over it, seconds", _first_page(scratch, large.parent), MOST_FIRST
+
+
+def _peak(scratch: Path, folder: Path) -> float:
+    """The memory that indexing a folder takes at most, in MB."""
+    code = f"{IMPORTS}; Index([Path({str(folder)!r})], Path('index.sqlite')).refresh()"
+    return measured([sys.executable, "-c", code], scratch / f"peak-{folder.name}").rss_mb
+
+
+def _first_page(scratch: Path, folder: Path) -> float:
+    """From a viewer that is started over an index that is there to the list of runs."""
+    index = Index([folder], scratch / "index.sqlite")
     began = time.perf_counter()
-    first = Index([large.parent], scratch / "index.sqlite")
-    first.refresh()
-    assert first.runs()
-    yield "runs of an index that is there, seconds", time.perf_counter() - began, MOST_FIRST
+    index.refresh()
+    viewer = served(index, bound(0))
+    thread = threading.Thread(target=viewer.run)
+    thread.start()
+    try:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(viewer.address, timeout=60) as answer:
+            page = answer.read()
+        taken = time.perf_counter() - began
+    finally:
+        viewer.stop()
+        thread.join()
+    assert b"Pass rate" in page
+    return taken
 
 
 def _again(journal: Journal, times: int) -> Iterator[bytes]:
