@@ -74,7 +74,8 @@ class SideBySide:
 def compared(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
     """Weigh one run against another by the gates and the confidence of this project."""
     wanted = gates(nearest(Path.cwd()), {}, None)
-    weighing = Weighing(*(KeptStandings(Path(run.path), index) for run in (base, new)), wanted.confidence)
+    older, newer = (KeptStandings(Path(run.path), index) for run in (base, new))
+    weighing = Weighing(older, newer, wanted.confidence)
     found = weighing.comparison()
     found = structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
     return SideBySide(

@@ -12,6 +12,8 @@ from karat.reports.html.marks import worst
 
 SCREENSHOT: Final = "screenshot"
 """The name of the attachment that the map belongs to."""
+Known = Mapping[tuple[str, int], ElementBox]
+"""The boxes by channel and line."""
 MOST_LINES: Final = 50
 """Of evidence that goes over several lines of the answer."""
 
@@ -43,7 +45,7 @@ def screen_view(trace: Trace, checks: Sequence[CheckResult]) -> ScreenView | Non
     if screen is None or screen.width <= 0 or screen.height <= 0:
         return None
     found: dict[ElementBox, list[int]] = {}
-    known = {(box.channel, box.line): box for box in screen.boxes if _within(box, screen)}
+    known: Known = {(box.channel, box.line): box for box in screen.boxes if _within(box, screen)}
     last = len(trace.turns) or None
     for number, check in enumerate(checks):
         if check.at is not None and check.turn in (None, last):
@@ -57,7 +59,7 @@ def _within(box: ElementBox, screen: ScreenMap) -> bool:
     return box.width > 0 and box.height > 0 and box.x < screen.width and box.y < screen.height
 
 
-def _boxes(trace: Trace, at: At, known: Mapping[tuple[str, int], ElementBox]) -> Iterator[ElementBox]:
+def _boxes(trace: Trace, at: At, known: Known) -> Iterator[ElementBox]:
     text = trace.page if at.channel == "page" else trace.final_message if at.channel == "final_message" else None
     if not text or at.start is None:
         return
@@ -72,7 +74,7 @@ def _boxes(trace: Trace, at: At, known: Mapping[tuple[str, int], ElementBox]) ->
             yield box
 
 
-def _around(lines: Sequence[str], number: int, known: Mapping[tuple[str, int], ElementBox]) -> ElementBox | None:
+def _around(lines: Sequence[str], number: int, known: Known) -> ElementBox | None:
     """The box of a node, or of the nearest that it stands in: a text has none of its own."""
     depth = _depth(lines[number]) + 1
     for above in range(number, -1, -1):
