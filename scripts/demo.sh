@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the embedded agents: golden sets on a real database, eval sets in a real browser.
+# The main job on the embedded agents: golden sets on a real database, eval sets in a real browser, each with a Karat 1 suite.
 set -eu
 cd "$(dirname "$0")/.."
 karat=.venv/bin/karat
@@ -7,9 +7,13 @@ karat=.venv/bin/karat
 echo "== Golden sets: a LangGraph agent on SQLite, rule-based model"
 (cd eval && ../.venv/bin/python run_agent_golden.py)
 
+echo
+echo "== The same agent's suite in Karat 1"
+"$karat" run examples/dyno_agent/suite.yaml --target dyno
+
 if ls .claude/evals/*.json >/dev/null 2>&1; then
     scripts/install-system-packages.sh browser
     echo
     echo "== Eval sets: a live app in a headless browser, rule-based assistant"
-    "$karat" run .claude/evals/*.json --target canvas --concurrency 4
+    "$karat" run .claude/evals/*.json examples/canvas_app/suite.yaml --target canvas --concurrency 4
 fi

@@ -26,6 +26,7 @@ from recordings import ROOT, canvas, shipped
 
 SUITE = SUITES["canvas"]
 RECORDED = Path(__file__).parent / "recorded" / "suite.jsonl"
+"""The traces of a live run, as the lines of its journal hold them; `make thorough` holds them against the app."""
 KNOWN = "keeps-a-rule-that-nobody-calls-one"
 LEAST = 0.95
 
