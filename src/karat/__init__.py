@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from karat.api import aadd_target as aadd_target
     from karat.api import aaudit as aaudit
     from karat.api import acompare_runs as acompare_runs
+    from karat.api import aconvert as aconvert
     from karat.api import add_target as add_target
     from karat.api import ainspect as ainspect
     from karat.api import ajudge as ajudge
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from karat.api import arun as arun
     from karat.api import audit as audit
     from karat.api import compare_runs as compare_runs
+    from karat.api import convert as convert
     from karat.api import inspect as inspect
     from karat.api import judge as judge
     from karat.api import lint as lint
@@ -94,6 +96,7 @@ _HOMES = {
         "add_target",
         "ainspect",
         "acompare_runs",
+        "aconvert",
         "ajudge",
         "alint",
         "aload_suite",
@@ -105,6 +108,7 @@ _HOMES = {
         "audit",
         "inspect",
         "compare_runs",
+        "convert",
         "judge",
         "lint",
         "load_suite",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from karat import recorded, scoring
 from karat.checks.catalog import CATALOG
+from karat.converting import convert as convert
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
@@ -66,6 +67,7 @@ def load_suite(suite: AnySuite) -> Suite:
 
 
 aload_suite = asynchronous(load_suite)
+aconvert = asynchronous(convert)
 
 
 def load_file(path: str | Path) -> Suite:

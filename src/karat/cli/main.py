@@ -26,6 +26,7 @@ COMMANDS = {
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",
     "lint": "karat.cli.lint",
+    "convert": "karat.cli.convert",
     "schema": "karat.cli.schema",
     "self-test": "karat.cli.self_test",
 }

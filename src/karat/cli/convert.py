@@ -1,0 +1,26 @@
+"""`karat convert`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Write a suite of any format as Karat 1 in YAML.")
+@click.argument("suite", metavar="SUITE")
+@click.option("-o", "--output", "place", metavar="PATH", help="A .yaml file to write (default: stdout).")
+@click.option("--force", is_flag=True, help="Write over a file that stands there.")
+def command(suite: str, place: str | None, force: bool) -> None:
+    """Write a suite of any format as Karat 1 in YAML. It reads back to the same cases; what had no equal is a comment.
+
+    \b
+    Examples:
+      karat convert suite.json
+      karat convert evals/checkout.json -o refunds.yaml
+    """
+    from karat import api
+
+    text = api.convert(Path(suite), place, force=force)
+    if place is None:
+        click.echo(text, nl=False)

@@ -1,0 +1,47 @@
+"""Suites of every format written as Karat 1."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from karat.checks.catalog import CATALOG
+from karat.errors import UsageError
+from karat.plugins.project import enter
+from karat.reports.artifacts import whole_file
+from karat.suites.documents.source import SuiteSource, source
+from karat.text.wording import quoted
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool = False) -> str:
+    """A suite of any format as Karat 1 in YAML, which reads back to the same cases; what had no equal is a comment.
+
+    With `path` it is written there too. `force`: over a file that stands there.
+    """
+    from karat.suites.convert import convert as converted
+
+    enter(os.getcwd())
+    if path is not None:
+        _refuse(Path(path), force)
+    data, name = source(suite)
+    text, tables = converted(data, name, CATALOG)
+    if path is not None:
+        if tables and Path(path).parent.resolve() != Path(name).parent.resolve():
+            message = f"the suite names the table {quoted(tables[0])}, which is not in this folder."
+            fix = "Write it beside the suite that it comes from, and move both."
+            raise UsageError(message, where=str(path), fix=fix, slug="bad-table")
+        with whole_file(Path(path), replace=True, elsewhere="name another place for it") as out:
+            out.write(text.encode())
+    return text
+
+
+def _refuse(path: Path, force: bool) -> None:
+    """Refuse a place before any work is done."""
+    if path.suffix.lower() not in _SUFFIXES:
+        fix = "Give it a name that ends in .yaml."
+        raise UsageError("it would not be read as YAML.", where=str(path), fix=fix, slug="bad-option")
+    if not force and os.path.lexists(path):
+        fix = "Name another place, or write over it with --force."
+        raise UsageError("it is there already.", where=str(path), fix=fix, slug="name-taken")

@@ -1,0 +1,88 @@
+"""Values as YAML that reads back to the same values, here and by other readers of YAML 1.1 or 1.2."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from karat.suites.findings import Json
+
+_STEP = 2
+_WIDEST = 110
+_LONGEST_KEY = 1000
+"""A longer key must be marked as one: YAML looks no further than 1024 characters for its colon."""
+
+_PLAIN = re.compile(r"[^\W\d](?:[\w ./()'+$%=;<>?!@*-]*[\w./()'+$%=;<>?!@*-])?")
+_OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n|nan|inf", re.IGNORECASE)
+"""Words that one version of YAML or another reads as something else than a text."""
+_SPELLED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LITERAL = re.compile(r"(?![ \n])(?:[^\n]*[^\n ])?(?:\n(?:[^\n]*[^\n ])?)*(?<!\n\n)")
+
+
+def block(value: Mapping[str, Json] | Sequence[Json], indent: int = 0) -> list[str]:
+    """The lines of an object or a list that is not empty."""
+    if isinstance(value, Mapping):
+        return [line for key, below in value.items() for line in _member(key, below, indent)]
+    return [line for below in value for line in item(below, indent)]
+
+
+def item(value: Json, indent: int) -> list[str]:
+    """The lines of one entry of a list."""
+    if not value or not isinstance(value, dict | list):
+        return _after(f"{' ' * indent}-", value, indent)
+    first, *others = block(value, indent + _STEP)
+    return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
+
+
+def text(value: str) -> str:
+    """A text on one line: plain where nothing can be misread, else in quotes with all that is not seen spelled out."""
+    if not value.isprintable():
+        return f'"{"".join(map(_escaped, value))}"'
+    if _PLAIN.fullmatch(value) and not _OTHER_MEANING.fullmatch(value):
+        return value
+    return "'" + value.replace("'", "''") + "'" if '"' in value or "\\" in value else f'"{value}"'
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable():
+        return f"\\{char}" if char in '"\\' else char
+    if char in _SPELLED:
+        return _SPELLED[char]
+    return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"
+
+
+def _member(key: str, value: Json, indent: int) -> list[str]:
+    pad, written = " " * indent, text(key)
+    if len(written) <= _LONGEST_KEY:
+        return _after(f"{pad}{written}:", value, indent)
+    return [f"{pad}? {written}", *_after(f"{pad}:", value, indent)]
+
+
+def _after(head: str, value: Json, indent: int) -> list[str]:
+    """A value behind the key or dash that it belongs to, on the same line where it can be."""
+    if isinstance(value, str) and "\n" in value and _is_literal(value):
+        pad = " " * (indent + _STEP)
+        lines = [f"{pad}{line}" if line else "" for line in value.removesuffix("\n").split("\n")]
+        return [f"{head} |{'' if value.endswith(chr(10)) else '-'}", *lines]
+    if not value or not isinstance(value, dict | list):
+        return [f"{head} {_scalar(value)}"]
+    short = _in_brackets(value)
+    return [f"{head} {short}"] if 0 < len(short) < _WIDEST - len(head) else [head, *block(value, indent + _STEP)]
+
+
+def _is_literal(value: str) -> bool:
+    """Whether a text of several lines can stand as it is: nothing hidden in it, at the ends of its lines too."""
+    return value.replace("\n", "").isprintable() and _LITERAL.fullmatch(value) is not None
+
+
+def _scalar(value: Json) -> str:
+    """What holds nothing else; an empty list or object is such a value too."""
+    return text(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _in_brackets(value: Json) -> str:
+    """A list of plain entries on one line, or nothing."""
+    if not isinstance(value, list) or any(isinstance(entry, dict | list) for entry in value):
+        return ""
+    return f"[{', '.join(map(_scalar, value))}]"
