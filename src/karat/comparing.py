@@ -49,6 +49,7 @@ def told(folders: Sequence[Path], *, most: int, since: str, suite: str) -> Histo
 
 def baseline_set(run: str | Path, file: Path | None, folders: Sequence[Path]) -> BaselineFile:
     """Keep a run as the baseline of its suite; an older one is replaced, whole or not at all."""
+    enter(os.getcwd())
     source = References(folders).new(str(run))
     place = baseline_of(source.journal.header.suite) if file is None else file
     with whole_file(place, replace=True) as out:

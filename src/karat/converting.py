@@ -34,6 +34,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
             raise UsageError(message, where=str(path), fix=fix, slug="bad-table")
         with whole_file(Path(path), replace=True, elsewhere="name another place for it") as out:
             out.write(text.encode())
+        Path(path).chmod(0o644)
     return text
 
 

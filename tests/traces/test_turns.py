@@ -86,6 +86,12 @@ def test_tokens_that_one_turn_does_not_tell_are_not_known() -> None:
     assert conversation([FIRST, structs.replace(SECOND, tokens=Tokens(1))]).tokens == Tokens(4)
 
 
+def test_what_turns_cost_is_added_up_where_every_turn_tells_it() -> None:
+    first, second = (structs.replace(turn, metadata={"cost_usd": 0.1, "at": turn.input}) for turn in (FIRST, SECOND))
+    assert conversation([first, second]).metadata == {"cost_usd": 0.2, "at": "bye"}
+    assert conversation([first, SECOND]).metadata == {"at": "hello"}
+
+
 def test_times_that_one_turn_does_not_tell_are_not_known() -> None:
     bare = structs.replace(SECOND, duration_ms=None, timings={})
     whole = conversation([FIRST, bare])

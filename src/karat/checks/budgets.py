@@ -12,6 +12,7 @@ from karat.checks.base import CALLS, Check, Phrase, Reading
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
 from karat.model.check import Example, Field, Flaw
+from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.plugins.project import current
@@ -22,7 +23,6 @@ Amount = Annotated[float, Meta(gt=0)]
 
 FIRST_TOKEN = "first_token_ms"
 NO_PRICES = "no price is known: write [prices] with input and output, in USD per million tokens, into karat.toml"
-MILLION = 1_000_000
 
 
 def took(**measured: Any) -> Trace:
@@ -277,19 +277,26 @@ class MaxTokens(Budget):
 
 @dataclass(frozen=True, slots=True)
 class MaxCostUsd(Budget):
-    """The tokens of the turn cost no more, at the prices of the project when the suite was read."""
+    """The turn cost no more, as it told itself, else at the prices of the project when the suite was read."""
 
     name: ClassVar = "max_cost_usd"
-    looks_at: ClassVar = frozenset({"tokens"})
+    looks_at: ClassVar = frozenset({"tokens", "metadata"})
     unit: ClassVar = " USD"
     fields: ClassVar = (
-        Field("max_cost_usd", Amount, "The most that the tokens may cost, by [prices] of karat.toml.", since="1"),
+        Field(
+            "max_cost_usd",
+            Amount,
+            "The most that the turn may cost: as spans or a service tell it, else by its tokens and [prices].",
+            since="1",
+        ),
     )
     examples: ClassVar = (
         Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.PASSED),
         Example({"usd": 0.009, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.FAILED),
         Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000)), Status.UNKNOWN),
         Example({"usd": 0.01}, took(tokens=Tokens(2000, 2000)), Status.UNKNOWN),
+        Example({"usd": 0.01}, took(metadata={COST: 0.01}), Status.PASSED),
+        Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(1, 1), metadata={COST: 0.02}), Status.FAILED),
     )
     usd: float
     prices: tuple[float, float] | None = None
@@ -310,8 +317,4 @@ class MaxCostUsd(Budget):
         return NO_PRICES if self.prices is None else "the target did not count these tokens"
 
     def measured(self, trace: Trace) -> float | None:
-        tokens = trace.tokens
-        if self.prices is None or tokens is None or tokens.input is None or tokens.output is None:
-            return None
-        cost = (tokens.input * self.prices[0] + tokens.output * self.prices[1]) / MILLION
-        return round(cost, 12)
+        return cost_usd(trace.metadata, trace.tokens, self.prices)

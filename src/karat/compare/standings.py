@@ -15,10 +15,12 @@ from msgspec import Struct, field
 from karat.journal.integrity import Derived, SeenRecord, SeenTrace
 from karat.journal.reader import Journal
 from karat.model.comparison import RunSide
+from karat.model.cost import cost_usd
 from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall
 from karat.model.verdict import CaseStatus, Status, Verdict
+from karat.plugins.project import current
 
 JUDGED = frozenset({CaseStatus.PASS, CaseStatus.FAIL, CaseStatus.PARTIAL})
 """Runs that tell of the agent: what erred or was skipped does not, nor what was known to fail."""
@@ -221,6 +223,6 @@ def _quantities(record: TimedRecord, verdict: Verdict) -> Iterator[tuple[str, fl
     yield "seconds", None if taken is None else taken / 1000
     if tokens is not None and (tokens.input is not None or tokens.output is not None):
         yield "tokens", float((tokens.input or 0) + (tokens.output or 0))
-    cost = trace.metadata.get("cost_usd")
-    yield "cost", float(cost) if isinstance(cost, int | float) else None
+    prices = current().prices
+    yield "cost", cost_usd(trace.metadata, tokens, None if prices is None else (prices.input, prices.output))
     yield "score", verdict.soft.value

@@ -140,6 +140,7 @@ def _trace(case: Case, prompt: str, reading: SpanReading, records: list[SpanReco
         unobserved={channel: why for channel, why in unobserved.items() if why},
         state=reading.state,
         tokens=reading.tokens,
+        metadata=reading.costs,
         spans=reading.nodes,
         started_at=began,
         duration_ms=round((ended - began) * 1000, 3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from time import monotonic
 
 from msgspec import structs
@@ -136,7 +136,6 @@ class Spanned:
         doubt = reading.doubt if self._otlp.trust_root else reading.unproved
         if blind and doubt:
             unobserved["tools"] = doubt
-        costs: Mapping[str, object] = {} if reading.cost_usd is None else {"cost_usd": reading.cost_usd}
         return structs.replace(
             trace,
             tool_calls=calls,
@@ -144,7 +143,7 @@ class Spanned:
             spans=reading.nodes,
             tokens=trace.tokens or reading.tokens,
             state=trace.state or reading.state,
-            metadata={**trace.metadata, **costs},
+            metadata={**trace.metadata, **reading.costs},
         )
 
     def _news(self) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from karat.model.cost import COST, told_cost
 from karat.model.trace import Tokens, Trace, TraceError
 
 Value = TypeVar("Value")
@@ -38,7 +39,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         tokens=_tokens([turn.tokens for turn in turns]),
         spans=tuple([span for turn in turns for span in turn.spans]),
         attachments={name: file for turn in turns for name, file in turn.attachments.items()},
-        metadata={key: value for turn in turns for key, value in turn.metadata.items()},
+        metadata=_metadata(turns),
         error=error,
         turns=tuple(turns),
     )
@@ -50,6 +51,13 @@ def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
     one_turn = {key: value for key, value in each[-1].items() if key != BEFORE}
     one_turn |= {key: value for key, value in each[0].items() if key == BEFORE}
     return one_turn | {key: table[key] for key in OF_EVERY_TURN for table in reversed(each) if key in table}
+
+
+def _metadata(turns: Sequence[Trace]) -> dict[str, object]:
+    """What the turns tell, the last of each; but what they cost together, where every turn tells it."""
+    told = {key: value for turn in turns for key, value in turn.metadata.items() if key != COST}
+    costs = [cost for turn in turns if (cost := told_cost(turn.metadata)) is not None]
+    return {**told, COST: sum(costs)} if len(costs) == len(turns) else told
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

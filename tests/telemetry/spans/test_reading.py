@@ -156,3 +156,15 @@ def test_absence_is_not_proved_where_a_lost_span_would_not_be_missed(spans: list
     records = [origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()]
     reading = read_turn(records, tool_count="app.calls")
     assert (unproved in reading.unproved) if unproved else not reading.unproved
+
+
+def costing(usd: float) -> Span:
+    made = chat(TOP, [USER], [SAYS])
+    made.attributes.add(key="gen_ai.usage.cost").value.double_value = usd
+    return made
+
+
+def test_a_cost_is_known_where_every_model_call_tells_it() -> None:
+    assert read(ROOT, costing(0.5), costing(0.5), costing(0)).costs == {"cost_usd": 1.0}
+    assert read(ROOT, costing(0.5), chat(TOP, [USER], [SAYS])).costs == {}
+    assert read(ROOT).costs == {}

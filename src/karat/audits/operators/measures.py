@@ -12,6 +12,7 @@ from msgspec import structs
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.audits.operators.tool_calls import BOOKED, dropped
 from karat.checks.grounds import results
+from karat.model.cost import COST, told_cost
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.text.json_answers import json_answer
 from karat.text.stated_numbers import StatedNumber, numbers_in, stated_numbers
@@ -33,6 +34,7 @@ REPORTED = Trace(
     timings={FIRST_TOKEN: 300.0},
     steps=3,
     tokens=Tokens(900, 100),
+    metadata={COST: 0.01},
 )
 IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}')
 ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?")
@@ -53,10 +55,15 @@ def overspent(subject: Subject) -> Iterator[Mutant]:
     if trace.steps:
         lost = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
         yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": trace.steps})
+    told = told_cost(trace.metadata)
+    dearer = {COST: told * FAR_TOO_MUCH} if told else {}
+    if dearer:
+        dear = structs.replace(trace, metadata={**trace.metadata, **dearer})
+        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": told})
     if trace.tokens and trace.tokens.input and trace.tokens.output:
         read, written = trace.tokens.input, trace.tokens.output
         more = Tokens(read * FAR_TOO_MUCH, written * FAR_TOO_MUCH)
-        spent = structs.replace(trace, tokens=more)
+        spent = structs.replace(trace, tokens=more, metadata={**trace.metadata, **dearer})
         yield Mutant(spent, "it used a thousand times as many tokens", {"max_tokens": {"total": read + written}})
 
 
@@ -167,6 +174,7 @@ BUDGETS: Mapping[str, object] = {
     "max_first_token_seconds": 1,
     "max_steps": 3,
     "max_tokens": {"total": 1000},
+    "max_cost_usd": 0.02,
 }
 OPERATORS = (
     Operator(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar, cast
 
 from karat.errors import ConfigError
+from karat.model.cost import COST
 from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
@@ -213,7 +214,7 @@ class MappedReader:
         if any(isinstance(counts.get(name), int) for name in ("input", "output")):
             heard.tokens = Tokens(count(counts.get("input")), count(counts.get("output")))
         if isinstance(counts.get("cost"), int | float):
-            heard.metadata["cost_usd"] = counts["cost"]
+            heard.metadata[COST] = counts["cost"]
 
     def _call(self, item: Json) -> None:
         if isinstance(item, str):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from karat.model.cost import COST
 from karat.model.trace import SpanNode, Tokens, ToolCall
 from karat.telemetry.spans.calls import tool_calls, unseen
 from karat.telemetry.spans.facts import SpanFacts, facts, final_state, final_words
@@ -42,6 +43,11 @@ class SpanReading(Struct, frozen=True):
         """Why they do not prove that nothing else was called, or the empty string."""
         return self.doubt or ("" if self.proved else UNPROVED)
 
+    @property
+    def costs(self) -> dict[str, object]:
+        """What it cost, as the metadata of a trace tells it."""
+        return {} if self.cost_usd is None else {COST: self.cost_usd}
+
 
 def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_count: str = "") -> SpanReading:
     """What a turn's spans tell; `sent` are the ids of the spans that Karat itself spoke of.
@@ -59,7 +65,7 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_co
         calls=(*calls, *asked),
         nodes=_nodes(turn, sent),
         tokens=_tokens(models),
-        cost_usd=sum(costs) if (costs := [told.cost for told in models if told.cost is not None]) else None,
+        cost_usd=_cost(models),
         model_calls=len(models),
         answer=next(filter(None, map(final_words, (*roots, *reversed(models)))), ""),
         prompt=_prompt((*roots, *models)),
@@ -67,6 +73,12 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_co
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
         proved=bool(counts) or (bool(models) and models[-1].given is not None and models[-1].said is not None),
     )
+
+
+def _cost(models: Sequence[SpanFacts]) -> float | None:
+    """What the model calls cost together; not known where one of them does not tell."""
+    costs = [told.cost for told in models if told.cost is not None]
+    return sum(costs) if costs and len(costs) == len(models) else None
 
 
 def _is_root(span: SpanRecord, sent: Collection[str]) -> bool:
