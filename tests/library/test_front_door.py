@@ -116,6 +116,10 @@ def test_a_result_says_how_the_run_came_out() -> None:
     assert repr(bad).startswith("<RunResult 0 passed, 2 failed, 1 partial (1 unknown): ")
 
 
+def test_the_records_of_a_result_that_nobody_keeps_can_be_read() -> None:
+    assert [record.case.id for record in karat.run("suite.json", agent)] == ["A", "B", "C"]
+
+
 def test_a_notebook_shows_what_did_not_pass_and_nothing_of_it_is_markup() -> None:
     suite = {**SUITE, "cases": [{**SUITE["cases"][0], "id": "<script>alert(1)</script>"}, *SUITE["cases"][1:]]}
 

@@ -62,7 +62,7 @@ class RunResult:
 
     def __iter__(self) -> Iterator[CaseRecord]:
         """Every record in suite order, read from the journal one after the other."""
-        return self.journal.records()
+        yield from self.journal.records()  # as a generator it holds on to the result, whose journal may be temporary
 
     @property
     def exit_code(self) -> Exit:
