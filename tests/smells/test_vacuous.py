@@ -14,7 +14,7 @@ from karat.suites.reading import located
 
 
 def slugs(expected: dict[str, Any]) -> set[str]:
-    tree = {"version": "0.3", "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
+    tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
     return {problem.slug for problem in lint(located(json.dumps(tree).encode(), "s.json", CATALOG), Surroundings())}
 
 
@@ -38,6 +38,27 @@ VACUOUS = [
     ("loose-regex", says(r"\d{1,3}\s+commits")),
     ("loose-regex", {"must_ground_numbers": [{"regex": r"GitHub:\s*\d+"}]}),
     ("loose-regex", {"must_ground_numbers": [{"regex": r"[\d,]+ commits"}]}),
+    ("vacuous-bound", {"max_seconds": 100000}),
+    ("vacuous-bound", {"max_first_token_seconds": 600}),
+    ("vacuous-bound", {"max_steps": 1000}),
+    ("vacuous-bound", {"max_tool_calls": 5000}),
+    ("vacuous-bound", {"max_calls": {"find": 2, "book": 9999}}),
+    ("vacuous-bound", {"max_tokens": {"total": 10**9}}),
+    ("vacuous-bound", {"max_cost_usd": 5000}),
+    ("vacuous-bound", {"min_words": 1}),
+    ("vacuous-bound", {"max_words": 1_000_000}),
+    ("prompt-satisfies", {"answer_equals": "how was it?"}),
+    ("vacuous-value", {"answer_json": {}}),
+    ("vacuous-value", {"answer_json": {"title": "Order", "properties": {"y": True}}}),
+    ("vacuous-value", {"answer_at": {"$.a": {"$any": [{"$absent": False}, {"$absent": True}]}}}),
+    (
+        "vacuous-value",
+        {"state": {"$.a": {"$any": [{"$type": ["string", "number", "boolean", "null"]}, [], {}, {"$ne": 1}]}}},
+    ),
+    ("vacuous-value", {"tool_calls": [{"tool": "a", "arguments": {"b": {"$not": {"$gt": 1, "$lt": 1}}}}]}),
+    ("idle-expectation", {"tool_requires": {"pay": ["verify"]}}),
+    ("idle-expectation", {"tool_requires": {"pay": ["verify"]}, "tool_calls_any": ["verify"]}),
+    ("idle-expectation", {"grounded_numbers": True}),
 ]
 MEANT = [
     {"ui": [{"role": "button", "name_contains": "Snooze"}]},
@@ -52,6 +73,22 @@ MEANT = [
     says(r"^\d+\.\s+Welcome"),
     says(r"12\s+commits,\s+\d+\s+reviews"),
     {"must_ground_numbers": [{"regex": r"GitHub:\s*12"}]},
+    {
+        "must_say_any": ["splendid"],
+        "max_seconds": 60,
+        "max_tokens": 200_000,
+        "max_words": 500,
+        "min_words": 2,
+        "max_steps": 40,
+    },
+    {"answer_equals": "It was fine."},
+    {"answer_json": True},
+    {"answer_json": {"type": "object"}},
+    {"answer_at": {"$.a": {"$absent": False}}},
+    {"answer_at": {"$.a": {"$ne": "open"}, "$.b": {"$not": {"$regex": "^a+$"}}, "$.c": 3, "$.d": {"$gte": 0}}},
+    {"tool_calls": [{"tool": "a", "arguments": {"b": {"$type": "string"}}}]},
+    {"tool_requires": {"pay": ["verify"]}, "tool_calls": [{"tool": "pay"}]},
+    {"grounded_numbers": True, "tool_calls_any": ["count"]},
 ]
 
 

@@ -65,7 +65,7 @@ def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """A tool must be called and must not."""
     bans = (*case.of(ToolCallsNone), *(placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL))
     banned = {placed.args["tool"]: _spelled(placed) for placed in bans}
-    for path, tool, choice in _called(case):
+    for path, tool, choice in called(case):
         if tool in banned:
             message = "this alternative can never be used." if choice else "no agent can satisfy both."
             yield Finding(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
@@ -76,7 +76,7 @@ def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
         if not allowed and case.case.outcome in NEEDS_A_CALL:
             message = f"the outcome {case.case.outcome} needs a tool call, and tools_used allows none."
             yield Finding(placed.path, message, SLUG)
-        for path, tool, choice in _called(case):
+        for path, tool, choice in called(case):
             if tool not in allowed and not choice:
                 yield Finding(path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG)
         for listed in case.of(ToolCallsAny):
@@ -121,7 +121,8 @@ def _wanted(case: LintCase) -> Iterator[WantedText]:
         yield from (WantedText(placed.path, phrase, several) for phrase in placed.args["phrases"])
 
 
-def _called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
+def called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
+    """Tools of which a call is expected, each at its place; whether others may stand for it."""
     for placed in case.of(ToolCallsAny):
         several = len(placed.args["tools"]) > 1
         yield from (((*placed.path, i), tool, several) for i, tool in enumerate(placed.args["tools"]))

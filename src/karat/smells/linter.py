@@ -10,9 +10,11 @@ from msgspec import Struct
 from karat.checks.catalog import CATALOG
 from karat.errors import Problem, UsageError
 from karat.model.suite import Suite
+from karat.smells import bounds as lint_bounds
 from karat.smells import contradictions as lint_contradictions
 from karat.smells import conversations as lint_conversations
 from karat.smells import groups as lint_groups
+from karat.smells import idle as lint_idle
 from karat.smells import phrases as lint_phrases
 from karat.smells import prompts as lint_prompts
 from karat.smells import regexes as lint_regexes
@@ -20,6 +22,7 @@ from karat.smells import telemetry as lint_telemetry
 from karat.smells import tools as lint_tools
 from karat.smells import ui as lint_ui
 from karat.smells import vacuous as lint_vacuous
+from karat.smells import values as lint_values
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.documents.source import read_bytes
 from karat.suites.findings import Finding, problems
@@ -37,12 +40,16 @@ RULES: tuple[Rule, ...] = (
     *lint_contradictions.RULES,
     *lint_tools.RULES,
     *lint_vacuous.RULES,
+    *lint_bounds.RULES,
+    *lint_values.RULES,
 )
 OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", *(rule.slug for rule in lint_groups.RULES)))
 """What is also looked for in each turn of a conversation."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
 """Smells that reading a suite tells of already."""
-SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, *READING)))
+SLUGS: tuple[str, ...] = tuple(
+    dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING))
+)
 
 
 class LintReport(Struct, frozen=True):
@@ -83,6 +90,7 @@ def _findings(suite: Located, around: Surroundings) -> Iterator[Finding]:
         LintCase(case, asking, suite.document) for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
     ]
     yield from lint_prompts.duplicates(cases)
+    yield from lint_idle.idle(cases)
     for case in cases:
         for rule in RULES:
             yield from rule.look(case, around)

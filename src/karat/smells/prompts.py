@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from karat import scoring
+from karat.checks.answers import AnswerEquals
 from karat.checks.base import excerpt
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
 from karat.checks.golden import AllocationValid, ExpectedContains, ReasonContains
@@ -25,6 +26,7 @@ from karat.text.wording import quoted
 
 DUPLICATE = "duplicate-prompt"
 SAID = (
+    AnswerEquals,
     MustSayAny,
     MustMatchRegex,
     MustLabelAssumptions,

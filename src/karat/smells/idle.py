@@ -1,0 +1,37 @@
+"""Expectations that no case of the suite brings about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from karat.checks.answers import AnswerAt
+from karat.checks.grounding import GroundedNumbers
+from karat.checks.numbers import MustGroundNumber
+from karat.checks.tool_order import ToolRequires
+from karat.checks.ui import Ui
+from karat.smells.base import LintCase
+from karat.smells.contradictions import NEEDS_A_CALL, called
+from karat.suites.findings import Finding
+from karat.text.wording import quoted
+
+IDLE = "idle-expectation"
+TELLS_NUMBERS = (MustGroundNumber, AnswerAt, Ui)
+
+
+def idle(cases: Sequence[LintCase]) -> Iterator[Finding]:
+    """Preconditions of tools that no case expects to be called, and numbers that no case asks for."""
+    parts = [part for case in cases for part in (case, *case.turns)]
+    tools = {tool for part in parts for _, tool, _ in called(part)}
+    tells = bool(tools) or any(part.case.outcome in NEEDS_A_CALL or any(part.of(*TELLS_NUMBERS)) for part in parts)
+    for part in parts:
+        for placed in part.of(ToolRequires):
+            if placed.args["tool"] not in tools:
+                named = quoted(placed.args["tool"])
+                message = f"no case expects a call of {named}: agents that never call it satisfy this. Expect one."
+                yield Finding(placed.path, message, IDLE)
+        for placed in part.of(GroundedNumbers):
+            if not tells:
+                message = (
+                    "no case expects a tool, a page or a number: answers without numbers satisfy this. Expect one."
+                )
+                yield Finding(placed.path, message, IDLE)
