@@ -27,7 +27,22 @@ ODD = [
     *("`a", "{a}", "{{a}}", "[a]", "a,b", "<<", "it's", '"', "'", "\\", '\\d+\\"', "a\tb", "a  b", " a", "a "),
     *("a\nb", "a\n", "a\n\nb\n", "\na", "a\n\n", "a \nb", " a\nb", "a\n# b\n--- \n", "a\n  b\n c", "a\n\tb"),
     *("a\rb", "a\r\nb", "a\x85b", "a\u2028b", "\x00", "\x07", "\x1b[31m", "\x7f", "\ufeff", "\u202eabc\u202c"),
-    *("\xa0", "\u200d", "😀", "👩\u200d👧", "é", "e\u0301", "\ufffe", "\U0010ffff", "中文", "a: |\n  x", "=", "null\n"),
+    *(
+        "\xa0",
+        "\u200d",
+        "😀",
+        "👩\u200d👧",
+        "é",
+        "e\u0301",
+        "\ufffe",
+        "\U0010ffff",
+        "中文",
+        "a: |\n  x",
+        "=",
+        "null\n",
+        "$eq",
+        "$",
+    ),
 ]
 
 texts = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

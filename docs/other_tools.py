@@ -1,0 +1,93 @@
+"""Writes docs/other-tools.md from docs/other-tools.yaml: `python docs/other_tools.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from json import dumps
+from pathlib import Path
+from typing import TypedDict
+
+from karat.suites.documents.yaml import YamlDocument
+from karat.suites.documents.yaml_text import text
+
+HERE = Path(__file__).parent
+HEAD = """\
+# Coming from other tools
+
+What other tools can assert without asking a model, by the names that they give it, and how a case of Karat expects the
+same. Every row is run by Karat's own tests: a right answer passes, and a wrong one fails. What a model judges is left
+out: Karat has no judge.
+This page is written by `python docs/other_tools.py` from `docs/other-tools.yaml`.
+
+`polite` stands for a [check of your own](extending.md), a Python function.
+"""
+
+
+class Row(TypedDict, total=False):
+    """What a tool says, and by which way Karat says it, or why it does not."""
+
+    says: list[str]
+    way: str
+    note: str
+    absent: str
+
+
+class Way(TypedDict):
+    """What a case expects, an answer that is right by it and one that is wrong."""
+
+    expected: dict[str, object]
+    right: object
+    wrong: object
+
+
+class Tool(TypedDict, total=False):
+    """A tool, where it tells of its assertions, and what they are here."""
+
+    page: str
+    about: str
+    rows: list[Row]
+
+
+class Table(TypedDict):
+    """All of it."""
+
+    ways: dict[str, Way]
+    tools: dict[str, Tool]
+
+
+def table() -> Table:
+    tree: Table = YamlDocument((HERE / "other-tools.yaml").read_bytes()).tree
+    return tree
+
+
+def page() -> str:
+    return "\n".join([HEAD, *_lines(table())])
+
+
+def _lines(known: Table) -> Iterator[str]:
+    for name, tool in known["tools"].items():
+        about = f" {tool['about']}" if "about" in tool else ""
+        yield f"## {name}\n\n[Its own page]({tool['page']}).{about}\n\n| {name} | Karat | |\n|---|---|---|"
+        for row in tool["rows"]:
+            says = ", ".join(f"`{one}`" for one in row["says"])
+            in_karat = f"`{shown(known['ways'][row['way']]['expected'])}`" if "way" in row else "not in Karat"
+            yield f"| {says} | {in_karat.replace('|', chr(92) + '|')} | {row.get('note', row.get('absent', ''))} |"
+        yield ""
+
+
+def shown(expected: dict[str, object]) -> str:
+    """What a case expects, as it stands below `expected`."""
+    return ", ".join(f"{key}: {flow(value)}" for key, value in expected.items())
+
+
+def flow(value: object) -> str:
+    """A value on one line of YAML."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{text(key)}: {flow(below)}' for key, below in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(flow, value))}]"
+    return text(value) if isinstance(value, str) else dumps(value)
+
+
+if __name__ == "__main__":
+    (HERE / "other-tools.md").write_text(page())
