@@ -18,6 +18,8 @@ from karat.text.wording import listed, quoted, visible
 
 _TOP = ("$schema", "version", "captured_at", "integration_baseline", "metadata", "cases")
 """Keys of an eval set that do not stay as they are."""
+_NOTES: Sequence[str] = ("captured_at", "integration_baseline")
+_LABELS: Sequence[str] = ("id", "category")
 
 
 class Commented(NamedTuple):
@@ -100,7 +102,7 @@ def _eval_set_top(tree: Examined) -> Commented:
         comments.append(f"Left out: version {text(tree['version'])}. Karat 1 knows every field.")
     if "$schema" in tree:
         comments.append(f"Left out: $schema {text(tree['$schema'])}, that of eval sets. See: karat schema karat-1.")
-    notes = {key: tree[key] for key in ("captured_at", "integration_baseline") if key in tree}
+    notes: dict[str, Json] = {key: tree[key] for key in _NOTES if key in tree}
     if notes:
         comments.append(f"Moved into metadata: {listed(notes, 'and')}.")
     kept = {key: value for key, value in tree.items() if key not in _TOP}
@@ -119,7 +121,8 @@ def _golden_case(case: Examined, beside: Sequence[str]) -> Commented:
     """A golden case. Keys that stand beside `expected` go into it, constraints into the metadata."""
     given = case.get("expected", {})
     asked = dict(given) if isinstance(given, dict) else {"expected_contains": given}
-    notes, comments = {}, []
+    notes: dict[str, Json] = {}
+    comments = []
     if "constraints" in asked:
         notes["expected.constraints"] = asked.pop("constraints")
     if "constraints" in case:
@@ -129,7 +132,7 @@ def _golden_case(case: Examined, beside: Sequence[str]) -> Commented:
     asked |= {key: case[key] for key in beside if key in case}
     moved = ("id", "category", "input", "expected", "constraints", "metadata", *beside)
     kept = {key: value for key, value in case.items() if key not in moved}
-    labels = {key: case[key] for key in ("id", "category") if key in case}
+    labels = {key: case[key] for key in _LABELS if key in case}
     return Commented({**labels, "prompt": case["input"], **kept, **_noted(case, notes), "expected": asked}, comments)
 
 
