@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from audits.support import QUIET, bare_case, made
 from karat.audits.case_audit import PER_OPERATOR, mutants
 from karat.audits.equivalents import EQUIVALENTS
-from karat.audits.operators.base import Operator, Subject, same
+from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.trace import ToolCall, Trace
 from karat.telemetry.calls import tool_calls
@@ -374,3 +376,9 @@ def test_long_texts_are_no_trouble(operator: Operator) -> None:
     page = "".join(f'{" " * (n % 90)}- button "b{n}"\n' for n in range(9_000))
     trace = Trace(case_id="example", final_message=text, page=page, page_before="- main", telemetry=("{}",))
     assert len(mutants(operator, Subject(bare_case(EVERYTHING), trace))) <= PER_OPERATOR
+
+
+def test_of_mutants_without_end_a_sample_is_made() -> None:
+    trace = Trace(case_id="example", final_message="Hello.")
+    endless = replace(OPERATORS[0], mutants=lambda subject: repeat(Mutant(subject.with_answer("Bye."), "it left", {})))
+    assert len(mutants(endless, Subject(bare_case(EVERYTHING), trace))) == PER_OPERATOR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from karat.audits.controls import controls
 from karat.audits.counts import Count
@@ -22,6 +23,8 @@ from karat.text.json_answers import json_answer
 
 PER_OPERATOR = 8
 """Mutants of one operator that are tried on one case; of more, a sample."""
+MOST_MADE = 128
+"""Mutants that a sample is drawn from: each holds the whole text, and a long one has thousands of places to change."""
 
 
 def audit_case(
@@ -52,7 +55,8 @@ def audit_case(
 
 def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
     """What an operator makes of a case: nothing that changes nothing, and of many a sample."""
-    made = [mutant for mutant in operator.mutants(subject) if not same(mutant.trace, subject.trace)]
+    changed = (mutant for mutant in operator.mutants(subject) if not same(mutant.trace, subject.trace))
+    made = list(islice(changed, MOST_MADE))
     if len(made) > PER_OPERATOR:
         made = [made[i] for i in sorted(subject.chance.sample(range(len(made)), PER_OPERATOR))]
     return made
