@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 
 from karat.telemetry.events import Event, parse_all
+from karat.text import lazy
 
-_BROKE = re.compile(
+_BROKE = lazy.pattern(
     r"stream[\W_]*(?:error|fail|abort|broke|interrupt|closed)|rate[\W_]*limit|too many requests|overloaded|quota"
     r"|(?:llm|model|provider|backend|upstream|inference|completion|gateway)[\W_]*(?:error|fail|timeout|unavailable|down)"
     r"|(?:status|code|http)\W{0,4}(?:429|502|503|529)\b|service unavailable",
     re.IGNORECASE,
 )
-_BAD = re.compile(r"error|fail|exception|abort|rate[\W_]*limit|overloaded|unavailable", re.IGNORECASE)
-_BAD_LEVEL = re.compile(r"error|fatal|critical", re.IGNORECASE)
-_MENDED = re.compile(r"end|complete|finish|done|response|result|success|recover", re.IGNORECASE)
-_BAD_LINE = re.compile(r"[^\w{]*[^{]{0,80}\b(?:ERROR|FATAL|CRITICAL)\b")
+_BAD = lazy.pattern(r"error|fail|exception|abort|rate[\W_]*limit|overloaded|unavailable", re.IGNORECASE)
+_BAD_LEVEL = lazy.pattern(r"error|fatal|critical", re.IGNORECASE)
+_MENDED = lazy.pattern(r"end|complete|finish|done|response|result|success|recover", re.IGNORECASE)
+_BAD_LINE = lazy.pattern(r"[^\w{]*[^{]{0,80}\b(?:ERROR|FATAL|CRITICAL)\b")
 
 
 def broken_backend(lines: tuple[str, ...], written: str = "") -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from karat.text import lazy
+
 Stage = Literal["request", "call", "start", "result", "error", "other"]
 """What an event tells of a call. `call` may be its request or its start: the log does not say."""
 
@@ -16,9 +18,9 @@ NAMES = (*TOOLS, "function", "name", "gen_ai.tool.name")
 INSIDE = ("data", "payload", "params", "attributes", "tool_call", "toolCall", "call", "function_call", "properties")
 OUTCOMES = ("result", "output", "success", "ok", "response")
 
-_SOURCE = re.compile(r"(?:tools?|functions?)[.:/](.+)", re.DOTALL)
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_WORD = re.compile(r"[a-z]+")
+_SOURCE = lazy.pattern(r"(?:tools?|functions?)[.:/](.+)", re.DOTALL)
+_CAMEL = lazy.pattern(r"(?<=[a-z])(?=[A-Z])")
+_WORD = lazy.pattern(r"[a-z]+")
 _ERROR = frozenset({"error", "errored", "failed", "failure", "exception"})
 _END = frozenset(
     {"result", "results", "end", "ended", "output", "complete", "completed", "finish", "finished", "response"}
@@ -68,7 +70,7 @@ def speaks_of_calls(line: str) -> bool:
     return _TALK.search(line) is not None
 
 
-_TALK = re.compile(
+_TALK = lazy.pattern(
     r"(?:tool|function)s?[\W_]{0,3}(?:call|use[sd]?\b|using|start|invo|exec|run|result|output|error|fail|finish|name|end)"
     r"|(?:call|us|invok|execut|runn)(?:ing|ed|s|e|es)?\W{1,3}(?:the\W{1,3}|a\W{1,3})?(?:tool|function)"
     r"|\b(?:tools?|functions?)[.:/]\w|\"tools?\"\s*:",

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from karat.text import python_reprs
+from karat.text import lazy, python_reprs
 from karat.text.failure_words import speaks_of_failure
 
 MISSING = ("missingFields", "missing_fields")
@@ -205,15 +205,15 @@ def _code(value: object) -> Said:
     return Said.FAILURE if number >= 400 else Said.SUCCESS if 200 <= number < 300 else Said.NOTHING
 
 
-_OBJECT = re.compile(r"\s*<[^<>]* at 0x\w+>\s*")
-_STRUCTURE = re.compile(
+_OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
+_STRUCTURE = lazy.pattern(
     r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: "
     r"|[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"
 )
-_QUOTED = re.compile(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
-_CALL = re.compile(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)
-_FENCE = re.compile(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.DOTALL)
-_BEHIND = re.compile(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
+_QUOTED = lazy.pattern(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
+_CALL = lazy.pattern(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)
+_FENCE = lazy.pattern(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.DOTALL)
+_BEHIND = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
 
 
 def _text_said(text: str, depth: int) -> Said:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from karat.text import lazy
 from karat.text.foreign_days import QUICK, foreign_days
 from karat.text.prose import spaced
 
@@ -147,7 +148,7 @@ _WORKING = _spaced(
     r"(?:banking|business|office|school|trading|week|working)(?: |-)?(?:day|hour|week)s?\b"
 )
 _LARGEST: Final = {"minutes": _HOUR, "hours": _DAY, "days": 31 * _DAY, "weeks": 62 * _DAY, "months": 731 * _DAY}
-_QUICK = re.compile(
+_QUICK = lazy.pattern(
     r"ago\b|just now|-old|s old|yesterday|last |this |day\b|working|business|weekend|as (?:of|at)|dated|from"
     r"|since|\d-\d|\d:\d"
     r"|(?:cach|captur|collect|crawl|export|fetch|gather|generat|import|ingest|load|measur|pull|record|retriev|sampl)ed"

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import digit
 
+from karat.text import lazy
 from karat.text.age_words import worded_ages
 from karat.text.characters import is_word_char
 from karat.text.folding import lines, original_span_of_lines
@@ -42,41 +43,41 @@ _NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _COMMA_FRACTION = r"[0-9]+,[0-9]{1,2}(?![0-9])"
 # A unit in the next line is written out; digits behind an h are minutes.
-_PART = re.compile(
+_PART = lazy.pattern(
     rf"(?<![0-9])(?<![0-9][,:/])(?:(?P<number>{_NUMBER})|(?P<comma>{_COMMA_FRACTION}))"
     rf"(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
     r"(?P<rest>(?<=[hH])[0-5][0-9](?!\w|[.,:][0-9]))?(?:(?=(?i:ago)(?!\w))|(?![^\W\d]|/[^\W\d]))"
 )
-_BETWEEN = re.compile(r"[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?", re.IGNORECASE)
-_MAYBE_AGE = re.compile(r"[0-9](?:\s*|-)[smhdwySMHDWY]")
-_FIRST_NUMBER = re.compile(_NUMBER)
-_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+_BETWEEN = lazy.pattern(r"[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?", re.IGNORECASE)
+_MAYBE_AGE = lazy.pattern(r"[0-9](?:\s*|-)[smhdwySMHDWY]")
+_FIRST_NUMBER = lazy.pattern(_NUMBER)
+_FOREIGN_DIGIT = lazy.pattern(r"(?![0-9])\d")
 _WIDE_LETTERS: Final = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
-_NEXT_WORD = re.compile(r"(?:[^\S\n]+|-)([^\W\d_]+)")
-_IS_OLD = re.compile(r"(?:[^\S\n]{1,2}|\n(?=[a-z])|[^\S\n]?[(*-])?[(*]*(?i:ago|old|outdated|overdue|stale)\b")
-_IS_LATE = re.compile(
+_NEXT_WORD = lazy.pattern(r"(?:[^\S\n]+|-)([^\W\d_]+)")
+_IS_OLD = lazy.pattern(r"(?:[^\S\n]{1,2}|\n(?=[a-z])|[^\S\n]?[(*-])?[(*]*(?i:ago|old|outdated|overdue|stale)\b")
+_IS_LATE = lazy.pattern(
     r"[\s-][(*]*(?:back|before|behind|delay\w*|earlier|lag\w*|late|out of date|past|since|without)\b", re.IGNORECASE
 )
-_AGED = re.compile(
+_AGED = lazy.pattern(
     r"\b(?:aged?|behind|fetched|lag\w*|old|since|stale|sync\w*|refresh\w*|updated)\b(?:[^\S\n]*[:=(-])?[^\S\n]+(?:\w+[^\S\n]+)?\Z",
     re.IGNORECASE,
 )
-_SPAN_AFTER = re.compile(
+_SPAN_AFTER = lazy.pattern(
     r"(?:[^\S\n]+|-)(?:ahead|at most|at least|away|break|call|duration|each|from now|interval|later|left|limit|long"
     r"|maximum|max|meeting|notice|of[^\S\n]+(?!age\b|lag\b|delay\b)\w+|or (?:less|more)|per|period|plan|read"
     r"|remaining|retention|runtime"
     r"|session|sprint|timeout|to go|trial|uptime|video|window)\b",
     re.IGNORECASE,
 )
-_NOT_TAKEN = re.compile(
+_NOT_TAKEN = lazy.pattern(
     r"\b(?:stale|outdated|unchanged|offline|out of date|expired|behind|lagging|frozen|unsynced|silent"
     r"|(?:no|without)(?:[^\S\n]+\w+)?[^\S\n]+(?:contact|data|heartbeat|refresh\w*|reports?|signals?|sync\w*|updates?)"
     r"|(?:not|n't|never|last|been|was|were|is|are)(?:[^\S\n]+\w+){0,2}[^\S\n]+"
     r"(?:changed|fetched|loaded|pulled|refreshed|reported|responded|seen|synced|updated)|(?:fetched|pulled|refreshed|synced|updated))\b[^.;\n]{0,30}\Z",
     re.IGNORECASE,
 )
-_TO_COME = re.compile(r"\b(?:will|next|every|each|shall|'ll|going to)\b[^.;\n]{0,40}\Z", re.IGNORECASE)
-_AT = re.compile(r"\b(?:at|by|from|until|à)[^\S\n]+\Z", re.IGNORECASE)
+_TO_COME = lazy.pattern(r"\b(?:will|next|every|each|shall|'ll|going to)\b[^.;\n]{0,40}\Z", re.IGNORECASE)
+_AT = lazy.pattern(r"\b(?:at|by|from|until|à)[^\S\n]+\Z", re.IGNORECASE)
 _LOOK_BACK: Final = 60
 
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import regex
 
+from karat.text import lazy
 from karat.text.offsets import Span
 from karat.text.prose import SOFT_END, Prose, prose
 from karat.text.questions import LONGEST_SENTENCE, MOST_TEXT, is_courtesy
@@ -36,13 +37,13 @@ FAR: Final = 120
 LOOSE: Final = 3
 """How many other words may stand between those of a thing: `the number of your order`."""
 
-_SENTENCE: Final = regex.compile(r"[^.!?。！？؟\n]*+(?:[.](?=\w)[^.!?。！？؟\n]*+)*+[.!?。！？؟]*+[\"')\]»”]*+")
-_WORD: Final = regex.compile(r"[\w'’-]+")
-_ITEM: Final = regex.compile(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")
-_UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_SENTENCE: Final = lazy.regex(r"[^.!?。！？؟\n]*+(?:[.](?=\w)[^.!?。！？؟\n]*+)*+[.!?。！？؟]*+[\"')\]»”]*+")
+_WORD: Final = lazy.regex(r"[\w'’-]+")
+_ITEM: Final = lazy.regex(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")
+_UNSPACED: Final = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _ENDINGS: Final = ("", "s", "es", "n", "en", "e", "'s", "’s")
-_COUNTED: Final = regex.compile(r"(?i)\s*(?:the )?(?:number|amount|quantity) of (?P<what>.+)")
-_UNCOUNTED: Final = regex.compile(
+_COUNTED: Final = lazy.regex(r"(?i)\s*(?:the )?(?:number|amount|quantity) of (?P<what>.+)")
+_UNCOUNTED: Final = lazy.regex(
     "an?|the|your|his|her|its|my|our|their|any|some|der|die|das|de[nm]|eine?n?|ihre?[nr]?|deinen?|le|la|les|une?|votre|vos"
     "|ton|ta|el|los|las|tu|su|il|lo|gli|os|as|seu|sua|het|uw|je"
 )

@@ -4,9 +4,10 @@ Invisible characters (soft hyphens, zero-width and bidirectional marks, variatio
 does not see them, so they must neither hide a phrase ("err<U+200B>or") nor split a number ("12<U+200B>4" is 124).
 """
 
-import re
 from typing import Final
 from unicodedata import category, normalize
+
+from karat.text import lazy
 
 SINGLE_QUOTES: Final = "‘’‚‛′‹›"
 DOUBLE_QUOTES: Final = "“”„‟″«»"
@@ -27,7 +28,7 @@ PLAIN_FORMS: Final = (
     | dict.fromkeys(LINE_ENDS, "\n")
 )
 
-_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_INVISIBLE = lazy.pattern(f"[{INVISIBLE}]")
 _WIDE_SPACES = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _CONTROL_SPACES = "\n\r\t\x0b\x0c\x1c\x1d\x1e\x1f"
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import regex
 
+from karat.text import lazy
 from karat.text.denial import denial
 from karat.text.offsets import Span
 from karat.text.prose import Prose, prose, spaced
@@ -52,33 +53,33 @@ _IRREGULAR: Final = {
     "set": "set",
     "write": "written",
 }
-_TOKEN = regex.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_TOKEN = lazy.regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ADVERB = "(?:also|all|automatically|both|duly|finally|fully|immediately|just|now|safely|successfully|then|therefore)"
 _SUBJECT = r"(?:it|that|this|you|everything|all|(?:all|both|the|this|that|your) [\w'-]+(?: [\w'-]+){0,4})"
 _GREETING = (
     "(?:absolutely|alright|certainly|excellent|good news|great|hello|hi|no problem|ok|okay|perfect|right|sure|thanks"
     "|wonderful|yes)"
 )
-_WISHED = regex.compile(
+_WISHED = lazy.regex(
     spaced(
         r"\b(?:as soon as|before|if|in case|once|unless|until|when|whenever|whether|please|to be|want|wish|would like"
         r"|(?:can|could|may|might|must|need|needs|shall|should|will|would|'ll|to)(?: [\w']+){0,2}) (?:[\w'-]+ ){0,4}\Z"
     )
 )
-_BEFORE_NOW = regex.compile(
+_BEFORE_NOW = lazy.regex(
     spaced(
         r"\b(?:ago|before|earlier|formerly|in the past|last (?:month|time|week|year)|originally|previously|yesterday)\b"
     )
 )
-_NOT_BY_ME = regex.compile(spaced(r"\balready\b|\bby (?!me\b|myself\b|now\b|us\b|then\b|the way\b|\d)\w"))
-_BY_ME = regex.compile(r"\b(?:i|we)\b")
-_GENERAL = regex.compile(
+_NOT_BY_ME = lazy.regex(spaced(r"\balready\b|\bby (?!me\b|myself\b|now\b|us\b|then\b|the way\b|\d)\w"))
+_BY_ME = lazy.regex(r"\b(?:i|we)\b")
+_GENERAL = lazy.regex(
     spaced(
         r" [\w-]+(?: [\w-]+)? (?:are|can|can't|cannot|could|count|do|does|don't|have|is|may|must|need|remain|stay"
         r"|will)\b"
     )
 )
-_REQUEST = regex.compile(spaced(r" (?:the|your|a|this|that|my|our) (?:request|query|form)\b"))
+_REQUEST = lazy.regex(spaced(r" (?:the|your|a|this|that|my|our) (?:request|query|form)\b"))
 _REACH: Final = 160
 
 

@@ -5,8 +5,7 @@ It reads `Prose`: small letters, with a line end only where a clause ends.
 
 from typing import Final, NamedTuple
 
-import regex
-
+from karat.text import lazy
 from karat.text.prose import SOFT_END, Prose, spaced
 
 _FAR: Final = 120
@@ -31,33 +30,33 @@ _NO = (
     rf"|{_ZERO})"
 )
 _WITHOUT = rf"without(?:(?! (?:are|can|had|has|have|is|was|were|will)\b){_WORD}){{0,3}}"
-_BEFORE = regex.compile(
+_BEFORE = lazy.regex(
     spaced(
         rf"(?<![^\W_])(?:{_NOT}[\"']*{_ASIDE}{_WORD}{{0,4}}|{_NO}[\"']*{_WORD}{{0,7}}|{_WITHOUT}|(?:de|mis|non|un)(?=-))"
         r"(?:-| [\"']*(?:\w+-)?)\Z"
     )
 )
-_ANSWERED_NO = regex.compile(
+_ANSWERED_NO = lazy.regex(
     spaced(
         r"[\"']*(?: \w+){0,2}[\"']*[^\S\n]*(?:[:=|?]|->)[^\S\n]*[\"']*"
         r"(?:(?:false|nil|none|not yet|nothing|null|n/a)(?!\w)|(?P<short>no|zero|0)(?![\w'-]|[.,:%]\d|\.? \d))"
     )
 )
-_NOTHING = regex.compile(
+_NOTHING = lazy.regex(
     spaced(
         rf"(?: (?:neither|nobody|none|nothing|no)(?!\w| (?:\d|{_IDIOMS}|else|extra|further|more)\b)"
         r"|(?<=found) (?:zero|0)(?!\w|[.,:]\d))(?: \w+){0,3}"
     )
 )
-_GOOD_NEWS = regex.compile(
+_GOOD_NEWS = lazy.regex(
     r"\b(?:affect|clash|concern|conflict|duplicate|error|exceed|interfere|issue|objection|obstacle|overlap|problem"
     r"|restriction|violat|warning)\w*|\bother\b(?!.* available)"
 )
-_WORDS_BEFORE = regex.compile(r"(?:[\w'-]+[^\S\n]){0,2}\Z")
-_GOES_ON = regex.compile(r"[ \t]?\w")
+_WORDS_BEFORE = lazy.regex(r"(?:[\w'-]+[^\S\n]){0,2}\Z")
+_GOES_ON = lazy.regex(r"[ \t]?\w")
 
 
-_MARKER_BEFORE = regex.compile(
+_MARKER_BEFORE = lazy.regex(
     spaced(
         r"(?<![^\W_])(?:no|(?<!not )without|zero|free of|not(?! (?:just|merely|only|simply|without)\b)|\w*n't"
         r"|never|nothing"
@@ -69,7 +68,7 @@ _MARKER_BEFORE = regex.compile(
         r"|to|unstated|use|used|uses|very|was|way|we|were)){0,7} [\"']*\Z"
     )
 )
-_MARKER_AFTER = regex.compile(
+_MARKER_AFTER = lazy.regex(
     spaced(
         r"(?:-| )free\b"
         r"|[\"']* (?:had|has|have|is|are|was|were)(?:n't| not| never)(?: been)?"
@@ -84,7 +83,7 @@ _OFF = (
     "|removed"
     f"|switched off|turned off|unavailable|unsupported|not {_NO_LIST})"
 )
-_ACTION_BEFORE = regex.compile(
+_ACTION_BEFORE = lazy.regex(
     spaced(
         r"(?<![^\W_])(?<!\b(?:if|when|unless|because|where|while)\b[^.;\n]{0,60})"
         r"(?:cannot|\w*n't|not|never|no longer|unable|impossible|forbidden|refuses?|refused|no|nor|neither"
@@ -94,7 +93,7 @@ _ACTION_BEFORE = regex.compile(
         r"(?:(?:,[^\S\n]*[\w-]+){0,6},? (?:or|nor|and)(?! (?:i|it|they|we|you)\b))? [\"']*\Z"
     )
 )
-_ACTION_AFTER = regex.compile(
+_ACTION_AFTER = lazy.regex(
     spaced(
         r"[\"')]*(?: (?:action|button|control|feature|function|option))?"
         r"(?: (?:are|has been|have been|is|remains?|seems?|stays?|was|were)(?: (?:also|currently|now|still"
@@ -104,9 +103,9 @@ _ACTION_AFTER = regex.compile(
         rf"|[^\S\n]*[:=(|?-]+[^\S\n]*(?:is )?(?:{_OFF}\b|n/a|none\b|no\b(?! \w)))"
     )
 )
-_DENIED_LIST = regex.compile(spaced(rf"\b{_OFF}(?: \w+){{0,2}}[^\S\n]*:[^.;\n]*\Z"))
-_GOES_ON_AS_LIST = regex.compile(r",|[^\S\n]+(?:or|nor)\b")
-_LIST_SO_FAR = regex.compile(r"(?:,[^\S\n]*[\w-]+){0,6},[^\S\n]*\Z")
+_DENIED_LIST = lazy.regex(spaced(rf"\b{_OFF}(?: \w+){{0,2}}[^\S\n]*:[^.;\n]*\Z"))
+_GOES_ON_AS_LIST = lazy.regex(r",|[^\S\n]+(?:or|nor)\b")
+_LIST_SO_FAR = lazy.regex(r"(?:,[^\S\n]*[\w-]+){0,6},[^\S\n]*\Z")
 
 
 class Denial(NamedTuple):

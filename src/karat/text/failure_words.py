@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 
+from karat.text import lazy
+
 HEAD = 2_000
 LINE = 300
 """So much of a text and of its first line is looked at: what failed says so at once, and the rest is data."""
 
-_LABEL = re.compile(
+_LABEL = lazy.pattern(
     r"(?:(?:tool |function )?(?:result|output|observation|response|answer|message|content)\s*[:=]\s*|tool\s*[:=]\s*)",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"(?:(?!<\w)[\W_])+")
-_COUNT = re.compile(
+_MARKS = lazy.pattern(r"(?:(?!<\w)[\W_])+")
+_COUNT = lazy.pattern(
     r"(?:no|0|zero|none|without|not an?)\b[\s:]*(?:\w+\s+)?(?:error|exception|failure|problem)", re.IGNORECASE
 )
-_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Warning)\s*[:(]")
+_RAISED = lazy.pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Warning)\s*[:(]")
 _KIND = (
     "an|a|the|tool|fatal|internal|unexpected|unknown|critical|validation|server|api|runtime|execution|network|database"
     "|http|system|request|connection|timeout|application"
 )
 _ZERO = r"(?!\s*(?:0\b|(?:none|no|null|nil|false|n/a)\W*$))"
-_FAILED = re.compile(
+_FAILED = lazy.pattern(
     rf"(?:(?:{_KIND})\s+)*(?:error|exception|failure)(?:\s*[\[(][^\])\n]{{0,60}}[\])]|\s+(?:code\s+)?[A-Z]{{0,8}}-?\d{{1,5}})?"
     rf"(?:\s*[:=!\]]{_ZERO}|\s+[-\u2013\u2014]\s|\s*\.?\s*$|\s+(?:occurred|happened|while|when|during)\b"
     r"|\s+(?!handling|reporting|logging|tracking|monitoring|correcting|messaging)\w+ing\s\S)"
@@ -42,17 +44,17 @@ _FAILED = re.compile(
     r"|(?:\u9519\u8bef|\u932f\u8aa4|\u30a8\u30e9\u30fc|\uc624\ub958)\s*[:\uff1a]",
     re.IGNORECASE,
 )
-_SUBJECT_FAILED = re.compile(
+_SUBJECT_FAILED = lazy.pattern(
     r"(?:[^\W\d]+ ){1,3}(?:has |have |had )?failed\s*(?:[.:!,;\u2013\u2014-]|$|because\b|due\b|with\b|after\b)",
     re.IGNORECASE,
 )
-_FLAG = re.compile(
+_FLAG = lazy.pattern(
     r"^[\s\-*>\"']*(?:success|succeeded|successful|ok)[\"'*]*\s*[:=]\s*[\"'*]*(?:false|no|0)\b"
     r"|^[\s\-*>\"']*(?:status|outcome)[\"'*]*\s*[:=]\s*[\"'*]*(?:error|failed|failure|fail)\b"
     r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
     re.IGNORECASE | re.MULTILINE,
 )
-_DOUBTFUL = re.compile(
+_DOUBTFUL = lazy.pattern(
     r"(?:cannot|can['\u2019]t|not found|nothing (?:was|has)|denied|rejected|declined|refused|aborted|sorry)\b"
     r"|no \w+ (?:was|were|has been|have been) (?:\w+ed|made|sent)\b|(?:[^\W\d]+ ){1,3}(?:could not|was not)\b"
     rf"|errors\s*:{_ZERO}",

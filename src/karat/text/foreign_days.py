@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from karat.text import lazy
 from karat.text.offsets import Span
 from karat.text.prose import spaced
 
@@ -36,13 +37,15 @@ _STATE: Final = (
 _UNSPACED: Final = "昨天|昨日|前天|上周|上个月|去年|先週|先月|昨年|어제|그저께|지난주|지난달"
 
 _NO_SPAN: Final = r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
-_GONE = re.compile(spaced(rf"(?<![\w-])(?:{_YESTERDAY}|{_LAST})(?![\w-])"), re.IGNORECASE)
-_AS_OF = re.compile(spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:{_WEEKDAY}|hier)\b{_NO_SPAN}"), re.IGNORECASE)
-_JOINED = re.compile(_UNSPACED)
-_IS_STATE = re.compile(
+_GONE = lazy.pattern(spaced(rf"(?<![\w-])(?:{_YESTERDAY}|{_LAST})(?![\w-])"), re.IGNORECASE)
+_AS_OF = lazy.pattern(
+    spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:{_WEEKDAY}|hier)\b{_NO_SPAN}"), re.IGNORECASE
+)
+_JOINED = lazy.pattern(_UNSPACED)
+_IS_STATE = lazy.pattern(
     spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z"), re.IGNORECASE
 )
-_COMPARED = re.compile(
+_COMPARED = lazy.pattern(
     spaced(
         r"(?:\b(?:als|gegenüber|im vergleich zu|wie|que|par rapport à|frente a|comparad[oa] con|rispetto a|dan|чем"
         r"|vs\.?)(?: (?:d(?:er|ie|em)|la|le|el))?|\d[\d.,]*%?(?: [^\W\d][\w-]*){0,2}"
@@ -50,7 +53,7 @@ _COMPARED = re.compile(
     ),
     re.IGNORECASE,
 )
-_COUNTED_AFTER = re.compile(r"[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)", re.IGNORECASE)
+_COUNTED_AFTER = lazy.pattern(r"[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)", re.IGNORECASE)
 _REACH: Final = 60
 
 QUICK: Final = (

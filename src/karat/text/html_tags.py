@@ -3,21 +3,23 @@
 import re
 from typing import Final, NamedTuple
 
+from karat.text import lazy
+
 
 def _names(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-TAG: Final = re.compile(
+TAG: Final = lazy.pattern(
     r"<(?P<close>/?)(?P<name>[a-zA-Z][\w:.-]{0,40})(?P<attributes>(?:[^<>\"']|\"[^\"]{0,512}\"|'[^']{0,512}')*+)>"
 )
-_ATTRIBUTES = re.compile(r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*+\s*/?")
-_BARE_WORD = re.compile(r"\s[\w-]+(?=\s|\Z)")
-_HIDDEN_ATTRIBUTE = re.compile(r"(?:\A|\s)hidden(?:\s*=|\s|/|\Z)", re.IGNORECASE)
-_OPEN_ATTRIBUTE = re.compile(r"(?:\A|\s)open(?:\s*=|\s|/|\Z)", re.IGNORECASE)
-_STYLE = re.compile(r"\bstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_ATTRIBUTES = lazy.pattern(r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*+\s*/?")
+_BARE_WORD = lazy.pattern(r"\s[\w-]+(?=\s|\Z)")
+_HIDDEN_ATTRIBUTE = lazy.pattern(r"(?:\A|\s)hidden(?:\s*=|\s|/|\Z)", re.IGNORECASE)
+_OPEN_ATTRIBUTE = lazy.pattern(r"(?:\A|\s)open(?:\s*=|\s|/|\Z)", re.IGNORECASE)
+_STYLE = lazy.pattern(r"\bstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _ZERO = r"0(?:\.0*)?(?:px|em|rem|pt|%|vw|vh)?(?![\w.])"
-_HIDDEN_STYLE = re.compile(
+_HIDDEN_STYLE = lazy.pattern(
     rf"display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:{_ZERO}|font-size:{_ZERO}"
     rf"|(?<![\w-])(?:max-)?(?:height|width):{_ZERO}|(?<!-)color:(?:transparent|rgba\([^)]*,0(?:\.0*)?\))"
     r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top):-\d{3,}|clip:rect\(0|clip-path:inset\((?:50|100)%"

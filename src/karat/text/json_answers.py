@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import jiter
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+from karat.text import lazy
+
+_FENCE = lazy.pattern(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 class JsonAnswer(NamedTuple):

@@ -2,6 +2,8 @@
 
 import re
 
+from karat.text import lazy
+
 _WORDS = (
     # Latin: thousands, then millions and what lies above, then dozens and hundreds, then slang.
     r"mil|mille|mila|tausend|tsd|duizend|tus(?:en|ind)|tuhat\w*|tys(?:i[ąa]c\w*|i[ąa]ce|ięcy)?|tis[ií]c\w*|ezer|bin|ribu"
@@ -16,4 +18,4 @@ _WORDS = (
 # These scripts put no space behind a word.
 _JOINED_WORDS = "[百千万萬億亿兆]|천|만|억|조|พัน|หมื่น|แสน|ล้าน"
 _POWER = r"[×x*·⋅][^\S\n]?10(?!\d)"
-UNREAD_MAGNITUDE = re.compile(rf"(?:[^\S\n]{{0,3}}|-)(?:(?:{_WORDS})(?!\w)|{_JOINED_WORDS}|{_POWER})", re.IGNORECASE)
+UNREAD_MAGNITUDE = lazy.pattern(rf"(?:[^\S\n]{{0,3}}|-)(?:(?:{_WORDS})(?!\w)|{_JOINED_WORDS}|{_POWER})", re.IGNORECASE)

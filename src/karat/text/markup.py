@@ -10,32 +10,33 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Final, NamedTuple
 
+from karat.text import lazy
 from karat.text.characters import is_word_char
 from karat.text.html_tags import TAG, read_tag
 from karat.text.offsets import Span
 
 MARKS: Final = r"\\`<&~*_\[\]>\x1b"
 """Characters that may begin markup, as the inside of a character class."""
-_ANY_MARK = re.compile(f"[{MARKS}]")
-_SPECIAL = re.compile(rf"[{MARKS}]|\n[ \t]*\n")
+_ANY_MARK = lazy.pattern(f"[{MARKS}]")
+_SPECIAL = lazy.pattern(rf"[{MARKS}]|\n[ \t]*\n")
 _ESCAPED: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\n")
-_ENTITY = re.compile(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6});?|[a-zA-Z][a-zA-Z0-9]{1,31};)")
-_TICKS = re.compile("`+")
-_FENCE = re.compile(r"(?:`{3,}|~{3,})(?=[^\n`]*(?:\n|\Z))")
-_RUN = re.compile(r"(.)\1*")
-_TARGET = re.compile(
+_ENTITY = lazy.pattern(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6});?|[a-zA-Z][a-zA-Z0-9]{1,31};)")
+_TICKS = lazy.pattern("`+")
+_FENCE = lazy.pattern(r"(?:`{3,}|~{3,})(?=[^\n`]*(?:\n|\Z))")
+_RUN = lazy.pattern(r"(.)\1*")
+_TARGET = lazy.pattern(
     r"\(\s{0,9}(?:<[^<>\n]{0,2000}>|[^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?)"
     r"(?:\s{1,9}(?:\"[^\"]{0,500}\"|'[^']{0,500}'))?\s{0,9}\)"
 )
-_LABEL = re.compile(r"\[([^\[\]\n]{0,200})\]")
-_DEFINITION = re.compile(
+_LABEL = lazy.pattern(r"\[([^\[\]\n]{0,200})\]")
+_DEFINITION = lazy.pattern(
     r"^[ ]{0,3}\[(?!\^)([^\[\]\n]{1,200})\]:[ \t]*\n?[ \t]*(?:<[^<>\n]*>|\S+)"
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$",
     re.MULTILINE,
 )
-_AUTOLINK = re.compile(r"<(?=[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*>|[^\s<>@]{1,64}@[^\s<>]{1,255}>)[^\s<>]*>")
-_NOT_AN_ELEMENT = re.compile(r"<[!?][^>]*>?")
-_TERMINAL = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])?")
+_AUTOLINK = lazy.pattern(r"<(?=[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*>|[^\s<>@]{1,64}@[^\s<>]{1,255}>)[^\s<>]*>")
+_NOT_AN_ELEMENT = lazy.pattern(r"<[!?][^>]*>?")
+_TERMINAL = lazy.pattern(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])?")
 
 
 class Edit(NamedTuple):

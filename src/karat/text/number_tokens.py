@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from unicodedata import category, digit
 
+from karat.text import lazy
 from karat.text.characters import is_word_char
 from karat.text.magnitudes import UNREAD_MAGNITUDE
 
@@ -14,24 +15,24 @@ _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"
 _ARABIC_SEPARATORS: Final = {0x066B: ".", 0x066C: ","}
 _SPACED = rf"\d{{1,3}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?"
 # Starts with one digit and no alternative, which the engine looks for six times as fast.
-_RUN = re.compile(
+_RUN = lazy.pattern(
     rf"\d(?:(?<!\w\d)\d{{0,2}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:[{_JOINTS}]\d+)*|\d*(?:[{_JOINTS}]\d+)*)"
 )
-_SINGLE = re.compile(
+_SINGLE = lazy.pattern(
     rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}|\d+(?:\.\d+)?|\.\d+"
 )
 # A comma before one, two or more than three digits can only begin a fraction, and two points can only group.
-_POINTS_GROUP = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})")
+_POINTS_GROUP = lazy.pattern(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})")
 _SWAPPED: Final = str.maketrans(".,", ",.")
-_GROUPING = re.compile(rf"[,'{_GROUP_SPACES}]")
-_LIST_MARKER = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
-_LETTERS = re.compile(r"\w+")
-_EXPONENT = re.compile(r"[eE][+-]\d")
-_LARGE_WORD = re.compile(
+_GROUPING = lazy.pattern(rf"[,'{_GROUP_SPACES}]")
+_LIST_MARKER = lazy.pattern(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
+_LETTERS = lazy.pattern(r"\w+")
+_EXPONENT = lazy.pattern(r"[eE][+-]\d")
+_LARGE_WORD = lazy.pattern(
     r"(?:\s{0,3}|-)(?:dozen|hundred|thousand|lakh|crore|million|billion|trillion|milliard)s?\b", re.IGNORECASE
 )
-_JOINED_BEFORE = re.compile(r"[\w-]*-$")
-_JOINED_AFTER = re.compile(r"[^\W\d_]*-[\w-]{0,64}")
+_JOINED_BEFORE = lazy.pattern(r"[\w-]*-$")
+_JOINED_AFTER = lazy.pattern(r"[^\W\d_]*-[\w-]{0,64}")
 _LONGEST_JOINED: Final = 64
 # Looking no further back for the start of a line keeps a mebibyte without one cheap.
 _DEEPEST_INDENT: Final = 80
@@ -39,7 +40,7 @@ _MAGNITUDES: Final = ("k", "K", "M", "B", "T", "bn", "Bn", "BN", "tn", "mn", "ml
 _TIMES: Final = ("am", "pm", "AM", "PM")
 _OTHER_NUMBERS: Final = frozenset((*_MAGNITUDES, *_TIMES, "st", "nd", "rd", "th"))
 """Letters after a number that make it another one (12k), a rank (12th) or a time (12pm)."""
-_OTHER_NUMBER_APART = re.compile(rf"[^\S\n]{{1,3}}(?:{'|'.join((*_MAGNITUDES, *_TIMES))})(?!\w)")
+_OTHER_NUMBER_APART = lazy.pattern(rf"[^\S\n]{{1,3}}(?:{'|'.join((*_MAGNITUDES, *_TIMES))})(?!\w)")
 
 
 class Number(NamedTuple):

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from karat.text import lazy
 from karat.text.characters import LINE_ENDS, folded, is_word_char, plain
 from karat.text.folding import fold, glyphs, original_span, original_span_of_lines
 from karat.text.number_tokens import Number, canonical, find_numbers
@@ -30,9 +31,9 @@ from karat.text.offsets import Span
 from karat.text.phrases import whole_words
 from karat.text.views import seen
 
-_VALUE = re.compile(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
-_LINE_END = re.compile(f"[\\n{LINE_ENDS}]")
-_POINT_MAY_GROUP = re.compile(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w)")
+_VALUE = lazy.pattern(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
+_LINE_END = lazy.pattern(f"[\\n{LINE_ENDS}]")
+_POINT_MAY_GROUP = lazy.pattern(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w)")
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 

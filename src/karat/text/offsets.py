@@ -8,16 +8,15 @@ from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
-import regex
-
+from karat.text import lazy
 from karat.text.characters import INVISIBLE, all_spaces, folded, plain
 
 Span = tuple[int, int]
 
-_NO_SPACE = re.compile("[^ ]")
-_FOLD_SEGMENT = re.compile(rf"(?P<gap>[{INVISIBLE}]*\s[\s{INVISIBLE}]*)|\S?[^\x00-\x7f\s]+")
-_PLAIN_SEGMENT = re.compile(r"\r\n|[^\r]?[^\x00-\x7f]+")
-_CLUSTER = regex.compile(rf"[{INVISIBLE}]++$|[{INVISIBLE}]*+\X(?:[{INVISIBLE}]|\p{{M}})*+")
+_NO_SPACE = lazy.pattern("[^ ]")
+_FOLD_SEGMENT = lazy.pattern(rf"(?P<gap>[{INVISIBLE}]*\s[\s{INVISIBLE}]*)|\S?[^\x00-\x7f\s]+")
+_PLAIN_SEGMENT = lazy.pattern(r"\r\n|[^\r]?[^\x00-\x7f]+")
+_CLUSTER = lazy.regex(rf"[{INVISIBLE}]++$|[{INVISIBLE}]*+\X(?:[{INVISIBLE}]|\p{{M}})*+")
 
 
 class Stretch(NamedTuple):

@@ -9,6 +9,7 @@ import re
 from typing import Final
 from unicodedata import lookup, normalize
 
+from karat.text import lazy
 from karat.text.characters import INVISIBLE, PLAIN_FORMS, WIDE_SPACES
 
 _LONGEST_PATTERN: Final = 4096
@@ -20,7 +21,7 @@ _KNOWN_FLAGS: Final = frozenset("aimsux")
 _ALWAYS_ON: Final = frozenset("im")
 
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|N\{[^}]*\}|.|$)"
-_TOKEN = re.compile(
+_TOKEN = lazy.pattern(
     rf"(?P<escape>{_ESCAPE})"
     r"|(?P<recursion>\(\?(?:R|[0-9]+|&\w+|P>\w+)\))"
     r"|(?P<flags>\(\?(?P<on>[a-zA-Z0-9]*)(?:-(?P<off>[a-zA-Z]+))?(?P<scope>[:)]))"
@@ -30,14 +31,14 @@ _TOKEN = re.compile(
     r"|(?P<set>\[\^?\]?)|(?P<char>.)",
     re.DOTALL,
 )
-_SET_TOKEN = re.compile(
+_SET_TOKEN = lazy.pattern(
     rf"(?P<posix>\[:\^?\w+:\])|(?P<unset>\])"
     rf"|(?P<range>(?P<low>{_ESCAPE}|[^\\])-(?P<high>{_ESCAPE}|[^\\\]]))|(?P<escape>{_ESCAPE})|(?P<char>.)",
     re.DOTALL,
 )
-_INVISIBLE = re.compile(f"[{INVISIBLE}]")
-_WIDE_SPACE = re.compile(f"[{WIDE_SPACES}]")
-_RETURN_NEWLINE = re.compile(r"(?:\\r|\r)(\\n|\n)(?![?*])")
+_INVISIBLE = lazy.pattern(f"[{INVISIBLE}]")
+_WIDE_SPACE = lazy.pattern(f"[{WIDE_SPACES}]")
+_RETURN_NEWLINE = lazy.pattern(r"(?:\\r|\r)(\\n|\n)(?![?*])")
 # The block of typographic punctuation: a range within it means quotes, dashes or spaces.
 _PUNCTUATION: Final = ("\u2000", "\u206f")
 

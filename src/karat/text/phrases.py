@@ -4,19 +4,19 @@ What is required counts only in what a reader sees; what is forbidden is looked 
 phrase that begins or ends with a digit does not stand inside a longer number.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from karat.text import lazy
 from karat.text.characters import is_word_char
 from karat.text.folding import fold, fold_phrase, original_span
 from karat.text.offsets import Span
 from karat.text.views import View, is_plain, where_required
 from karat.text.wide import wide_forms, wide_phrase
 
-_NUMBER_BEFORE = re.compile(r"\d[.,'\u066b\u066c]\Z")
-_NUMBER_AFTER = re.compile(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
-_MAGNITUDE_AFTER = re.compile(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
+_NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
+_NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
+_MAGNITUDE_AFTER = lazy.pattern(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
 
 
 def find(text: str, phrase: str) -> Span | None:

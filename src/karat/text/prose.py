@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from karat.text import lazy
 from karat.text.characters import is_word_char, plain
 from karat.text.folding import lines, original_span_of_lines
 from karat.text.offsets import Span
@@ -12,7 +13,9 @@ from karat.text.views import View, seen
 
 SOFT_END: Final = "\v"
 """The end of a line within prose. A clause may go on behind it, a value does not."""
-_LINE_END = re.compile(r"(?P<value>(?i:[:=|][^\S\n]*(?:no|none|not|nothing|zero|0))[^\S\n]*)?\n(?=[^\S\n]*[a-zß-öø-ÿ])")
+_LINE_END = lazy.pattern(
+    r"(?P<value>(?i:[:=|][^\S\n]*(?:no|none|not|nothing|zero|0))[^\S\n]*)?\n(?=[^\S\n]*[a-zß-öø-ÿ])"
+)
 _REACH: Final = 160
 
 
@@ -49,9 +52,9 @@ class Prose:
         return end is not None and end["mark"] == "?" and not end["yes"]
 
 
-_CLAUSE_STARTS = re.compile(r"[.!?](?=\s)\s*|[;\n]|[^\S\n]-[^\S\n]|(?:,[^\S\n]*|[^\S\n])(?:but|however|yet)\b,?")
-_CLAUSE_ENDS = re.compile(r"[.!?](?=\s|\Z)|[;\n]|[^\S\n]-[^\S\n]|(?:,[^\S\n]*|[^\S\n])(?:but|however|yet)\b")
-_SENTENCE_END = re.compile(r"(?P<mark>[.!?](?=[\s\"')\]]|\Z)|\n)\s*(?P<yes>(?:yes|yep|yeah|it is|it was)\b)?")
+_CLAUSE_STARTS = lazy.pattern(r"[.!?](?=\s)\s*|[;\n]|[^\S\n]-[^\S\n]|(?:,[^\S\n]*|[^\S\n])(?:but|however|yet)\b,?")
+_CLAUSE_ENDS = lazy.pattern(r"[.!?](?=\s|\Z)|[;\n]|[^\S\n]-[^\S\n]|(?:,[^\S\n]*|[^\S\n])(?:but|however|yet)\b")
+_SENTENCE_END = lazy.pattern(r"(?P<mark>[.!?](?=[\s\"')\]]|\Z)|\n)\s*(?P<yes>(?:yes|yep|yeah|it is|it was)\b)?")
 
 
 @lru_cache(maxsize=8)

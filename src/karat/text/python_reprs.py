@@ -9,16 +9,18 @@ from __future__ import annotations
 import ast
 import re
 
+from karat.text import lazy
+
 LONGEST = 1 << 18
 DEEPEST = 64
 
-_SPACE = re.compile(r"\s*")
-_STRING = re.compile(r"[bBuU]?'(?:[^'\\]|\\.)*'|[bBuU]?\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
-_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_FIELD = re.compile(r"([^\W\d]\w*)=(?!=)")
-_MEMBER = re.compile(r"<[^\W\d][\w.]*\.\w+: ")
-_OPAQUE = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
+_SPACE = lazy.pattern(r"\s*")
+_STRING = lazy.pattern(r"[bBuU]?'(?:[^'\\]|\\.)*'|[bBuU]?\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_NUMBER = lazy.pattern(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+_NAME = lazy.pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_FIELD = lazy.pattern(r"([^\W\d]\w*)=(?!=)")
+_MEMBER = lazy.pattern(r"<[^\W\d][\w.]*\.\w+: ")
+_OPAQUE = lazy.pattern(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _WORDS: dict[str, object] = {"None": None, "True": True, "False": False, "nan": "NaN", "inf": "Infinity"}
 _PAIRS = "OrderedDict"
 

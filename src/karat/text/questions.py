@@ -3,15 +3,14 @@
 from functools import lru_cache
 from typing import Final
 
-import regex
-
+from karat.text import lazy
 from karat.text.offsets import Span
 from karat.text.prose import Prose, prose, spaced
 
-_MARK = regex.compile(r"[?？؟⁇⁈](?![\w=&/%])")
+_MARK = lazy.regex(r"[?？؟⁇⁈](?![\w=&/%])")
 """A question mark, but not one inside an address."""
-_SENTENCE_START = regex.compile(r"[.!?;:\n。！？][\s\"')\]]*")
-_COURTESY: Final = regex.compile(
+_SENTENCE_START = lazy.regex(r"[.!?;:\n。！？][\s\"')\]]*")
+_COURTESY: Final = lazy.regex(
     spaced(
         r"\b(?:any|some|what|how|who|where)(?:thing|body|one)? else\b|\belse (?:i|we) can\b"
         r"|\b(?:any|more|other|further) (?:(?:more|other|further) )?(?:help|questions?|assistance)\b"
@@ -29,7 +28,7 @@ _COURTESY: Final = regex.compile(
         r"|\bmais alguma coisa\b|\bnog iets\b|что-нибудь ещё|чем ещё|ещё чем|他に何か|还有其他|还需要"
     )
 )
-_REQUEST = regex.compile(
+_REQUEST = lazy.regex(
     spaced(
         r"\bplease (?:also )?(?:choose|clarify|confirm|describe|enter|fill|give|identify|indicate|name|pick|provide"
         r"|reply|say|select|send|share|specify|state|supply|tell|type|upload)\b"
@@ -38,8 +37,8 @@ _REQUEST = regex.compile(
         r"|\b(?:i|we)(?:'ll)? (?:(?:still|just|also) )?(?:need|require) (?:to know|your|a|an|the|its|more|some)\b"
     )
 )
-_SENTENCE: Final = regex.compile(r"[^.!?。！？\n]++[.!?。！？]*")
-_OFFER: Final = regex.compile(
+_SENTENCE: Final = lazy.regex(r"[^.!?。！？\n]++[.!?。！？]*")
+_OFFER: Final = lazy.regex(
     r"\b(?:bescheid|fragen|helfen|behilflich|hésite\w*|questions?|aider|preguntas?|ayud\w*|dud[ae]|domande|aiut\w*|dúvidas?"
     r"|ajud\w*|vragen|helpen|вопрос\w*|помо\w*)\b|ご質問|お気軽|问题|帮助|帮您"
 )
@@ -49,7 +48,7 @@ MOST_TEXT: Final = 1 << 16
 LAST_WORDS: Final = 1 << 14
 """Requests stand at the end of a long answer."""
 LONGEST_SENTENCE: Final = 600
-_NO_REQUEST = regex.compile(
+_NO_REQUEST = lazy.regex(
     spaced(r"\belse\b|\b(?:if|should) you\b|\b(?:help|moment|minute|second|patience|break|time|don't|not|no longer)\b")
 )
 

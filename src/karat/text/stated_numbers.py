@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from karat.text import lazy
 from karat.text.folding import glyphs, original_span_of_lines
 from karat.text.number_tokens import Number, all_numbers
 from karat.text.offsets import Span
@@ -17,13 +18,13 @@ _SCALES: Final = {
     "k": 3, "thousand": 3, "m": 6, "mn": 6, "mln": 6, "mio": 6, "million": 6, "b": 9, "bn": 9, "mrd": 9, "billion": 9,
     "milliard": 9, "t": 12, "tn": 12, "trillion": 12, "hundred": 2, "lakh": 5, "crore": 7,
 }  # fmt: skip
-_SCALE = re.compile(rf"[^\S\n]{{0,3}}-?({'|'.join(sorted(_SCALES, key=len, reverse=True))})s?(?!\w)", re.IGNORECASE)
+_SCALE = lazy.pattern(rf"[^\S\n]{{0,3}}-?({'|'.join(sorted(_SCALES, key=len, reverse=True))})s?(?!\w)", re.IGNORECASE)
 _MONTH: Final = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _YEAR: Final = r"(?:19|20)\d{2}(?![\d%]|[.,]\d)"
-_DATE = re.compile(
+_DATE = lazy.pattern(
     rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? {_YEAR})?\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}(?:,? {_YEAR})?\b"
     rf"|\b{_MONTH},? {_YEAR}|\bq[1-4],? {_YEAR}|\({_YEAR}\)"
@@ -31,13 +32,13 @@ _DATE = re.compile(
     rf"|\b(?:of|for|from|by|after|before|around|to) {_YEAR}(?! +[a-z])",
     re.IGNORECASE,
 )
-_ID = re.compile(
+_ID = lazy.pattern(
     r"(?:#|\b(?:ids?|no|nr|num|numbers?|ref|reference|order|ticket|issue|pr|case|invoice|room|step|page|section|item|line"
     r"|version|build|flight|gate|chapter|table|option|phase|level|part|figure|account|customer|booking|request|task|job"
     r"|run|batch|unit|model|port|row|week|day|rule)[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r"[^\W\d_]-\Z")
+_JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
 _SMALL: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 """Words that mostly count nothing that a tool gave: "one of them", "two options"."""
@@ -46,21 +47,21 @@ _TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eight
 _NAMED: Final = dict(zip((*_SMALL, *_TEENS, *_TENS), (*range(1, 20), *range(20, 100, 10)), strict=True))
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _WORD: Final = "|".join((*_NAMED, *_POWERS))
-_IN_WORDS = re.compile(
+_IN_WORDS = lazy.pattern(
     rf"(?<![\w.,-])(?<!\d )(?:a )?(?:{_WORD})(?:(?:[ -]|,? and )(?:{_WORD}))*(?![\w])", re.IGNORECASE
 )
-_OTHER_WORDS = re.compile(
+_OTHER_WORDS = lazy.pattern(
     r"\b\w*(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend)\w*\b"
     r"|\b(?:vingt|trente|quarante|cinquante|soixante|mille|veinte|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta"
     r"|noventa|cien|ciento|venti|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta)\b",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(
+_ABOUT = lazy.pattern(
     r"(?:~|≈|\b(?:about|almost|approximately|approx\.?|around|ca\.?|circa|close to|just (?:over|under)|nearly|over"
     r"|roughly|some|under|(?:more|less) than)) ?[^\w\s]?\Z",
     re.IGNORECASE,
 )
-_PERCENT = re.compile(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
+_PERCENT = lazy.pattern(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
 _BEFORE: Final = 40
 HUNDRED: Final = 100
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from unicodedata import category, normalize
 
+from karat.text import lazy
 from karat.text.characters import plain
 from karat.text.look_alikes import ASCII_OF
 
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
-_JOINTS = re.compile(r"[.:/\\|>#]|__+")
-_REST = re.compile(r"[\W_]+")
+_JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
+_REST = lazy.pattern(r"[\W_]+")
 
 
 def is_same_tool(forbidden: str, called: str) -> bool:

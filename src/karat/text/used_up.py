@@ -2,12 +2,11 @@
 
 from typing import Final
 
-import regex
-
+from karat.text import lazy
 from karat.text.prose import Prose, spaced
 
 _NUMERAL: Final = r"\d+|two|three|four|five|six|seven|eight|nine|ten"
-_ALL = regex.compile(
+_ALL = lazy.regex(
     spaced(
         rf"\b(?:(?:all|every|each|both|everything)\b(?! (?:{_NUMERAL})\b)"
         r"(?: (?!your\b|my\b|his\b|her\b|their\b)[\w'-]+){0,5}"
@@ -17,10 +16,10 @@ _ALL = regex.compile(
         r"(?: (?:all|already|fully|currently|now|schon|bereits))* ?\Z"
     )
 )
-_TAKEN = regex.compile(
+_TAKEN = lazy.regex(
     r"(?:allocated|assigned|booked|reserved|scheduled|sold|taken|gebucht|reserviert|vergeben|réservée?s|reservad[oa]s|prenotat[ei])"
 )
-_FOR_SOMEBODY = regex.compile(
+_FOR_SOMEBODY = lazy.regex(
     spaced(r"\b(?:for|to) (?:you|your|the customer|him|her|them)\b|\byour?\b|\bas (?:requested|you)\b")
 )
 

@@ -1,18 +1,18 @@
 """Views of a text: what a reader sees of it, and the text as written without what is hidden, each with the way back."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from karat.text import lazy
 from karat.text.markup import MARKS, Edit, Markup, scan
 from karat.text.offsets import OffsetMap, Span, Stretch
 
 _TEXTS: Final = 8
-_MARKED = re.compile(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")
-_HYPHEN_AT_LINE_END = re.compile(r"-[ \t]*\r?\n")
-INITIALS: Final = re.compile(r"(?<!\w)(?:[^\W\d_]\.)+[^\W\d_]\b\.?")
+_MARKED = lazy.pattern(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")
+_HYPHEN_AT_LINE_END = lazy.pattern(r"-[ \t]*\r?\n")
+INITIALS: Final = lazy.pattern(r"(?<!\w)(?:[^\W\d_]\.)+[^\W\d_]\b\.?")
 _MARKUP: Final = frozenset("*_~`[]<>&\\/")
 
 

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 import regex
 
+from karat.text import lazy
 from karat.text.prose import spaced
 
 _GIVE: Final = (
@@ -34,14 +35,14 @@ _NO_NOUN: Final = (
 _OWN: Final = rf"(?: (?!(?:{_NO_NOUN})\b)[\w'’-]+){{0,2}}[\s\"'*(]*\Z"
 """Words that belong to the thing, such as `full shipping` before `address`."""
 
-QUESTION_WORD: Final = regex.compile(
+QUESTION_WORD: Final = lazy.regex(
     "what|which|when|where|who|whom|whose|why|how|was|wer|wann|wo|wie|warum|welche[rsnm]?|wofür"
     "|quel(?:le)?s?|quand|où|qui"
     "|pourquoi|comment|combien|qué|cuál(?:es)?|cuándo|dónde|quién|cómo|cuánt[oa]s?|quale|quali|quando|dove|chi|perché"
     "|qual|quais|onde|quem|wat|welke?|wanneer|waar|waarom|hoe|что|кто|когда|где|почему|како[йе]|какая|какие|сколько"
 )
 
-QUESTION_BEFORE: Final = regex.compile(
+QUESTION_BEFORE: Final = lazy.regex(
     spaced(
         rf"\b(?:what|which|who)(?:'s|’s|'re)?{_WITH}{_OWN}"
         rf"|\bhow (?:many|much)(?: of)?(?: the| your)?{_OWN}"
@@ -52,16 +53,16 @@ QUESTION_BEFORE: Final = regex.compile(
         r"|\b(?:prefer|rather have|would you like|do you want|should it be|shall it be|is it|are you)\b.*\bor\b.*\Z"
     )
 )
-FRAGMENT_BEFORE: Final = regex.compile(
+FRAGMENT_BEFORE: Final = lazy.regex(
     r"\W*(?:(?:and|also|ok|okay|so|then|first|next|great|thanks|thank you|sure|alright|the|your|a|an|any|maybe|please"
     r"|und|et|y|e|en|ihre?|deine?|votre|su|tu|uw|je|die|der|das|le|la|el|il|o|het|de|bitte|merci)\b\W*){0,6}"
 )
-FRAGMENT_AFTER: Final = regex.compile(
+FRAGMENT_AFTER: Final = lazy.regex(
     r"(?:\W*\b(?:please|again|if (?:any|you have (?:it|one))|bitte|s'il vous plaît|por favor|per favore"
     r"|alstublieft|in mind|at hand|handy|yet)\b)?\W*"
 )
 
-REQUEST_BEFORE: Final = regex.compile(
+REQUEST_BEFORE: Final = lazy.regex(
     spaced(
         rf"(?:\A\W*|[,;:(]\s*|\b(?:please|kindly)\b,?\s*)(?:(?:then|so|now|first|just|also|simply|please"
         rf"|kindly|to \w+),? )*"
@@ -85,7 +86,7 @@ REQUEST_BEFORE: Final = regex.compile(
         rf"|data))?\s*:{_GAP}"
     )
 )
-REQUEST_AFTER: Final = regex.compile(
+REQUEST_AFTER: Final = lazy.regex(
     spaced(
         r"[\"'*)]*(?: (?:and|or)(?: \w+){1,4})?(?: (?:is|are)|'s)(?: (?:still|also))? (?:needed|required"
         r"|missing|necessary"
@@ -93,9 +94,9 @@ REQUEST_AFTER: Final = regex.compile(
         r"|[\"'*):]*[^\w.]{0,4}(?:please (?:fill|enter|provide|give|type)\b|_{3,})"
     )
 )
-WITHOUT: Final = regex.compile(spaced(r"\bwithout(?: [\w'’-]+){0,3} \Z"))
-CANNOT: Final = regex.compile(r"\b(?:cannot|can't|can’t|can not|unable|not able|won't be able|impossible)\b")
-NAMED_BEFORE: Final = regex.compile(
+WITHOUT: Final = lazy.regex(spaced(r"\bwithout(?: [\w'’-]+){0,3} \Z"))
+CANNOT: Final = lazy.regex(r"\b(?:cannot|can't|can’t|can not|unable|not able|won't be able|impossible)\b")
+NAMED_BEFORE: Final = lazy.regex(
     spaced(
         r"\b(?:no|not|never|without any|no need (?:for|to)|don't|doesn't|needn't|do not|does not|no longer"
         r"|already|cannot|can't"
@@ -104,21 +105,21 @@ NAMED_BEFORE: Final = regex.compile(
     )
 )
 """Before words that are named and not asked for."""
-NAMED_AFTER: Final = regex.compile(
+NAMED_AFTER: Final = lazy.regex(
     spaced(
         r"[\w'\x20]{0,30}\b(?:is|are|was|were)(?:n't| not| no longer)\b|[^.;]{0,20}(?:not|no longer"
         r"|n't) (?:needed|required|necessary)"
         r"|\s*[:=]\s*\w[\w-]*\d"
     )
 )
-ASIDE: Final = regex.compile(
+ASIDE: Final = lazy.regex(
     spaced(
         r"\b(?:for example|for instance|e\.g\.|such as|thanks? (?:you )?for|(?<!\b(?:may|can|could|might|once"
         r"|if|as) )i (?:have|found|see|got|checked|used))\b[^?]*\Z"
     )
 )
 """Words that follow are given as an example, or are there already."""
-LEADS_TO_LIST: Final = regex.compile(
+LEADS_TO_LIST: Final = lazy.regex(
     spaced(
         rf"(?:\A\W*|[,;(.!]\s*|\bplease,? )(?:then |so |first |also |just )?{_GIVE}\b[^.?!]*(?:[:?]\s*\Z"
         rf"|\bfollowing\b|\bthese\b)"

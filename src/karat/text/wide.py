@@ -16,6 +16,7 @@ from unicodedata import normalize
 
 import regex
 
+from karat.text import lazy
 from karat.text.characters import WIDE_SPACES
 from karat.text.folding import fold, fold_phrase, original_span
 from karat.text.look_alikes import ASCII_OF
@@ -25,16 +26,16 @@ from karat.text.views import INITIALS, View, edited, is_plain, seen, spelled_out
 
 _TEXTS: Final = 8
 _NEARBY: Final = 40
-_FOREIGN = re.compile(
+_FOREIGN = lazy.pattern(
     r"(?<![A-Za-z0-9_])[A-Za-z0-9_]*+[^\x00-\x7f](?:[A-Za-z0-9_]|[^\x00-\x7f])*+|[\x00-\x08\x0e-\x1b\x7f]+"
 )
-_SPACES = re.compile(rf"([{WIDE_SPACES}\x85\u2028\u2029])")
-_DIVIDED = re.compile(r"(?<=\w)(?P<hyphen>[-\xad\u2010\u2011])[ \t]*(?:\r?\n|[\u2028\u2029])[ \t]*(?=\w)")
-_NOT_SEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}--[\s]]+", regex.V1)
-_STROKES = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+_SPACES = lazy.pattern(rf"([{WIDE_SPACES}\x85\u2028\u2029])")
+_DIVIDED = lazy.pattern(r"(?<=\w)(?P<hyphen>[-\xad\u2010\u2011])[ \t]*(?:\r?\n|[\u2028\u2029])[ \t]*(?=\w)")
+_NOT_SEEN = lazy.regex(r"[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}--[\s]]+", regex.V1)
+_STROKES = lazy.pattern("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _BLANKS: Final = dict.fromkeys((0x2800, 0x3164, 0x115F, 0x1160, 0xFFA0), " ")
 _APOSTROPHES: Final = dict.fromkeys((0xB4, 0x2B9, 0x2BB, 0x2BC, 0x2BD, 0x2C8, 0xA78C, 0x1FBD, 0x1FBF), "'")
-_WORD = re.compile("(?:[^\\W\\d_]|[\U0001f130-\U0001f189])+")
+_WORD = lazy.pattern("(?:[^\\W\\d_]|[\U0001f130-\U0001f189])+")
 
 
 class WideForm(NamedTuple):

@@ -1,0 +1,33 @@
+"""Patterns that are compiled when they are first used: a command needs few of the two hundred that there are."""
+
+from collections.abc import Callable
+from re import Pattern
+from re import compile as compile_pattern
+from typing import cast
+
+from regex import Pattern as Regex
+from regex import compile as compile_regex
+
+_USES = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
+
+
+class _Lazy:
+    """It becomes the pattern in all that is asked of it, so that only the first use costs more."""
+
+    def __init__(self, compiled: Callable[[], object]) -> None:
+        self._compiled = compiled
+
+    def __getattr__(self, name: str) -> object:
+        compiled = self._compiled()
+        vars(self).update({use: getattr(compiled, use) for use in _USES})
+        return getattr(compiled, name)
+
+
+def pattern(source: str, flags: int = 0) -> Pattern[str]:
+    """Like `re.compile`, later."""
+    return cast(Pattern[str], _Lazy(lambda: compile_pattern(source, flags)))
+
+
+def regex(source: str, flags: int = 0) -> Regex[str]:
+    """Like `regex.compile`, later."""
+    return cast(Regex[str], _Lazy(lambda: compile_regex(source, flags)))
