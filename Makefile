@@ -29,7 +29,8 @@ $(READY): $(UV) pyproject.toml uv.lock
 system: ## Install the Debian packages that the tests use (a browser, PostgreSQL)
 	@scripts/install-system-packages.sh
 
-test: setup system lint unit ## Lint, type-check, check the layers and run every test
+test: setup system ## Lint, type-check, check the layers and run every test
+	@$(MAKE) --no-print-directory -j2 lint unit
 
 lint: setup
 	$(BIN)/ruff check

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from audits import sample
-from audits.conftest import Karat
 from audits.support import case
-from cli.support import process, traces, write
+from cli.support import Karat, process, traces, write
 
 SAYS = {"A": "The colour of the sky is blue, 7 days a week.", "B": "In the kitchen."}
 SUITE = {

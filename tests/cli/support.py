@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,6 +70,10 @@ class Ran(NamedTuple):
         """The status that was printed for each case."""
         words = [line.split() for line in self.out.splitlines()]
         return {line[1]: line[0] for line in words if line and line[0] in ("PASS", "FAIL", "PARTIAL", "ERROR")}
+
+
+Karat = Callable[..., Ran]
+"""A command line that runs in this process: what the fixture `karat` gives."""
 
 
 def case(case_id: str = "A", **keys: Any) -> dict[str, Any]:

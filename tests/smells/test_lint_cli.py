@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.conftest import Karat
 from audits.support import case
-from cli.support import write
+from cli.support import Karat, write
 
 SMELLY = {"version": "0.3", "cases": [case({"must_say_any": ["late", "punctual"]}, prompt="Which train is late?")]}
 CLEAN = {"version": "0.3", "cases": [case({"must_say_any": ["express"]})]}

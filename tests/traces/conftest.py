@@ -1,3 +1,3 @@
-from audits.conftest import karat
+from cli.fixtures import here, karat
 
-__all__ = ["karat"]
+__all__ = ["here", "karat"]
