@@ -73,6 +73,10 @@ SMELLS = [
     ({"must_ground_numbers": [{"regex": r"\d+ trains"}]}, ["must_ground_numbers[0].regex loose-regex"]),
     ({"must_match_regex": [r"\d+"]}, ["must_match_regex[0] loose-regex"]),
     ({"must_ground_numbers": [{"regex": r"12 trains"}], "must_match_regex": [r"\b41\b"]}, []),
+    # snapshot-regex
+    ({"required_levers": 1, "lever_regex": r"^\s*-\s*listitem:"}, ["lever_regex snapshot-regex"]),
+    ({"must_match_regex": [r'- (?:button|link) "Ask']}, ["must_match_regex[0] snapshot-regex"]),
+    ({"required_levers": 1, "lever_regex": r"^\s*-\s*(Status|Link): trains"}, []),
     # dead-regex
     ({"must_match_regex": [r"late\btrain"]}, ["must_match_regex[0] dead-regex"]),
     (
@@ -125,6 +129,15 @@ SMELLS = [
 @pytest.mark.parametrize(("expected", "found"), SMELLS, ids=[json.dumps(expected)[:80] for expected, _ in SMELLS])
 def test_smell(expected: dict[str, Any], found: list[str]) -> None:
     assert sorted(of_case(expected)) == sorted(found)
+
+
+def test_a_regex_for_snapshots_is_told_what_it_is_tried_on() -> None:
+    tree = {"version": "0.3", "cases": [case({"required_levers": 1, "lever_regex": r"^\s*-\s*listitem:"})]}
+    suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
+    assert [str(problem).partition("lever_regex: ")[2] for problem in lint(suite, KNOWN)] == [
+        "this regex is for an accessibility snapshot: in the words of an answer it finds nothing. It is tried on the "
+        "answer's own snapshot, which browser targets give where `answer` is set. [snapshot-regex]"
+    ]
 
 
 def test_a_case_that_the_prompt_passes() -> None:

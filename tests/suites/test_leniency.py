@@ -8,6 +8,7 @@ import pytest
 
 from suites.support import case, eval_set, expecting, read, slugs, told
 
+NO_CHECKS = "the case checks nothing. Say in 'expected' what the answer must hold. [no-checks]"
 SAYS = {"must_say_any": ["a"]}
 EMPTY = "an empty list asks for nothing. Leave the field out, or say what is expected. [asks-nothing]"
 FALSE = "false asks for nothing. Leave the field out, or write true. [asks-nothing]"
@@ -84,12 +85,12 @@ def test_an_empty_list_that_says_something_is_no_filler() -> None:
     ],
 )
 def test_a_case_of_nothing_but_filler_is_refused(tree: Any) -> None:
-    assert slugs(tree) == ["cases[0] no-checks"]
+    assert told(tree) == [f"cases[0]: {NO_CHECKS}"]
 
 
 def test_a_golden_case_of_nothing_but_filler_is_refused() -> None:
-    assert slugs([{"id": "A", "input": "i", "expected": {"reason_contains": []}}]) == ["[0] no-checks"]
-    assert slugs([{"id": "A", "input": "i", "expected": {"constraints": {"n": 1}}}]) == ["[0] no-checks"]
+    assert told([{"id": "A", "input": "i", "expected": {"reason_contains": []}}]) == [f"[0]: {NO_CHECKS}"]
+    assert told([{"id": "A", "input": "i", "expected": {"constraints": {"n": 1}}}]) == [f"[0]: {NO_CHECKS}"]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,15 @@ from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.folding import fold
 
-HOW_TO_DEFINE = "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead"
+HEADING = '{"role": "heading", "name": "My Activity"}'
+HOW_TO_DEFINE = (
+    "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead, such as "
+    f"{HEADING}"
+)
 INSTEAD = 'write what must not come as an object, such as {"role": "heading", "new": true, "visible": false}'
-NO_COMPONENTS = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))}): {INSTEAD}"
+UNMARKED = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))})"
+NO_COMPONENTS = f"{UNMARKED}: {INSTEAD}"
+SHOWN_OTHERWISE = "{}, and it shows the heading {}: write what must show as an object, such as {}"
 LOOSE_HEADING = "the heading {} is new and stands in no component: {}"
 LONGEST = 80
 LISTED = 6
@@ -71,6 +77,8 @@ class Ui(Check):
         Example({"elements": [{"role": "alert", "visible": False}]}, shows('- alert "Oops"'), Status.FAILED),
         Example({"sentence": "A GitHub my-activity component is visible."}, shows(ACTIVITY), Status.PASSED),
         Example({"sentence": "A Slack mentions component is visible."}, shows(ACTIVITY), Status.FAILED),
+        Example({"sentence": "A Slack mentions component is visible."}, shows(TILE), Status.UNKNOWN),
+        Example({"sentence": "A GitHub component is visible."}, shows(TILE), Status.FAILED),
         Example({"sentence": "No new component is added."}, shows(ACTIVITY, before=ACTIVITY), Status.PASSED),
         Example({"sentence": "No new component is added."}, shows(ACTIVITY, before="- main"), Status.FAILED),
         Example({"sentence": "No new component is added."}, shows(ACTIVITY), Status.UNKNOWN),
@@ -137,6 +145,8 @@ class Ui(Check):
             return self.unknown(trace.doubt("page_before") or "the page was not captured before the turn")
         found = count(element, trace)
         low, high = element.bounds
+        if found.seen < low and (otherwise := _shown_otherwise(element, trace)):
+            return self.unknown(otherwise)
         if found.seen < low:
             hidden = f", {found.own - found.own_seen} that no reader sees" * (found.own > found.own_seen)
             why = f"{found.seen} for {element}{hidden}{_instead(element, trace.page or '')}"
@@ -285,6 +295,21 @@ def _nearest(element: Element, trace: Trace) -> At:
         next((node for node in after if old[node.role, node.name, node.text] == 0), None) if old else None,
     )
     return _at(next((node for node in candidates if node is not None), None))
+
+
+def _shown_otherwise(element: Element, trace: Trace) -> str:
+    """Why a component that is asked for may be there all the same: the page marks none, and a heading tells of it."""
+    page = trace.page or ""
+    if element.role != COMPONENT or not element.words or components(page) or components(trace.page_before or ""):
+        return ""
+    heading = Element(role="heading", words=element.words)
+    found = next(
+        (node for _, node in _loose_headings(page) if node.seen and not node.mark and heading.fits(node)), None
+    )
+    if found is None:
+        return ""
+    told = msgspec.json.encode({"role": "heading", "name": found.name}).decode()
+    return SHOWN_OTHERWISE.format(UNMARKED, _short(found.name), told)
 
 
 def _untold(element: Element, trace: Trace) -> str:

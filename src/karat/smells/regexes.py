@@ -25,6 +25,13 @@ QUANTITY = regex.compile(r"\{\d*,?\d*\}|\\[1-9]")
 NUMBERED = regex.compile(r"\^(?:\\s[*+]?)?\\d(?:\+|\{[\d,]*\})?\\?[.)]")
 """The number of an item at the start of a line, which may be any."""
 WRITTEN = regex.compile(r"\d")
+_GAP = r"(?:\\s[*+?]*|\[[^\]]*\][*+?]*|\s)*"
+_NODES = "listitem|textbox|combobox|listbox|checkbox|menuitem|gridcell|columnheader|rowheader|treeitem|tablist|tabpanel"
+_NAMED = "heading|button|link|img|region|article|row|cell|option|tab|radio|dialog"
+_LAST = rf'(?:{_NODES})\b|(?:{_NAMED})(?:\|[a-z]+)*\)?{_GAP}\\?"'
+SNAPSHOT = regex.compile(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})", regex.I)
+"""A node as accessibility snapshots write it: its role after a hyphen, one that is a plain word too with its name."""
+IN_SNAPSHOT = "this regex is for an accessibility snapshot: in the words of an answer it finds nothing."
 
 ANSWERS = (
     "Yes.",
@@ -82,6 +89,15 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             yield Finding(path, message, "dead-regex")
 
 
+def snapshot(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+    """Regexes that are written for an accessibility snapshot, of which answers consist nowhere."""
+    for path, pattern in _regexes(case):
+        if SNAPSHOT.search(pattern):
+            tried = "It is tried on the answer's own snapshot, which browser targets give where `answer` is set."
+            what = tried if path[-1] in SINGLE[:-1] else "Nothing else is looked at here: use `ui`."
+            yield Finding(path, f"{IN_SNAPSHOT} {what}", "snapshot-regex")
+
+
 def _regexes(case: LintCase) -> Iterator[tuple[Path, str]]:
     """Every regex that the file spells out, with its place."""
     expected = case.expected
@@ -107,4 +123,4 @@ def _found(pattern: str, text: str) -> bool:
         return False
 
 
-RULES = (Rule("loose-regex", loose), Rule("dead-regex", dead))
+RULES = (Rule("loose-regex", loose), Rule("dead-regex", dead), Rule("snapshot-regex", snapshot))
