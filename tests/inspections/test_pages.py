@@ -81,6 +81,41 @@ def test_a_chat_with_a_button_and_a_spinner(karat: Karat) -> None:
         assert len(stub.heard) == 3  # one to look, two to prove
 
 
+WIDGET = """<!doctype html><title>Hotel</title><h1>Hotel</h1>
+<iframe title="Chat" srcdoc='<chat-widget></chat-widget><script>
+const root = document.querySelector("chat-widget").attachShadow({ mode: "open" });
+root.innerHTML = "<div id=log></div><textarea placeholder=Message></textarea><button>Send</button>";
+const say = (who, words) => {
+  const one = document.createElement("p");
+  one.className = who;
+  one.textContent = words;
+  root.querySelector("#log").append(one);
+};
+root.querySelector("button").onclick = () => {
+  const box = root.querySelector("textarea");
+  say("visitor", box.value);
+  box.value = "";
+  say("typing", "...");
+  setTimeout(() => { root.querySelector(".typing").remove(); say("agent", "The desk is open until ten."); }, 600);
+};
+</script>'></iframe>"""
+
+
+def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
+    with serving() as stub:
+        stub.page = lambda _: WIDGET
+        ran = karat("inspect", f"{stub.url}/echo?page=x", "--prompt", "Is the desk open?")
+    assert ran.code == 0, ran.err
+    written = table(ran.out)["options"]
+    assert {name: written[name] for name in ("frame", "chat_box", "send", "answer")} == {
+        "frame": '[title="Chat"]',
+        "chat_box": {"role": "textbox", "name": "Message"},
+        "send": {"role": "button", "name": "Send"},
+        "answer": {"selector": ".agent"},
+    }
+    assert "said 'The desk is open until ten.'" in ran.err
+
+
 def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
     options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
     ran = karat("inspect", "browser:app", *options, "--name", "canvas", "--write")

@@ -75,7 +75,7 @@ class AppProcess:
             if left and TAKEN in self.printed().lower():
                 self.port = _free_port()  # somebody else was faster
                 continue
-            raise ConfigError(self.ended(), fix="See that `start` works by hand.", slug="app-not-started")
+            raise ConfigError(f"{self.ended()}.", fix="See that `start` works by hand.", slug="app-not-started")
 
     def _spawn(self) -> None:
         """In this thread, because it ends with the thread that starts it."""

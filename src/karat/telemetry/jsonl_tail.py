@@ -145,10 +145,11 @@ class LogSegment:
 
     def _why(self, seconds: float) -> str:
         if not self._files:
-            return f"{self._path} does not exist"
+            return f"{self._path} does not exist: see where the app writes it"
         if self.lines:
-            return f"{self._path} did not show the end of the turn within {seconds:g} s"
-        return f"nothing of this turn was written to {self._path} within {seconds:g} s"
+            late = f"{self._path} did not show the end of the turn within {seconds:g} s"
+            return f"{late}: mend what ends a turn, or wait longer for it"
+        return f"nothing of this turn was written to {self._path} within {seconds:g} s: see where the app writes it"
 
 
 class _File:

@@ -22,11 +22,38 @@ SEND = {"selector": "#go"}
 QUICK = {"quiet_ms": 250}
 
 
-class OneDriver:
-    """Playwright's driver takes most of a second to start: the tests of a module share one."""
+class OneBrowser:
+    """A browser that is not closed: every case has a context of its own in it, of which nothing is left."""
 
-    def __init__(self, started: playwright.async_api.Playwright) -> None:
-        self.chromium = started.chromium
+    def __init__(self, browser: playwright.async_api.Browser) -> None:
+        self.new_context = browser.new_context
+        self.is_connected = browser.is_connected
+
+    async def close(self) -> None:
+        """It is closed with the driver."""
+
+
+class OneChromium:
+    """Starts a browser once, and another only where it ended or another program is asked for."""
+
+    def __init__(self, started: playwright.async_api.BrowserType) -> None:
+        self.executable_path = started.executable_path
+        self._started = started
+        self._running: dict[str, OneBrowser] = {}
+
+    async def launch(self, executable_path: str, args: list[str]) -> OneBrowser:
+        running = self._running.get(executable_path)
+        if running is None or not running.is_connected():
+            running = OneBrowser(await self._started.launch(executable_path=executable_path, args=args))
+        self._running[executable_path] = running
+        return running
+
+
+class OneDriver:
+    """Playwright's driver and a browser take a second each to start: the tests of a module share them."""
+
+    def __init__(self, started: playwright.async_api.Playwright, *, own_browsers: bool) -> None:
+        self.chromium = started.chromium if own_browsers else OneChromium(started.chromium)
 
     async def start(self) -> OneDriver:
         return self
@@ -36,10 +63,12 @@ class OneDriver:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
-async def driver() -> AsyncIterator[playwright.async_api.Playwright]:
+async def driver(request: pytest.FixtureRequest) -> AsyncIterator[playwright.async_api.Playwright]:
+    """The driver; a module whose pages hang or whose browsers end says so by OWN_BROWSERS."""
     async with playwright.async_api.async_playwright() as started:
+        shared = OneDriver(started, own_browsers=getattr(request.module, "OWN_BROWSERS", False))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(playwright.async_api, "async_playwright", lambda: OneDriver(started))
+            patch.setattr(playwright.async_api, "async_playwright", lambda: shared)
             yield started
 
 

@@ -107,8 +107,9 @@ def test_an_address_tells_the_app_the_conversation(options: dict[str, Any]) -> N
     ],
 )
 async def test_a_variable_that_is_not_set_is_told_before_any_case(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="the environment variable KARAT_NOT_SET is not set"):
+    with pytest.raises(ConfigError) as caught:
         await target(**options).open()
+    assert str(caught.value) == "the environment variable KARAT_NOT_SET is not set. Set it before the run. [config]"
 
 
 def test_the_example_target_runs_side_by_side() -> None:

@@ -76,8 +76,8 @@ def playing(recording: dict[str, Any]) -> Iterator[str]:
         server.server_close()
 
 
-async def test_at_least_three_front_ends_are_recorded() -> None:
-    assert {file.stem for file in RECORDED} >= {"gradio", "nicegui", "streamlit"}
+async def test_four_front_ends_are_recorded() -> None:
+    assert {file.stem for file in RECORDED} >= {"chainlit", "gradio", "nicegui", "streamlit"}
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -30,12 +29,12 @@ async def told(stub: Stub, **options: Any) -> TargetError:
 
 async def test_a_mistyped_place_is_told_with_what_is_near(stub: Stub) -> None:
     error = await told(stub, **BUSY, answer={"selector": ".bott"})
-    assert (error.kind, error.message) == ("config", f"{TYPO}: mend `answer`")
+    assert str(error) == f"{TYPO}: mend `answer` [config]"
 
 
 async def test_a_mistyped_place_where_nothing_shows_work_is_told_with_the_time_out(stub: Stub) -> None:
     error = await told(stub, answer={"selector": ".bott"}, wait_ms=2000)
-    assert (error.kind, error.message) == ("timeout", f"no complete answer within 2000 ms: {TYPO}")
+    assert str(error) == f"no complete answer within 2000 ms: {TYPO} [timeout]"
 
 
 async def test_the_card_of_a_tool_may_be_the_answer(logging_stub: Stub) -> None:
@@ -85,7 +84,10 @@ async def test_words_that_went_unread_are_not_an_empty_answer(stub: Stub, answer
 async def test_a_time_out_tells_what_the_backend_said(stub: Stub) -> None:
     stub.script = TURN.format("await fetch('/nowhere'); await sleep(9000);")
     error = await told(stub, **BUSY, **BOT, wait_ms=2000)
-    assert error.message == "no complete answer within 2000 ms: the app answered 404 to GET /nowhere"
+    assert str(error) == (
+        'no complete answer within 2000 ms: the sign of work busy = "#out" still shows; the app answered 404 to '
+        "GET /nowhere [timeout]"
+    )
 
 
 BROKEN = '{"source": "backend", "event": "stream_error", "level": "error", "data": {"why": "Rate limit reached"}}'
@@ -111,8 +113,10 @@ async def test_a_log_that_says_that_the_turn_broke(
         if not broken:
             assert (await ask(target, "say hi")).final_message == "hi"
             return
-        with pytest.raises(TargetError, match=re.escape(f"the app's log says: {BROKEN}")) as caught:
+        with pytest.raises(TargetError) as caught:
             await ask(target, "say hi")
-        assert caught.value.kind == "agent"
-        with pytest.raises(TargetError, match="setup prompt 1 of 1: the app's log says"):
-            await ask(target, "say hi", setup_prompts=("say hello",))
+        assert str(caught.value) == f"the app's log says: {BROKEN} [agent]"
+        if len(signs) > 1:
+            with pytest.raises(TargetError) as caught:
+                await ask(target, "say hi", setup_prompts=("say hello",))
+            assert str(caught.value) == f"setup prompt 1 of 1: the app's log says: {BROKEN} [setup]"

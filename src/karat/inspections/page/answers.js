@@ -4,34 +4,27 @@
   const flat = (text) => text.replace(/\s+/g, " ").trim();
   const INLINE = /^(P|SPAN|A|B|I|EM|STRONG|CODE|PRE|LI|UL|OL|TABLE|TBODY|TR|TD|H[1-6]|BLOCKQUOTE|DL|DD|DT)$/;
   const CHROME = "button, [role=button], nav, footer, [role=status], [role=alert], [role=navigation], time, label, option, [aria-hidden=true]";
-  const texts = [];
-  const collect = (root) => {
-    for (const node of root.childNodes) {
-      if (node.nodeType === Node.TEXT_NODE && node.data.trim()) texts.push(node);
-      else if (node.nodeType === Node.ELEMENT_NODE && !/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TEXTAREA)$/.test(node.tagName)) collect(node);
-    }
-  };
-  collect(document.body);
+  const texts = textsIn(document.body);
   const wanted = flat(prompt);
-  const echoes = [...document.querySelectorAll("body *")].filter((element) => element !== box && !box.contains(element)
+  const echoes = found("*").filter((element) => holds(document.body, element) && !holds(box, element)
     && shown(element) && flat(element.textContent).includes(wanted)
     && ![...element.children].some((child) => flat(child.textContent).includes(wanted)));
-  const echo = echoes.filter((element) => !element.closest("nav, aside, title, header")).at(-1) || echoes.at(-1) || null;
+  const echo = echoes.filter((element) => !near(element, "nav, aside, title, header")).at(-1) || echoes.at(-1) || null;
   const stood = (node) => {
     const left = old.get(node.data.trim()) || 0;
     old.set(node.data.trim(), left - 1);
     return left > 0;
   };
-  const isNew = (node) => !stood(node) && (touched.has(node) || !before.has(node.parentElement));
-  const fresh = texts.filter((node) => isNew(node) && shown(node.parentElement) && !node.parentElement.closest(CHROME)
-    && !(echo && echo.contains(node)) && !box.contains(node));
-  const stops = (element) => element === document.body || element.contains(box) || Boolean(echo && element.contains(echo));
+  const isNew = (node) => !stood(node) && (touched.has(node) || !before.has(above(node)));
+  const fresh = texts.filter((node) => isNew(node) && shown(above(node)) && !near(above(node), CHROME)
+    && !(echo && holds(echo, node)) && !holds(box, node));
+  const stops = (element) => element === document.body || holds(element, box) || Boolean(echo && holds(element, echo));
   const branchOf = (node) => {
-    let at = node.parentElement;
-    while (at && !stops(at) && at.parentElement && !stops(at.parentElement)) at = at.parentElement;
+    let at = above(node);
+    while (at && !stops(at) && above(at) && !stops(above(at))) at = above(at);
     return at && !stops(at) ? at : null;
   };
-  const depth = (element) => element ? 1 + depth(element.parentElement) : 0;
+  const depth = (element) => element ? 1 + depth(above(element)) : 0;
   const branches = new Map();
   for (const node of fresh) {
     const branch = branchOf(node);
@@ -43,23 +36,23 @@
     .sort((a, b) => depth(b[0]) - depth(a[0]) || letters(b[1]) - letters(a[1]));
 
   const smallest = (branch, nodes) => {
-    const inside = (element) => letters(nodes.filter((node) => element.contains(node)));
+    const inside = (element) => letters(nodes.filter((node) => holds(element, node)));
     let at = branch;
     for (;;) {
-      const next = [...at.children].find((child) => inside(child) >= 0.85 * letters(nodes));
+      const next = below(at).find((child) => inside(child) >= 0.85 * letters(nodes));
       if (!next) break;
       at = next;
     }
-    while (INLINE.test(at.tagName) && at !== branch) at = at.parentElement;
+    while (INLINE.test(at.tagName) && at !== branch) at = above(at);
     return at;
   };
   const fits = (selector, element) => {
     const all = found(selector).filter(shown);
-    return all.includes(element) && !all.some((one) => one.contains(box) || (echo && one.contains(echo)));
+    return all.includes(element) && !all.some((one) => holds(one, box) || (echo && holds(one, echo)));
   };
-  const extra = (element, nodes) => Math.max(0, flat(element.innerText).length / Math.max(1, letters(nodes)) - 1);
+  const extra = (element, nodes) => Math.max(0, flat(wordsIn(element)).length / Math.max(1, letters(nodes)) - 1);
   const score = (selector, element, nodes, branch) => {
-    const strays = found(selector).filter((one) => shown(one) && !before.has(one) && !branch.contains(one)).length;
+    const strays = found(selector).filter((one) => shown(one) && !before.has(one) && !holds(branch, one)).length;
     const kind = / /.test(selector) ? 0 : selector.startsWith("[data-") ? 2 : selector.startsWith("[") ? 1.5 : 1;
     return kind + (TELLING.test(selector) ? 4 : 0) + (SPOKEN.test(selector) ? 1 : 0)
       - 3 * Math.min(1, extra(element, nodes)) - 6 * Math.min(1, strays)
@@ -68,17 +61,17 @@
   const candidates = [];
   const offer = (selector, element, nodes, branch) => {
     if (!candidates.some((one) => one.selector === selector) && fits(selector, element))
-      candidates.push({ selector, score: score(selector, element, nodes, branch), words: element.innerText.slice(0, 300) });
+      candidates.push({ selector, score: score(selector, element, nodes, branch), words: wordsIn(element).slice(0, 300) });
   };
   for (const [branch, nodes] of ranked.slice(0, 3)) {
     const chain = [];
-    for (let at = smallest(branch, nodes); at; at = at === branch ? null : at.parentElement) chain.push(at);
+    for (let at = smallest(branch, nodes); at; at = at === branch ? null : above(at)) chain.push(at);
     for (const element of chain) for (const name of namesOf(element)) offer(name, element, nodes, branch);
     // Where no name of its own tells an element, one of what it stands in may.
     for (const [place, outer] of chain.entries()) for (const name of namesOf(outer)) for (const inner of chain.slice(0, place))
       for (const small of [...namesOf(inner), inner.localName]) offer(`${name} ${small}`, inner, nodes, branch);
   }
-  const times = ranked.length ? ranked[0][1].map((node) => touched.get(node) || touched.get(node.parentElement) || 0) : [];
+  const times = ranked.length ? ranked[0][1].map((node) => touched.get(node) || touched.get(above(node)) || 0) : [];
   return {
     echoed: Boolean(echo), spoke: Math.max(0, ...times),
     words: ranked.length ? ranked[0][1].map((node) => node.data.trim()).join(" ").slice(0, 600) : "",

@@ -14,12 +14,12 @@
   };
   const SEND = /send|submit|ask|post|go\b|arrow|enter|reply|chat/i;
   const boxes = found(BOX).filter((element) => shown(element) && !element.disabled && !element.readOnly
-    && !element.parentElement.closest("[contenteditable=true], [role=textbox]"));
+    && !near(above(element), "[contenteditable=true], [role=textbox]"));
   boxes.sort((a, b) => worth(b) - worth(a));
   const buttonsOf = (box) => {
-    let around = box.form || box.parentElement;
+    let around = box.form || box.parentNode;
     const list = () => [...around.querySelectorAll("button, [role=button], input[type=submit]")].filter(shown);
-    for (let up = 0; up < 6 && !list().length && around.parentElement; up++) around = around.parentElement;
+    for (let up = 0; up < 6 && !list().length && (around.parentNode || around.host); up++) around = around.parentNode || around.host;
     const value = (button) => (SEND.test(`${told(button)} ${button.innerText || button.value || ""} ${button.className}`) ? 4 : 0)
       + (button.type === "submit" ? 2 : 0) + (box.compareDocumentPosition(button) & Node.DOCUMENT_POSITION_FOLLOWING ? 1 : 0);
     return list().sort((a, b) => value(b) - value(a)).slice(0, 3);

@@ -10,9 +10,12 @@ from karat.targets.browser.options import Place
 from karat.targets.browser.way import located
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Page
+    from playwright.async_api import ElementHandle, Frame
+
+    from karat.targets.browser.way import View
 
 BOXES = with_names("boxes.js")
+NAMES = with_names("frame.js")
 MARK = "data-karat-look"
 _HEAD = re.compile(r"""-\s+['"]?(?P<role>[a-z]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?""")
 
@@ -32,13 +35,13 @@ class PageControls(TypedDict):
     buttons: list[PageControl]
 
 
-async def controls(page: Page) -> PageControls:
+async def controls(page: View) -> PageControls:
     """What of the page takes prompts and sends them, the likeliest first."""
     seen: PageControls = await page.evaluate(BOXES, None)
     return seen
 
 
-async def element(page: Page, kind: str, index: int = 0) -> ElementHandle:
+async def element(page: View, kind: str, index: int = 0) -> ElementHandle:
     """One of the controls that were found."""
     handle = await page.evaluate_handle(f"(index) => window.karat{kind}[index]", index)
     found = handle.as_element()
@@ -46,7 +49,7 @@ async def element(page: Page, kind: str, index: int = 0) -> ElementHandle:
     return found
 
 
-async def places(page: Page, found: ElementHandle, names: list[str], tag: str) -> list[Place]:
+async def places(page: View, found: ElementHandle, names: list[str], tag: str) -> list[Place]:
     """Places that find this element first, the plainest for a reader of karat.toml before others."""
     role, name = await _role_and_name(page, found)
     offered = [Place(role=role, name=name)] if role and name else []
@@ -55,7 +58,7 @@ async def places(page: Page, found: ElementHandle, names: list[str], tag: str) -
     return [place for place in offered if await finds(page, place, found)]
 
 
-async def finds(page: Page, place: Place, found: ElementHandle) -> bool:
+async def finds(page: View, place: Place, found: ElementHandle) -> bool:
     """Whether the first match of a place is this element."""
     matches = located(page, place)
     return bool(await matches.count()) and bool(
@@ -63,7 +66,18 @@ async def finds(page: Page, place: Place, found: ElementHandle) -> bool:
     )
 
 
-async def _role_and_name(page: Page, found: ElementHandle) -> tuple[str, str]:
+async def frame_name(page: View, frame: Frame) -> str:
+    """A selector that finds this frame first."""
+    held = await frame.frame_element()
+    names: list[str] = await held.evaluate(NAMES)
+    offered = [Place(selector=each) for each in (*names, *(f"iframe{each}" for each in names), "iframe")]
+    for place in offered:
+        if await finds(page, place, held):
+            return place.selector
+    return "iframe"
+
+
+async def _role_and_name(page: View, found: ElementHandle) -> tuple[str, str]:
     """How assistive technology calls it."""
     await found.evaluate("(element, mark) => element.setAttribute(mark, '')", MARK)
     try:

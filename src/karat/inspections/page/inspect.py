@@ -25,22 +25,26 @@ LONGEST_GAP = 600.0
 SHORTEST = 100.0
 """What shows for less may be missed in the next turn; `aria-busy` is never missed."""
 QUIET_MS = 1500
-TRIES = 6
+TRIES = 5
 SHOWN = 4
 NEW_NODES = 14
 WORK_FIRST = {"busy": 0, "spinner": 1, "gone": 2}
 
 
 async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
-    """Look at one turn, propose a target, and prove it with two turns of a fresh conversation."""
+    """Look at one turn, propose a target, and prove it with two turns of a fresh conversation.
+
+    A list that shows its last messages alone may look the same after both: then one turn has to do.
+    """
     options = checked(read_options(config, BrowserOptions), config.spec)
     seen = await look(config, options, prompt)
     given: dict[str, object] = msgspec.to_builtins(config.options)
     trace, problem, table = None, "", given
-    for candidate in list(_candidates(seen, options))[:TRIES]:
+    candidates = list(_candidates(seen, options))[:TRIES]
+    for candidate, prompts in [*((each, (prompt, prompt)) for each in candidates), (candidates[0], (prompt,))]:
         table = given | _telemetry(seen, given) | candidate
         try:
-            trace = await proved(structs.replace(config, options=table | _patience(seen, options)), prompt, prompt)
+            trace = await proved(structs.replace(config, options=table | _patience(seen, options)), *prompts)
         except TargetError as error:
             problem = problem or error.message
             continue
@@ -67,6 +71,8 @@ def signs(seen: Look) -> list[WorkSign]:
 def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, object]]:
     """Options to try, the most telling first; what the user configured is not questioned."""
     common: dict[str, object] = {"chat_box": _place(seen.chat_box)}
+    if seen.frame:
+        common = {"frame": seen.frame, **common}
     if seen.send is not None:
         common["send"] = _place(seen.send)
     if seen.alert and options.failure is None:
@@ -79,7 +85,7 @@ def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, objec
     if options.answer is not None:
         answers = []
     yield from (common | work | answer for answer in answers for work in works)
-    yield common | works[-1]
+    yield from (common | work for work in (works[-1:] if answers else works))
 
 
 def _signs_of_work(seen: Look) -> list[dict[str, object]]:
@@ -118,6 +124,8 @@ def _place(place: Place) -> dict[str, object]:
 
 
 def _sightings(seen: Look) -> Iterator[Sighting]:
+    if seen.frame:
+        yield Sighting("frame", (seen.frame,))
     yield Sighting("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
     yield Sighting("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
     if seen.moved:

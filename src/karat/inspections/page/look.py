@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from karat.inspections.page.boxes import PageControl, controls, element, finds, places
+from karat.inspections.page.boxes import PageControl, controls, element, finds, frame_name, places
 from karat.inspections.page.scripts import with_names
 from karat.targets.base import TargetError
 from karat.targets.browser import window
@@ -22,6 +22,8 @@ from karat.targets.config import TargetConfig
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Page, Response
+
+    from karat.targets.browser.way import View
 
 OBSERVE = with_names("observe.js")
 ANSWERS = with_names("answers.js")
@@ -59,6 +61,8 @@ class WorkSign(TypedDict):
 class Look:
     """What was seen of one turn. `places` are those of the assistant's messages, `signs` what showed it at work."""
 
+    frame: str = ""
+    """The frame that holds the chat, if it is not the page itself."""
     boxes: list[PageControl] = field(default_factory=list)
     chat_box: Place = BrowserOptions().chat_box
     send: Place | None = None
@@ -94,18 +98,38 @@ async def look(config: TargetConfig, options: BrowserOptions, prompt: str) -> Lo
             await way.arrive()
             await come_to_rest(page)
             await way.clear()
-            await _turn(page, options, prompt, seen, stage.log)
+            view = await way.view() if options.frame else await _with_a_box(page, options, seen)
+            await _turn(view, options, prompt, seen, stage.log)
     finally:
         await stage.close()
     return seen
 
 
-async def _turn(page: Page, options: BrowserOptions, prompt: str, seen: Look, log: Path | None) -> None:
+async def _with_a_box(page: Page, options: BrowserOptions, seen: Look) -> View:
+    """The page, or the first frame in it that prompts can be written into where the page itself has no box for them."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + min(COMES_UP, options.wait_ms / 1000)
+    while True:
+        if options.chat_box != BrowserOptions().chat_box or (await controls(page))["boxes"]:
+            return page
+        for frame in page.main_frame.child_frames:
+            if (await controls(frame))["boxes"]:
+                seen.frame = await frame_name(page, frame)
+                return frame
+        if loop.time() > end:
+            return page
+        await asyncio.sleep(POLL)
+
+
+async def _turn(page: View, options: BrowserOptions, prompt: str, seen: Look, log: Path | None) -> None:
+    from playwright.async_api import Frame
+
     box, offered = await _box(page, options, seen)
     written = log.stat().st_size if log is not None and log.exists() else 0
     seen.page_before = await page.locator("body").aria_snapshot()
     seen.alert = bool(await page.locator("[role=alert]").count())
-    page.on("response", lambda response: _note(response, seen))
+    whole = page.page if isinstance(page, Frame) else page
+    whole.on("response", lambda response: _note(response, seen))
     await page.evaluate(OBSERVE, None)
     began = asyncio.get_running_loop().time()
     await _send(page, box, prompt, seen)
@@ -120,14 +144,9 @@ async def _turn(page: Page, options: BrowserOptions, prompt: str, seen: Look, lo
         seen.log = log.read_bytes()[written:].decode("utf-8", "replace").splitlines()
 
 
-async def _box(page: Page, options: BrowserOptions, seen: Look) -> tuple[ElementHandle, list[Place]]:
+async def _box(page: View, options: BrowserOptions, seen: Look) -> tuple[ElementHandle, list[Place]]:
     """The chat box, and the places that find it; one that is configured stays."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + min(COMES_UP, options.wait_ms / 1000)
     found = await controls(page)
-    while not found["boxes"] and loop.time() < end:
-        await asyncio.sleep(POLL)
-        found = await controls(page)
     if options.chat_box != BrowserOptions().chat_box:
         seen.chat_box = options.chat_box
         box = await located(page, options.chat_box).first.element_handle()
@@ -143,7 +162,7 @@ async def _box(page: Page, options: BrowserOptions, seen: Look) -> tuple[Element
     return box, await places(page, box, found["boxes"][0]["names"], found["boxes"][0]["tag"])
 
 
-async def _send(page: Page, box: ElementHandle, prompt: str, seen: Look) -> None:
+async def _send(page: View, box: ElementHandle, prompt: str, seen: Look) -> None:
     """Write the prompt and press Enter; where that does not send it, click the button beside the box."""
     await box.fill(prompt)
     await box.press("Enter")
@@ -164,7 +183,7 @@ async def _send(page: Page, box: ElementHandle, prompt: str, seen: Look) -> None
     )
 
 
-async def _left(page: Page, box: ElementHandle, prompt: str) -> bool:
+async def _left(page: View, box: ElementHandle, prompt: str) -> bool:
     """Whether the prompt has left its box."""
     from playwright.async_api import Error
 
@@ -180,7 +199,7 @@ async def _left(page: Page, box: ElementHandle, prompt: str) -> bool:
     return False
 
 
-async def _await_answer(page: Page, box: ElementHandle, prompt: str, seen: Look, seconds: float) -> None:
+async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: Look, seconds: float) -> None:
     """Watch until words stand and nothing changes any more."""
     from playwright.async_api import Error
 

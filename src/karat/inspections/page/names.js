@@ -19,10 +19,27 @@ const namesOf = (element) => [
   ...[...element.classList].filter(plainClass).map((name) => `.${name}`),
   ...(element.localName.includes("-") ? [element.localName] : []),
 ];
+// Open shadow roots are parts of the page: they are looked for anew only after a moment, because pages are large.
+const inside = (root) => [root, ...[...root.querySelectorAll("*")].flatMap((one) => one.shadowRoot ? inside(one.shadowRoot) : [])];
+let roots = [], rootsAt = -Infinity;
+const openRoots = () => {
+  if (performance.now() - rootsAt > 40) [roots, rootsAt] = [inside(document), performance.now()];
+  return roots;
+};
 const found = (selector) => {
   try {
-    return [...document.querySelectorAll(selector)];
+    return openRoots().flatMap((root) => [...root.querySelectorAll(selector)]);
   } catch {
     return [];
   }
 };
+const above = (node) => node.parentElement || node.getRootNode().host || null;
+const holds = (outer, node) => Boolean(node) && (outer === node || holds(outer, above(node)));
+const near = (element, selector) => element && (element.closest(selector) || near(element.getRootNode().host, selector));
+const below = (element) => [...(element.shadowRoot ? element.shadowRoot.children : []), ...element.children];
+const textsIn = (node) => [...(node.shadowRoot ? node.shadowRoot.childNodes : []), ...node.childNodes].flatMap((one) =>
+  one.nodeType === Node.TEXT_NODE ? (one.data.trim() ? [one] : [])
+    : one.nodeType !== Node.ELEMENT_NODE || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|TEXTAREA)$/.test(one.tagName) ? [] : textsIn(one));
+const wordsIn = (element) => element.innerText.trim() || textsIn(element).map((one) => one.data.trim()).join(" ");
+const wordsOfPage = () => openRoots().flatMap((root) => root === document ? [document.body] : [...root.children])
+  .map((element) => element.innerText || "").join("\n");

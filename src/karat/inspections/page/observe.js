@@ -2,26 +2,17 @@
 () => {
   const STEP = 50, MOST = 400;
   const began = performance.now(), since = () => performance.now() - began;
-  const before = new WeakSet(document.querySelectorAll("*")), touched = new WeakMap(), original = new Map();
+  const before = new WeakSet(found("*")), touched = new WeakMap(), original = new Map();
   const signs = new Map(), old = new Map();  // `old`: how often each text stood there, whatever element shows it
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const words = walker.currentNode.data.trim();
-    old.set(words, (old.get(words) || 0) + 1);
-  }
-  let text = document.body.innerText, changed = 0, pause = 0, changes = 0;
+  for (const node of textsIn(document.body)) old.set(node.data.trim(), (old.get(node.data.trim()) || 0) + 1);
+  let text = wordsOfPage(), changed = 0, pause = 0, changes = 0;
   const suggest = (kind, value) => {
     const key = `${kind} ${value}`;
     if (value && !signs.has(key) && signs.size < MOST) signs.set(key, {
       kind, value, named: WORKING.test(value), first: null, last: null, gap: 0,
     });
   };
-  const standing = (words) => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode())
-      if (walker.currentNode.data.trim() === words && shown(walker.currentNode.parentElement)) return true;
-    return false;
-  };
+  const standing = (words) => textsIn(document.body).some((node) => node.data.trim() === words && shown(above(node)));
   const on = ({ kind, value }) => kind === "gone" ? standing(value)
     : kind === "busy" ? found(value).some((element) => element.getAttribute("aria-busy") === "true")
     : found(value).some(shown);
@@ -56,8 +47,9 @@
     sign.last = now;
   };
   const tick = () => {
+    openRoots().forEach(adopt);
     [...signs.values()].forEach(note);
-    const words = document.body.innerText;
+    const words = wordsOfPage();
     if (words === text) return;
     if (changes) pause = Math.max(pause, since() - changed);
     [text, changed, changes] = [words, since(), changes + 1];
@@ -78,9 +70,19 @@
     }
     for (const sign of signs.values()) if (sign.first === null || sign.kind === "busy") note(sign);
   });
-  observer.observe(document, {
-    subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true,
-  });
+  const adopted = new WeakSet();
+  const adopt = (root) => {
+    if (adopted.has(root)) return;
+    adopted.add(root);
+    observer.observe(root, {
+      subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true,
+    });
+    for (const element of root.querySelectorAll("*")) if (!before.has(element)) {
+      [element, ...element.childNodes].forEach(touch);
+      ofElement(element);
+    }
+  };
+  openRoots().forEach(adopt);
   const timer = setInterval(tick, STEP);
   const atWork = () => [...signs.values()].some((sign) => sign.first !== null && on(sign)
     && (sign.kind !== "spinner" || sign.named))

@@ -40,6 +40,8 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
 
     when: Place | None = None
     """Only where this shows, or comes up within a second."""
+    frame: str = ""
+    """A CSS selector of the frame in which it is done; without it, in the page."""
     open: str = ""
     hover: Place | None = None
     click: Place | None = None
@@ -123,6 +125,8 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """JavaScript that runs in every page before the app's own; the name of a file if it ends in `.js`."""
     dismiss: tuple[Place, ...] = ()
     """What is clicked wherever it shows, such as the button of a banner that the app opens by itself."""
+    frame: str = ""
+    """A CSS selector of the frame that holds the chat, if it is not the page itself."""
     chat_box: Place = Place(role="textbox")
     send: Place | Literal["Enter"] = "Enter"
     complete: Complete = Complete(quiet_ms=1500)
@@ -214,7 +218,9 @@ def script(given: str, root: Path) -> str:
     try:
         return (root / given).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise ConfigError(f"`init_script` cannot be read: {error}.", fix="Name a file of JavaScript.") from error
+        why = (isinstance(error, OSError) and error.strerror) or str(error)
+        fix = "Name a file of JavaScript."
+        raise ConfigError(f"`init_script` cannot be read: {why}.", where=str(root / given), fix=fix) from error
 
 
 def environment_values(options: BrowserOptions, address: str) -> list[str]:

@@ -29,6 +29,8 @@ from karat.text.wording import likeness, listed, shorten
 if TYPE_CHECKING:
     from playwright.async_api import Page, Response
 
+    from karat.targets.browser.way import View
+
 PATIENCE = 5.0
 """Seconds that a look at the page may take."""
 POLL = 0.05
@@ -65,17 +67,22 @@ CLEARED = """(elements) => {
     }).observe(element, { subtree: true, childList: true, characterData: true, attributes: true });
   }
 }"""
-# What is at the place of the answer is held on to: it may go before it is complete.
+# What is at the place of the answer is held on to: it may go before it is complete. Words in shadow roots count too.
 SIZE = """(elements) => {
   if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
+  const said = (element) => [element, ...element.querySelectorAll("*")].filter((one) => one.shadowRoot)
+    .flatMap((one) => [...one.shadowRoot.children]).reduce((text, one) => text + said(one), element.innerText || "");
   return (elements.length ? elements : [document.body]).reduce((sum, element) => {
-    const text = element.innerText;
+    const text = said(element);
     for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
     return sum;
   }, 7);
 }"""
 HIDE = with_sight("hide.js")
 NEAREST = 3
+UNSENT = "the prompt was not sent, because {}; what is in its way may be named in `dismiss` or `steps`"
+STILL_CHANGED = "the answer still changed, raise `wait_ms`"
+NOTHING_NEW = "nothing new was seen on the page, see whether `send` sends the prompt, or raise `wait_ms`"
 MATCHED_NOTHING = "`answer` ({place}) matched nothing on the page"
 
 
@@ -108,11 +115,12 @@ class ChatPage:
         self._page = page
         self._options = options
         self._way = Way(page, options, base, session)
-        self._watch = Watch(page, options.complete)
-        self._words = Words(page, located(self._page, options.answer) if options.answer is not None else None)
+        self._look_at(page)
         self._said = AnswerWords("")
         self._log: TurnLog | None = None
         self._refused: list[str] = []
+        self._unsent = ""
+        """Why the prompt is not sent yet."""
         page.on("response", self._note_refusal)
         self._seen = ""
         self._sent: list[SentPrompt] = []
@@ -123,15 +131,22 @@ class ChatPage:
 
     async def reach(self, preconditions: Sequence[str]) -> None:
         """Go the way to the chat box, and wait until the page rests."""
-        await self._way.go(preconditions)
-        await come_to_rest(self._page)
+        self._look_at(await self._way.go(preconditions))
+        await come_to_rest(self._view)
         await self._way.clear()
+
+    def _look_at(self, view: View) -> None:
+        """The chat is in this page, or in this frame of it."""
+        answer = self._options.answer
+        self._view = view
+        self._watch = Watch(view, self._options.complete)
+        self._words = Words(view, located(view, answer) if answer is not None else None)
 
     async def ask(self, prompt: str, log: TurnLog | None) -> AnswerWords:
         """Send a prompt and wait for the answer; the assistant's own words of this turn."""
         from playwright.async_api import TimeoutError as TooLongError
 
-        self._log, self._said, self._refused = log, AnswerWords(""), []
+        self._log, self._said, self._refused, self._unsent = log, AnswerWords(""), [], ""
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
@@ -149,13 +164,13 @@ class ChatPage:
         """What may have kept an answer from being complete."""
         said = self._said
         troubles = (
-            self._watch.trouble,
+            self._unsent,
+            self._watch.trouble if not self._unsent else "",
             UNTOLD.format(why=said.doubt) if said.doubt else "",
             self._elsewhere() if said.elsewhere and not said.text else "",
             f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
         )
-        told = "; ".join(filter(None, troubles))
-        return f": {told}" if told else ""
+        return f": {'; '.join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)}"
 
     def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
@@ -169,12 +184,16 @@ class ChatPage:
         return f"{nothing}, and words appeared in {listed(map(shorten, near))}"
 
     async def _send(self, prompt: str) -> None:
-        box = located(self._page, self._options.chat_box).first
+        chat_box, send = self._options.chat_box, self._options.send
+        box = located(self._view, chat_box).first
+        self._unsent = UNSENT.format(f"{chat_box} could not be written into")
         await box.fill(prompt)
-        if isinstance(self._options.send, Place):
-            await located(self._page, self._options.send).first.click()
+        if isinstance(send, Place):
+            self._unsent = UNSENT.format(f"{send} could not be clicked")
+            await located(self._view, send).first.click()
         else:
             await box.press("Enter")
+        self._unsent = ""
 
     async def answer(self) -> str:
         """The assistant's words of this turn so far; nothing of the prompt is among them."""
@@ -183,16 +202,16 @@ class ChatPage:
 
     async def snapshot(self) -> str:
         """The page as assistive technology sees it, what no reader sees marked, less the prompts that it repeats."""
-        body = self._page.locator("body")
+        body = self._view.locator("body")
         self._seen = await body.aria_snapshot()
-        hidden = await self._page.evaluate(HIDE, True)
+        hidden = await self._view.evaluate(HIDE, True)
         try:
             if hidden:
                 self._seen = with_unseen(self._seen, await body.aria_snapshot())
             answer = await self._words.snapshot() if self._said.text else None
         finally:
             if hidden:
-                await self._page.evaluate(HIDE, False)
+                await self._view.evaluate(HIDE, False)
         self.answer_page = without_prompts(answer, self._sent) if answer else None
         return without_prompts(self._seen, self._sent)
 
@@ -210,7 +229,7 @@ class ChatPage:
         await self._words.mark()
         self._complained = await self._complaints()
         if self._complained and self._options.failure is not None:
-            await located(self._page, self._options.failure).evaluate_all(CLEARED)
+            await located(self._view, self._options.failure).evaluate_all(CLEARED)
         await self._watch.begin()
 
     async def _complete(self) -> None:
@@ -268,7 +287,7 @@ class ChatPage:
         try:
             work = await self._watch.state()
             place = self._options.answer
-            watched = located(self._page, place) if place is not None else self._page.locator("body")
+            watched = located(self._view, place) if place is not None else self._view.locator("body")
             size = await watched.evaluate_all(SIZE)
             await self._stop_if_broken()  # last: an app complains before it says that it is done
         except Error as error:
@@ -283,7 +302,7 @@ class ChatPage:
             self._log.stop_if_broken()
         now = await self._complaints()
         if self._complained:
-            self._complained -= Counter(await self._page.evaluate("() => (window.karatCleared || []).splice(0)"))
+            self._complained -= Counter(await self._view.evaluate("() => (window.karatCleared || []).splice(0)"))
         new = now - self._complained
         if new:
             said = " ".join(" ".join(new).split())
@@ -296,7 +315,7 @@ class ChatPage:
         return Counter(text for text in map(str.strip, await self._texts(self._options.failure)) if text)
 
     async def _texts(self, place: Place) -> list[str]:
-        texts: list[str] = await located(self._page, place).evaluate_all(TEXTS)
+        texts: list[str] = await located(self._view, place).evaluate_all(TEXTS)
         return texts
 
     def _note_refusal(self, response: Response) -> None:
@@ -305,7 +324,7 @@ class ChatPage:
             self._refused.append(f"{response.status} to {request.method} {urlsplit(request.url).path}")
 
 
-async def come_to_rest(page: Page) -> None:
+async def come_to_rest(page: View) -> None:
     """What a page brings by itself a little after its chat box is not the work of a prompt."""
     from playwright.async_api import Error
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from karat.targets.browser.options import Complete
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from karat.targets.browser.way import View
 
 POLL = 0.05
 
@@ -112,7 +112,7 @@ class Activity(NamedTuple):
 class Watch:
     """The signs of one configuration on one page."""
 
-    def __init__(self, page: Page, complete: Complete) -> None:
+    def __init__(self, page: View, complete: Complete) -> None:
         self._page = page
         self._signs = {name: sign for name, sign in complete.signs.items() if sign}
         self.trouble = ""
@@ -136,7 +136,8 @@ class Watch:
             return Activity(over=True, calm=math.inf, unseen={})
         told: dict[str, Any] = await self._page.evaluate(STATE, self._signs)
         work = Activity(not told["now"], told["calm"], told["unseen"], told["fresh"])
-        self.trouble = f"{self._named(work.unseen)} was never seen" if work.unseen else ""
+        shows = f"{self._named(told['now'])} still shows" if told["now"] else ""
+        self.trouble = f"{self._named(work.unseen)} was never seen" if work.unseen else shows
         return work
 
     def unseen(self, work: Activity) -> str:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from karat.targets.base import TargetError
 from karat.targets.browser.options import BrowserOptions, Place, Step, filled
 
 if TYPE_CHECKING:
-    from playwright.async_api import Locator, Page
+    from playwright.async_api import Frame, FrameLocator, Locator, Page
+
+    View: TypeAlias = Page | Frame
+    """What holds the chat: the page, or a frame in it."""
 
 WHEN_MS = 1000
 """How long a place may take to come up, of which nobody knows whether it does."""
 
 
-def located(page: Page, place: Place) -> Locator:
+def located(view: View | FrameLocator, place: Place) -> Locator:
     """All that is at a place."""
     if place.selector:
-        return page.locator(place.selector)
+        return view.locator(place.selector)
     if place.role:
         role: Any = place.role
-        return page.get_by_role(role, name=place.name) if place.name else page.get_by_role(role)
-    return page.get_by_text(place.text)
+        return view.get_by_role(role, name=place.name) if place.name else view.get_by_role(role)
+    return view.get_by_text(place.text)
 
 
 class Way:
@@ -35,10 +38,23 @@ class Way:
         self._base = base
         self._session = session
 
-    async def go(self, preconditions: Sequence[str]) -> None:
-        """Up to the chat box, with all preconditions brought about."""
+    async def go(self, preconditions: Sequence[str]) -> View:
+        """Up to the chat box, with all preconditions brought about; what holds the chat."""
         await self.arrive(preconditions)
-        await self._step(Step(wait_for=self._options.chat_box), "the chat box")
+        view = await self.view()
+        await self._step(Step(wait_for=self._options.chat_box, frame=self._options.frame), "the chat box")
+        return view
+
+    async def view(self) -> View:
+        """What holds the chat, once it is there."""
+        selector = self._options.frame
+        if not selector:
+            return self._page
+        await self._step(Step(wait_for=Place(selector=selector)), "the frame")
+        found = await (await self._page.locator(selector).first.element_handle()).content_frame()
+        if found is None:
+            raise TargetError("config", f"`frame` ({selector}) is no frame: name an iframe")
+        return found
 
     async def arrive(self, preconditions: Sequence[str] = ()) -> None:
         """Open the app and go its steps."""
@@ -64,7 +80,7 @@ class Way:
     async def _step(self, step: Step, what: str, url: str = "") -> None:
         from playwright.async_api import TimeoutError as TooLongError
 
-        if step.when is not None and not await self._shows(step.when):
+        if step.when is not None and not await self._shows(self._at(step.when, step.frame)):
             return
         try:
             await self._do(step, url or (self._url(step.open) if step.open else ""))
@@ -78,27 +94,27 @@ class Way:
         if url:
             await self._page.goto(url)
         if step.hover:
-            await self._at(step.hover).hover()
+            await self._at(step.hover, step.frame).hover()
         if step.click:
-            await self._at(step.click).click()
+            await self._at(step.click, step.frame).click()
         if step.fill:
-            await self._at(step.fill).fill(filled(step.value, self._session))
+            await self._at(step.fill, step.frame).fill(filled(step.value, self._session))
         if step.press:
             await self._page.keyboard.press(step.press)
         if step.wait_for:
-            await self._at(step.wait_for).wait_for(state="visible")
+            await self._at(step.wait_for, step.frame).wait_for(state="visible")
 
-    async def _shows(self, place: Place) -> bool:
+    async def _shows(self, found: Locator) -> bool:
         from playwright.async_api import TimeoutError as TooLongError
 
         try:
-            await self._at(place).wait_for(state="visible", timeout=WHEN_MS)
+            await found.wait_for(state="visible", timeout=WHEN_MS)
         except TooLongError:
             return False
         return True
 
-    def _at(self, place: Place) -> Locator:
-        return located(self._page, place).first
+    def _at(self, place: Place, frame: str) -> Locator:
+        return located(self._page.frame_locator(frame) if frame else self._page, place).first
 
     def _url(self, target: str) -> str:
         url = urlsplit(urljoin(self._base, filled(target, self._session)) if target else self._base)

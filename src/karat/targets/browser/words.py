@@ -16,7 +16,9 @@ from karat.targets.browser.scripts import with_sight
 from karat.text.wording import quoted, shorten
 
 if TYPE_CHECKING:
-    from playwright.async_api import Locator, Page
+    from playwright.async_api import Locator
+
+    from karat.targets.browser.way import View
 
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
 READ = with_sight("read.js")
@@ -46,7 +48,7 @@ class AnswerWords(NamedTuple):
 class Words:
     """What is said on one page; `messages` are those of the assistant, if anybody told where they stand."""
 
-    def __init__(self, page: Page, messages: Locator | None) -> None:
+    def __init__(self, page: View, messages: Locator | None) -> None:
         self._page = page
         self._messages = messages
         self._before: Counter[str] = Counter()
