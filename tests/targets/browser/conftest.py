@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,14 @@ def case(prompt: str, case_id: str = "one", **rest: Any) -> Case:
 
 async def ask(target: BrowserTarget, prompt: str, context: RunContext | None = None, **rest: Any) -> Trace:
     return await target.run(case(prompt, **rest), context or RunContext())
+
+
+async def few_at_a_time(asked: Iterable[Coroutine[Any, Any, Trace]]) -> list[Trace]:
+    """All traces, in order; dozens of pages at once would time out on a machine that has other work."""
+    free = asyncio.Semaphore(6)
+
+    async def one(asking: Coroutine[Any, Any, Trace]) -> Trace:
+        async with free:
+            return await asking
+
+    return await asyncio.gather(*map(one, asked))

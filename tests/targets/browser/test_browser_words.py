@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 
 from . import echo_pages
-from .conftest import ask, opened
+from .conftest import ask, few_at_a_time, opened
 from .stub import Stub, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -66,7 +65,7 @@ async def shown(stub: Stub, answer: str, rows: list[Row]) -> list[Trace]:
     place: dict[str, Any] = {"answer": {"selector": answer}} if answer else {}
     async with opened(stub.url, "/lobby", preconditions=ways, **place) as target:
         asked = (ask(target, row.prompt, setup_prompts=row.setup, preconditions=(row.page,)) for row in rows)
-        return await asyncio.gather(*asked)
+        return await few_at_a_time(asked)
 
 
 @pytest.mark.parametrize("answer", TABLE)
