@@ -162,3 +162,17 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
         f"karat: nothing at {url}/ takes a prompt: no box that can be written into shows. Where the chat comes after a "
         "login or a click, say the way with -o 'steps=[...]' [config]\n"
     )
+
+
+def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:
+    with serving() as stub:
+        stub.script = """
+        const dialog = document.body.appendChild(document.createElement("div"));
+        dialog.style = "position: fixed; inset: 0; background: white";
+        dialog.innerHTML = "<button onclick='this.parentElement.remove()'>Accept</button>";"""
+        ran = karat("inspect", f"{stub.url}/chat")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        'karat: button "Go" could not be clicked: something on the page lies over it. Say what closes it with '
+        """-o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
+    )

@@ -34,6 +34,7 @@ FEW_LETTERS = 12
 SENT_WITHIN = 2.0
 COMES_UP = 10.0
 """How long a page may take to show its chat box."""
+SAY_DISMISS = """Say what closes it with -o 'dismiss=[{"role": "button", "name": "Accept"}]'"""
 VALUE = "(element) => element.value ?? element.innerText"
 
 
@@ -174,13 +175,24 @@ async def _send(page: View, box: ElementHandle, prompt: str, seen: Look) -> None
         button = await element(page, "Buttons", index)
         offered = await places(page, button, told["names"], told["tag"])
         if offered and await button.is_enabled():
-            await button.click()
+            await _click(button, offered[0])
             if await _left(page, box, prompt):
                 seen.send = offered[0]
                 return
     raise TargetError(
         "config", "the prompt stayed in its box: neither Enter nor a button beside it sent it; set `send`"
     )
+
+
+async def _click(button: ElementHandle, place: Place) -> None:
+    """Click what may send the prompt. Raises TargetError if something lies over it."""
+    from playwright.async_api import TimeoutError as TooLongError
+
+    try:
+        await button.click(timeout=1000 * SENT_WITHIN)
+    except TooLongError as error:
+        covered = f"{place} could not be clicked: something on the page lies over it"
+        raise TargetError("config", f"{covered}. {SAY_DISMISS}") from error
 
 
 async def _left(page: View, box: ElementHandle, prompt: str) -> bool:

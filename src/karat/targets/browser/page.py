@@ -219,7 +219,9 @@ class ChatPage:
         await self._page.screenshot(path=str(file), full_page=True)
 
     async def screen(self, screenshot: Path) -> ScreenMap:
-        """What stands where on a screenshot that was just taken."""
+        """What stands where on a screenshot that was just taken; in a frame other coordinates hold."""
+        if self._view is not self._page:
+            return await screen_map(self._page, screenshot, ())
         boxes = await element_boxes(self._page, self._seen, self._sent[-1].before if self._sent else "")
         boxes += await self._words.boxes(self._said.text) if self._said.text else []
         return await screen_map(self._page, screenshot, boxes)

@@ -16,6 +16,8 @@ from karat.targets.browser.snapshot import role_of
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
+    from karat.targets.browser.way import View
+
 BOXES: Final = with_sight("boxes.js")
 MOST: Final = 1_000
 """Boxes of one page; of more, those of what the turn brought come first."""
@@ -63,7 +65,7 @@ def _newest(found: list[ElementBox], snapshot: str, before: str) -> list[Element
     return sorted(found, key=lambda box: old[lines[box.line]])[:MOST]
 
 
-async def answer_boxes(page: Page, messages: Locator | None, fresh: Sequence[int], answer: str) -> list[ElementBox]:
+async def answer_boxes(page: View, messages: Locator | None, fresh: Sequence[int], answer: str) -> list[ElementBox]:
     """The boxes of the answer's lines, as far as its words are found in the new messages, or else on the page."""
     asked = {"most": MOST_TEXTS, "texts": True}
     if messages is None:
