@@ -145,7 +145,7 @@ def test_repeats_are_one_case(tmp_path: Path) -> None:
     assert total == 2
     assert index.cases(run.key, CaseFilter(status="FAIL"))[1] == 1
     assert index.repeats(run.key, 0) == [(0, "PASS"), (1, "FAIL")]
-    assert index.place_of(run.key, "a") == (0, 1)
+    assert index.places(run.key, ["a", "missing"]) == {"a": (0, 1)}
 
 
 def lost(lines: list[bytes]) -> list[bytes]:
