@@ -109,5 +109,6 @@ def linked_pages(root: Path) -> list[Path]:
 
 
 def tried_pages(root: Path) -> list[Path]:
-    """The pages whose commands are run; those of the examples need a folder of their own."""
-    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    """The pages whose commands are run; examples need a folder of their own, and recipes the software of others."""
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    return [page for page in pages if page.parent.name != "recipes"]

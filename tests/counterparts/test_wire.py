@@ -54,7 +54,7 @@ def served(name: str, folder: Path) -> Iterator[str]:
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
         try:
-            _wait(port, process, folder / "log")
+            wait_for(port, process, folder / "log")
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
@@ -65,7 +65,7 @@ def served(name: str, folder: Path) -> Iterator[str]:
                 process.wait()
 
 
-def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, log.read_text()

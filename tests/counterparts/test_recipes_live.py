@@ -1,0 +1,107 @@
+"""The recipes as a reader follows them: installed, started, run. With KARAT_RECORD set, what they said is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import karat
+from cli.support import SCRIPT
+from counterparts.environments import python_with
+from counterparts.spans_sink import recorded
+from counterparts.test_wire import wait_for
+from karat.targets.config import load, resolve
+from pages import outcomes, same, script
+from recipes import ADDRESS, RECIPES, Recipe
+from targets.http.desk import recording
+
+LEFT_OUT = ("KARAT_", "PYTEST_", "PYTHONPATH")
+
+
+@pytest.fixture(params=RECIPES, ids=lambda recipe: recipe.name)
+def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Recipe:
+    found: Recipe = request.param
+    found.write(tmp_path)
+    return found
+
+
+@pytest.fixture
+def environ(recipe: Recipe, tmp_path: Path) -> dict[str, str]:
+    """`python` is the one of the recipe's own environment; `karat` is ours."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
+    if recipe.is_node:
+        if shutil.which("npm") is None:
+            pytest.skip("no npm: apt-get install nodejs npm")
+        subprocess.run(["npm", "install", "--silent", "--no-audit", *recipe.requirements], cwd=tmp_path, check=True)
+        return {**ours, "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}"}
+    python = python_with(f"recipe-{recipe.name}", *recipe.requirements)
+    return {**ours, "PATH": f"{python.parent}:{SCRIPT.parent}:{os.environ['PATH']}"}
+
+
+@contextmanager
+def started(recipe: Recipe, environ: dict[str, str], folder: Path, port: int) -> Iterator[None]:
+    """The service of a page, until the test is over."""
+    log = folder / "log.txt"
+    command = ["bash", "-c", f"exec {recipe.starts}"]
+    with log.open("w") as out:
+        service = subprocess.Popen(command, cwd=folder, env=environ, stdout=out, stderr=out, start_new_session=True)
+    try:
+        wait_for(port, service, log)
+        yield
+    finally:
+        service.terminate()
+        service.wait(20)
+
+
+@pytest.mark.limit(900)
+def test_the_commands_do_what_the_page_shows(recipe: Recipe, environ: dict[str, str], tmp_path: Path) -> None:
+    for block in recipe.commands:
+        ran = subprocess.run(
+            ["bash", "-c", script(block)],
+            cwd=tmp_path,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        found = outcomes(ran.stdout)
+        log = tmp_path / "log.txt"
+        told = ran.stdout + (log.read_text() if log.exists() else "")
+        assert len(found) == len(block), told
+        for command, (printed, _) in zip(block, found, strict=True):
+            assert command.shown is None or same(command.shown, printed), f"$ {command.line}\n{told}"
+
+
+@pytest.mark.limit(900)
+@pytest.mark.skipif(not os.environ.get("KARAT_RECORD"), reason="records only if KARAT_RECORD is set")
+async def test_what_it_says_is_recorded(recipe: Recipe, environ: dict[str, str], tmp_path: Path) -> None:
+    suite, desk = karat.load_suite(tmp_path / "suite.yaml"), resolve("desk", load(tmp_path), tmp_path)
+    if desk.mcp_record:
+        pytest.skip("its agent cannot be played without its client")
+    recipe.recording.parent.mkdir(exist_ok=True)
+    if not recipe.starts:
+        lines: list[str] = []
+        for case in suite.cases:
+            lines += recorded(shlex.split(desk.spec), {**environ, **desk.env}, tmp_path, case.id, [case.prompt])
+        recipe.recording.write_text("".join(f"{line}\n" for line in lines))
+        return
+    upstream = ADDRESS.search(desk.spec)
+    assert upstream is not None
+    kept: dict[str, list[dict[str, object]]] = {}
+    with started(recipe, environ, tmp_path, int(upstream[0].rpartition(":")[2])):
+        async with recording(upstream[0], kept) as address:
+            there = structs.replace(desk, spec=ADDRESS.sub(address, desk.spec), telemetry={})
+            result = await karat.arun(suite, there, results_dir=tmp_path)
+    assert {record.case.id: record.status.value for record in result.records} == recipe.verdicts
+    recipe.recording.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")

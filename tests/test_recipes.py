@@ -1,0 +1,46 @@
+"""The recipes: their files are valid, and what was recorded of their software is judged as they show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import karat
+from karat.targets.config import TargetConfig, load, resolve
+from recipes import ADDRESS, FOLDER, RECIPES, Recipe
+from targets.http.desk import replaying
+
+
+@pytest.fixture(params=RECIPES, ids=lambda recipe: recipe.name)
+def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Recipe:
+    found: Recipe = request.param
+    found.write(tmp_path)
+    return found
+
+
+def target(folder: Path) -> TargetConfig:
+    return resolve("desk", load(folder), folder)
+
+
+async def test_what_was_recorded_is_judged_as_the_page_shows(recipe: Recipe, tmp_path: Path) -> None:
+    suite, desk = karat.load_suite(tmp_path / "suite.yaml"), target(tmp_path)
+    assert recipe.requirements
+    assert recipe.verdicts.keys() == {case.id for case in suite.cases}
+    assert len(set(recipe.verdicts.values())) > 1, "a recipe shows what passes and what does not"
+    if desk.mcp_record:
+        return  # its agent speaks with a client of its own, which is not here
+    if recipe.starts:
+        async with replaying(json.loads(recipe.recording.read_text())) as address:
+            desk = structs.replace(desk, spec=ADDRESS.sub(address, desk.spec), telemetry={})
+            result = await karat.arun(suite, desk, results_dir=tmp_path)
+    else:
+        result = await karat.arun(suite, f"replay:{recipe.recording}", results_dir=tmp_path)
+    assert {record.case.id: record.status.value for record in result.records} == recipe.verdicts
+
+
+def test_every_recipe_is_listed() -> None:
+    listed = (FOLDER / "README.md").read_text()
+    assert [recipe.name for recipe in RECIPES if f"]({recipe.path.name})" not in listed] == []
