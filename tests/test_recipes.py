@@ -13,7 +13,6 @@ from karat.targets.config import TargetConfig, load, resolve
 from recipes import ADDRESS, FOLDER, RECIPES, Recipe
 from targets.http.desk import replaying
 
-
 UNRECORDED = {
     "mcp",  # its agent speaks with a client of its own, which is not here
     "openai",
