@@ -25,7 +25,8 @@ def recorded(command: list[str], env: dict[str, str], folder: Path, case: str, p
     class Sink(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            lines.append(json.dumps(_hex(MessageToDict(ExportTraceServiceRequest.FromString(body)))))
+            if self.path == "/v1/traces":  # some send metrics too
+                lines.append(json.dumps(_hex(MessageToDict(ExportTraceServiceRequest.FromString(body)))))
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
