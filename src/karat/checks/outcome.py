@@ -19,6 +19,8 @@ from karat.text.views import seen
 
 Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
 
+SHOWN = frozenset({"tool_success", "tool_started"})
+"""Outcomes that a call shows, whatever else was called and not seen."""
 NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
 IN_WORDS = NOT_DONE | {"response_only"}
 _IN_WORDS = regex.compile(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
@@ -59,6 +61,9 @@ class Outcome(Check):
         Example(
             {"outcome": "needs_input"}, shows('- radiogroup "Pick a repository"', text="One moment."), Status.PASSED
         ),
+        Example({"outcome": "tool_success"}, calls("book:ok", unobserved={"tools": "some"}), Status.PASSED),
+        Example({"outcome": "tool_success"}, calls("book:failed", unobserved={"tools": "some"}), Status.UNKNOWN),
+        Example({"outcome": "graceful_block"}, calls("book:failed", unobserved={"tools": "some"}), Status.UNKNOWN),
         Example({"outcome": "needs_input"}, calls("", text="Done."), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("", text="I see. Anything else?"), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("", text="Booked! Which day is next?"), Status.FAILED),
@@ -95,14 +100,14 @@ class Outcome(Check):
             return self.unknown(why) if why else self.failed("no words that a reader sees")
         if self.outcome == "response_only":
             return self.passed()
-        why = trace.doubt("tools")
-        if why:
-            return self.unknown(why)
         listed = [c for c in trace.tool_calls if c.called and (not self.tools or c.name in self.tools)]
         found = OUTCOMES[self.outcome](trace, listed)
+        why = trace.doubt("tools")
+        if why and not (found.holds and self.outcome in SHOWN):
+            return self.unknown(why)
         if found.holds is not False and self.outcome in NOT_DONE:
             found = _claimed(trace, self.tools) or found
-        if found.holds is not (self.outcome in ("tool_success", "tool_started")):
+        if found.holds is not (self.outcome in SHOWN):
             why = not_understood(trace, self.tools)
             if why:
                 return self.unknown(why)
