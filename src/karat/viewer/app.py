@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from karat.errors import KaratError
+from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
@@ -103,7 +103,10 @@ class Viewer:
     def compare(self, request: Request) -> Response:
         self._index.refresh()
         base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
-        found = compare_pages.compared(self._index, base, new)
+        try:
+            found = compare_pages.compared(self._index, base, new)
+        except UsageError as error:  # runs that have no case in common are no trouble of the viewer
+            return _page("trouble.html", words=str(error))
         heads = run_pages.run_head(base), run_pages.run_head(new)
         return _page("compare.html", heads=heads, found=found, keys=(base.key, new.key))
 
