@@ -173,6 +173,6 @@ def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:
         ran = karat("inspect", f"{stub.url}/chat")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        'karat: button "Go" could not be clicked: something on the page lies over it. Say what closes it with '
-        """-o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
+        'karat: button "Go" could not be clicked: something on the page lies over it. Say what closes what is in '
+        """the way with -o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
     )

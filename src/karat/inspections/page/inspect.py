@@ -63,7 +63,9 @@ def signs(seen: Look) -> list[WorkSign]:
     fit = [
         sign
         for sign in seen.signs
-        if sign["last"] >= seen.spoke - LATE and sign["gap"] <= LONGEST_GAP and sign["last"] - sign["first"] >= SHORTEST
+        if sign["last"] >= seen.spoke - LATE
+        and sign["gap"] <= LONGEST_GAP
+        and (sign["kind"] == "busy" or sign["last"] - sign["first"] >= SHORTEST)
     ]
     return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
 
@@ -77,7 +79,7 @@ def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, objec
         common["send"] = _place(seen.send)
     if seen.alert and options.failure is None:
         common["failure"] = {"role": "alert"}
-    quiet: dict[str, object] = {"quiet_ms": round(max(QUIET_MS, min(10_000, 2 * seen.pause)), -2)}
+    quiet: dict[str, object] = {"quiet_ms": 100 * round(max(QUIET_MS, min(10_000, 2 * seen.pause)) / 100)}
     works: list[dict[str, object]] = [{"complete": work} for work in (*_signs_of_work(seen), quiet)]
     answers: list[dict[str, object]] = [{"answer": {"selector": place["selector"]}} for place in seen.places[:2]]
     if options.complete != BrowserOptions().complete:

@@ -34,7 +34,7 @@ FEW_LETTERS = 12
 SENT_WITHIN = 2.0
 COMES_UP = 10.0
 """How long a page may take to show its chat box."""
-SAY_DISMISS = """Say what closes it with -o 'dismiss=[{"role": "button", "name": "Accept"}]'"""
+SAY_DISMISS = """Say what closes what is in the way with -o 'dismiss=[{"role": "button", "name": "Accept"}]'"""
 VALUE = "(element) => element.value ?? element.innerText"
 
 
@@ -189,10 +189,10 @@ async def _click(button: ElementHandle, place: Place) -> None:
     from playwright.async_api import TimeoutError as TooLongError
 
     try:
-        await button.click(timeout=1000 * SENT_WITHIN)
+        await button.click(timeout=1000 * COMES_UP)
     except TooLongError as error:
-        covered = f"{place} could not be clicked: something on the page lies over it"
-        raise TargetError("config", f"{covered}. {SAY_DISMISS}") from error
+        covered = ": something on the page lies over it" * ("intercepts pointer events" in error.message)
+        raise TargetError("config", f"{place} could not be clicked{covered}. {SAY_DISMISS}") from error
 
 
 async def _left(page: View, box: ElementHandle, prompt: str) -> bool:

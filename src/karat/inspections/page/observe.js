@@ -54,6 +54,13 @@
     if (changes) pause = Math.max(pause, since() - changed);
     [text, changed, changes] = [words, since(), changes + 1];
   };
+  // It was on until now, however long nobody had the time to look.
+  const wasBusy = (element) => {
+    for (const sign of signs.values()) if (sign.kind === "busy" && element.matches(sign.value)) {
+      sign.first ??= since();
+      sign.last = since();
+    }
+  };
   const touch = (node) => touched.set(node, since());
   const observer = new MutationObserver((records) => {
     for (const record of records) {
@@ -62,6 +69,7 @@
         const had = original.get(record.target) || original.set(record.target, new Map()).get(record.target);
         if (!had.has(record.attributeName)) had.set(record.attributeName, record.oldValue);
         ofAttribute(record.target, record.attributeName, had.get(record.attributeName));
+        if (record.attributeName === "aria-busy" && record.oldValue === "true") wasBusy(record.target);
       }
       for (const node of record.addedNodes) {
         touch(node);
