@@ -197,9 +197,9 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
             id="no-text",
         ),
         pytest.param(
-            ["langgraph:graphs.py:nothing"],
+            ["langgraph:graphs.py:zzz"],
             4,
-            "karat: 'graphs.py:nothing': graphs.py has no 'nothing'. [config]",
+            "karat: 'graphs.py:zzz': graphs.py has no 'zzz'. [config]",
             id="no-such-graph",
         ),
         pytest.param(
