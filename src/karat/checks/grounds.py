@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 from itertools import combinations, islice
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ MOST_KINDS = 50
 LONGEST_OWN_WORDS = 4
 USERS = ("user", "human")
 HUNDRED = Decimal(100)
+LONGEST_LINE = 300
+"""Characters of a text whose numbers are remembered."""
 LARGEST = 25
 """Digits of the largest number that is rounded."""
 
@@ -47,7 +50,17 @@ def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
     for name, result in results(trace):
         yield from islice(_numbers(result, name), MOST_SEEN)
     for text in _page_texts(trace):
-        yield from (Ground(value, "the page") for value in numbers_in(text))
+        yield from (Ground(value, "the page") for value in _numbers_of(text))
+
+
+def _numbers_of(text: str) -> Sequence[Decimal]:
+    """What a text holds; of short ones it is remembered, for pages of one app share most of their lines."""
+    return _of_line(text) if len(text) <= LONGEST_LINE else numbers_in(text)
+
+
+@lru_cache(maxsize=4096)
+def _of_line(text: str) -> tuple[Decimal, ...]:
+    return tuple(numbers_in(text))
 
 
 def _users_words(trace: Trace) -> Iterator[str]:
@@ -70,10 +83,10 @@ def _numbers(value: object, name: str) -> Iterator[Ground]:
     if isinstance(value, int | float):
         yield Ground(Decimal(repr(value)), name)
     elif isinstance(value, str):
-        yield from (Ground(one, name) for one in numbers_in(value))
+        yield from (Ground(one, name) for one in _numbers_of(value))
     elif isinstance(value, dict):
         for key, below in value.items():
-            yield from (Ground(one, name) for one in numbers_in(str(key)))
+            yield from (Ground(one, name) for one in _numbers_of(str(key)))
             yield from _numbers(below, f"{name}.{key}")
     elif isinstance(value, list | tuple):
         for index, below in enumerate(value):
