@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.support import Ran
+from karat.cli.main import run
 
 Karat = Callable[..., Ran]
 
@@ -78,3 +80,11 @@ def test_the_command_prints_or_writes(karat: Karat, convert: Karat) -> None:
     assert convert("table.json", "-o", "new.yaml").code == 0
     assert "# Beside this file must stand: 'rows.csv'.\n" in Path("new.yaml").read_text()
     assert karat("list", "new.yaml").out == "012\t\t012\n"
+
+
+def test_what_is_printed_is_utf8_whatever_the_terminal_is(convert: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("golden.json").write_text(json.dumps([{**GOLDEN[0], "input": "Wie heißt sie? 😀"}]))
+    out = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding="ascii", errors="backslashreplace"))
+    assert run(["convert", "golden.json"]) == 0
+    assert "Wie heißt sie? 😀" in out.getvalue().decode()

@@ -19,7 +19,7 @@ from karat.suites.documents.yaml_text import block
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((*ROOT.glob(".claude/evals/*.json"), *ROOT.glob("eval/golden_sets/*.json")))
-KARAT_1 = [ROOT / "examples/dyno_agent/suite.yaml", ROOT / "tests/conversations/refund_desk.yaml"]
+KARAT_1 = [*ROOT.glob("examples/*/suite.yaml"), ROOT / "tests/conversations/refund_desk.yaml"]
 
 ODD = [
     *("no", "On", "y", "NULL", "~", "", " ", "true", "1e3", "012", "0x1F", "1_000", ".5", "-", "---", "..."),

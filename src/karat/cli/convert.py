@@ -23,4 +23,4 @@ def command(suite: str, place: str | None, force: bool) -> None:
 
     text = api.convert(Path(suite), place, force=force)
     if place is None:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)  # YAML is UTF-8, whatever the terminal is
