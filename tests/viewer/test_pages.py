@@ -82,7 +82,7 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         assert page.locator(".call.lit .tool").inner_text() == "delete"
         assert "within pay" in page.locator(".call.lit").inner_text()
         page.locator(".said.answer strong").wait_for()
-        assert page.locator(".files img").evaluate("one => one.naturalWidth") == 60
+        assert page.locator(".shot img").evaluate("one => one.naturalWidth") == 60
         assert page.locator(".again code").inner_text().endswith("--cases refund")
         page.go_back()
         assert rows(seen) == 200
