@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec import structs
@@ -32,7 +33,7 @@ def audited(viewed: Site) -> str:
     """The key of a run of a few cases with an audit beside it."""
     from karat.cli.main import run
 
-    few = {**SUITE, "cases": SUITE["cases"][:4]}
+    few = {**SUITE, "cases": cast(list[object], SUITE["cases"])[:4]}
     result = karat.run(few, lambda prompt: answer(prompt, True), results_dir=viewed.folder / "few")
     assert run(["audit", result.journal.path]) in (0, 1)
     return Index.key_of(Path(result.journal.path))
