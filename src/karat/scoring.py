@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -16,8 +18,10 @@ from karat.text.wording import said
 DIGITS = 9
 """Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
 
+_PASS = CaseStatus.PASS
 _PASSED = Status.PASSED
 _ALL_PASSED = {Status.PASSED}
+_FULL = SoftScore(1.0, None, None)
 
 
 def judge_case(case: Case, trace: Trace) -> Verdict:
@@ -77,11 +81,13 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     """The status that these results add up to."""
     if error is not None:
         return Verdict(CaseStatus.ERROR, results, reason=f"{error.kind}: {error.message}")
+    statuses = {result.status for result in results}
+    if statuses == _ALL_PASSED and scoring.threshold is None and scoring.weights is None:
+        return Verdict(_PASS, results, dict(_full_scores(tuple([result.group for result in results]))), _FULL)
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
-    statuses = {result.status for result in results}
     if statuses == _ALL_PASSED and soft.passed is not False:
-        return Verdict(CaseStatus.PASS, results, groups, soft)
+        return Verdict(_PASS, results, groups, soft)
     failed = {r.group for r in results if r.status is Status.FAILED} if Status.FAILED in statuses else set()
     triggered = tuple(group for group in scoring.hard_fail if group in failed)
     status, reason = _status(statuses, triggered, soft)
@@ -118,6 +124,12 @@ def group_scores(results: Sequence[CheckResult]) -> dict[str, GroupScore]:
             count[0] += 1
         count[1] += 1
     return {group: GroupScore(passed, judged) for group, (passed, judged) in counts.items()}
+
+
+@lru_cache
+def _full_scores(groups: tuple[str, ...]) -> dict[str, GroupScore]:
+    """The scores of checks of these groups that all passed: cases of a suite are much alike."""
+    return {group: GroupScore(count, count) for group, count in Counter(groups).items()}
 
 
 def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:

@@ -6,24 +6,28 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct
 
-from karat.journal.integrity import Derived, SeenRecord, SeenTrace
+from karat.journal.integrity import Derived, SeenTrace
 from karat.journal.reader import Journal
 from karat.model.comparison import RunSide
 from karat.model.cost import cost_usd
+from karat.model.keys import content
 from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall
 from karat.model.verdict import CaseStatus, Status, Verdict
 from karat.plugins.project import current
 
-JUDGED = frozenset({CaseStatus.PASS, CaseStatus.FAIL, CaseStatus.PARTIAL})
-"""Runs that tell of the agent: what erred or was skipped does not, nor what was known to fail."""
+KNOWN = 64
+"""Cases that are remembered as they were read: both runs have most at one place, and repeats have one in a row."""
+_PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach
+_ERROR: Final = CaseStatus.ERROR
+_NOT_PASSED: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL)
 _pack = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -32,13 +36,18 @@ class TimedTrace(SeenTrace, frozen=True):
 
     duration_ms: float | None = None
     tokens: Tokens | None = None
-    metadata: dict[str, object] = field(default_factory=dict)
+    metadata: dict[str, object] = {}
 
 
-class TimedRecord(SeenRecord, frozen=True, kw_only=True):
-    """A record with its quantities."""
+class TimedRecord(Struct, frozen=True):
+    """A record with its quantities, its case as it stands there."""
 
+    index: int
+    case: Raw
+    verdict: Verdict
     trace: TimedTrace
+    repeat: int = 0
+    key: str = ""
     duration_ms: float = 0.0
 
 
@@ -59,9 +68,31 @@ class SaidRecord(Struct, frozen=True):
 
 _timed = msgspec.json.Decoder(TimedRecord).decode
 _said = msgspec.json.Decoder(SaidRecord).decode
+_case = msgspec.json.Decoder(Case).decode
 
 
-JudgedRun: TypeAlias = tuple[TimedRecord, Verdict]
+class KnownCase(NamedTuple):
+    """A case, what its key is made of, and what tells whether another run puts and expects the same."""
+
+    case: Case
+    content: bytes
+    asks: str
+    expects: str
+
+
+@lru_cache(KNOWN)
+def known(written: bytes) -> KnownCase:
+    """A case as a record holds it."""
+    case = _case(written)
+    return KnownCase(case, content(case), asks(case), expects(case))
+
+
+class JudgedRun(NamedTuple):
+    """One run of a case, with the verdict that its checks add up to."""
+
+    record: TimedRecord
+    known: KnownCase
+    verdict: Verdict
 
 
 class Standing(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -107,16 +138,23 @@ class Standings:
         self._derived = Derived(journal.header)
 
     def __iter__(self) -> Iterator[Standing]:
+        runs: list[JudgedRun] = []
         place = 0
-        for _, group in groupby(self._judged(), key=lambda judged: judged[0].index):
-            runs = list(group)
+        for run in self._judged():
+            if runs and run.record.index != runs[0].record.index:
+                yield standing(runs, place)
+                place += len(runs)
+                runs = []
+            runs.append(run)
+        if runs:
             yield standing(runs, place)
-            place += len(runs)
 
     def _judged(self) -> Iterator[JudgedRun]:
-        for line in self.journal.lines():
-            record = self.journal.decoded(line, _timed)
-            yield record, self._derived.add(record)
+        journal, derived = self.journal, self._derived
+        for line in journal.lines():
+            record = journal.decoded(line, _timed)
+            case = journal.decoded(bytes(record.case), known)
+            yield JudgedRun(record, case, derived.verdict(record, case.case, case.content))
 
     @property
     def summary(self) -> Summary:
@@ -157,23 +195,25 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
 
 
 def standing(runs: Sequence[JudgedRun], place: int) -> Standing:
-    """Add up the runs of one case, each with the verdict that its checks add up to."""
-    case = runs[0][0].case
-    statuses = Counter(verdict.status for _, verdict in runs)
-    judged = [(record, verdict) for record, verdict in runs if verdict.status in JUDGED]
+    """Add up the runs of one case: what erred or was skipped does not tell of the agent, nor what was known to fail."""
+    first = runs[0].known
+    case = first.case
+    judged = [run for run in runs if run.verdict.status is _PASS or run.verdict.status in _NOT_PASSED]
+    passed = len([run for run in judged if run.verdict.status is _PASS])
+    errors = len([run for run in runs if run.verdict.status is _ERROR]) if len(judged) < len(runs) else 0
     return Standing(
         id=case.id,
-        asks=asks(case),
-        expects=expects(case),
-        passed=statuses[CaseStatus.PASS],
+        asks=first.asks,
+        expects=first.expects,
+        passed=passed,
         judged=len(judged),
-        errors=statuses[CaseStatus.ERROR],
-        apart=len(runs) - len(judged) - statuses[CaseStatus.ERROR],
+        errors=errors,
+        apart=len(runs) - len(judged) - errors,
         category=case.category,
         tags=case.tags,
         min_pass_rate=case.min_pass_rate,
-        lacks=_lacks(case, [verdict for _, verdict in judged]),
-        measures=_means(judged),
+        lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
+        measures=_quantities(judged[0]) if len(judged) == 1 else _means(judged),
         place=place,
     )
 
@@ -193,8 +233,6 @@ def _digest(value: object) -> str:
 
 
 def _lacks(case: Case, verdicts: Sequence[Verdict]) -> dict[str, int]:
-    if all(verdict.status is CaseStatus.PASS for verdict in verdicts):
-        return {}
     held: Counter[str] = Counter()
     names = check_names(case)
     for verdict in verdicts:
@@ -208,21 +246,33 @@ def check_names(case: Case) -> list[str]:
 
 
 def _means(judged: Sequence[JudgedRun]) -> dict[str, float]:
-    """The mean of each quantity over the runs that know it; what is no number of seconds or tokens is not known."""
-    found: dict[str, list[float]] = {}
-    for record, verdict in judged:
-        for name, value in _quantities(record, verdict):
-            if value is not None and math.isfinite(value) and value >= 0:
-                found.setdefault(name, []).append(value)
-    return {name: sum(values) / len(values) for name, values in found.items()}
+    """The mean of each quantity over the runs that know it."""
+    found = [_quantities(run) for run in judged]
+    names = dict.fromkeys(name for quantities in found for name in quantities)
+    values = {name: [quantities[name] for quantities in found if name in quantities] for name in names}
+    return {name: sum(each) / len(each) for name, each in values.items()}
 
 
-def _quantities(record: TimedRecord, verdict: Verdict) -> Iterator[tuple[str, float | None]]:
-    trace, tokens = record.trace, record.trace.tokens
-    taken = trace.duration_ms if trace.duration_ms is not None else record.duration_ms or None
-    yield "seconds", None if taken is None else taken / 1000
+def _quantities(run: JudgedRun) -> dict[str, float]:
+    """What is known of a run; what is no number of seconds, tokens or dollars is not."""
+    trace, score = run.record.trace, run.verdict.soft.value
+    taken = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
+    found: dict[str, float] = {}
+    if taken is not None and 0 <= taken < math.inf:
+        found["seconds"] = taken / 1000
+    if trace.tokens is not None or trace.metadata:
+        found.update(_spent(trace))
+    if score is not None:
+        found["score"] = score
+    return found
+
+
+def _spent(trace: TimedTrace) -> Iterator[tuple[str, float]]:
+    tokens, prices = trace.tokens, current().prices
     if tokens is not None and (tokens.input is not None or tokens.output is not None):
-        yield "tokens", float((tokens.input or 0) + (tokens.output or 0))
-    prices = current().prices
-    yield "cost", cost_usd(trace.metadata, tokens, None if prices is None else (prices.input, prices.output))
-    yield "score", verdict.soft.value
+        counted = float((tokens.input or 0) + (tokens.output or 0))
+        if counted >= 0:
+            yield "tokens", counted
+    cost = cost_usd(trace.metadata, tokens, None if prices is None else (prices.input, prices.output))
+    if cost is not None and 0 <= cost < math.inf:
+        yield "cost", cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import structs
 
@@ -33,7 +33,7 @@ SHOWN = 200
 """Of these, how many show what was said and called."""
 SCOPES = 100
 ANSWER, CALLS, CALL, FOUND = 400, 12, 80, 160
-QUIET = frozenset({Change.STEADY})
+_STEADY: Final = Change.STEADY  # looked up once: members of an enum are slow to reach
 
 
 class Source(Protocol):
@@ -52,6 +52,7 @@ class Scope:
     def __init__(self) -> None:
         self.pairs: Counter[tuple[Runs, Runs]] = Counter()
         self.changes: Counter[Change] = Counter()
+        """What became of those that did not stay green."""
         self.ratios: dict[str, Ratio] = {}
         self.worse: list[str] = []
         """Some cases that broke or flicker: those whose repeats would tell most."""
@@ -59,9 +60,17 @@ class Scope:
 
     def add(self, base: Standing, new: Standing, what: Change) -> None:
         self.pairs[base.runs, new.runs] += 1
+        ratios, after = self.ratios, new.measures
+        for name, value in base.measures.items():
+            if name in after:
+                if name not in ratios:
+                    ratios[name] = Ratio(name)
+                ratios[name].add(value, after[name])
+        if what is not _STEADY:
+            self._add_change(new, what)
+
+    def _add_change(self, new: Standing, what: Change) -> None:
         self.changes[what] += 1
-        for name in base.measures.keys() & new.measures.keys():
-            self.ratios.setdefault(name, Ratio(name)).add(base.measures[name], new.measures[name])
         if what in (Change.BROKE, Change.FLICKERS) and len(self.worse) < SHOWN:
             self.worse.append(new.id)
             if what is Change.FLICKERS:
@@ -88,6 +97,18 @@ class Scope:
         return tuple(self.ratios[name].measure(confidence) for name in sorted(self.ratios))
 
 
+class SideCounts:
+    """What a run adds up to."""
+
+    def __init__(self) -> None:
+        self.cases = self.runs = self.errors = 0
+
+    def add(self, standing: Standing) -> None:
+        self.cases += 1
+        self.runs += standing.judged
+        self.errors += standing.errors
+
+
 class Weighing:
     """Takes two runs and weighs them. Gates look at the scopes that it keeps."""
 
@@ -102,14 +123,15 @@ class Weighing:
         self._flips: Counter[str] = Counter()
         self._changes: list[CaseChange] = []
         self._left_off = 0
-        self._sides = [Counter[str](), Counter[str]()]
+        self._sides = SideCounts(), SideCounts()
         for pair in paired(base, new):
             self._add(*pair)
 
     def _add(self, base: Standing | None, new: Standing | None) -> None:
-        for side, standing in zip(self._sides, (base, new), strict=True):
-            if standing is not None:
-                side.update(cases=1, runs=standing.judged, errors=standing.errors)
+        if base is not None:
+            self._sides[0].add(base)
+        if new is not None:
+            self._sides[1].add(new)
         what = change(base, new, self.confidence)
         self._counts[what] += 1
         if new is not None and new.errors:
@@ -117,9 +139,11 @@ class Weighing:
         if base is not None and new is not None and what in COMPARED:
             self.overall.add(base, new, what)
             for name in scopes_of(new):
-                if name in self.scopes or len(self.scopes) < SCOPES:
-                    self.scopes.setdefault(name, Scope()).add(base, new, what)
-        if what not in QUIET:
+                if name not in self.scopes and len(self.scopes) < SCOPES:
+                    self.scopes[name] = Scope()
+                if name in self.scopes:
+                    self.scopes[name].add(base, new, what)
+        if what is not _STEADY:
             self._keep(base, new, what)
 
     def _keep(self, base: Standing | None, new: Standing | None, what: Change) -> None:
@@ -160,7 +184,7 @@ class Weighing:
 
     def comparison(self, notes: Sequence[str] = ()) -> Comparison:
         base, new = (
-            source.side(side["cases"], side["runs"], side["errors"])
+            source.side(side.cases, side.runs, side.errors)
             for source, side in zip(self._sources, self._sides, strict=True)
         )
         self._refuse_nothing(base, new)

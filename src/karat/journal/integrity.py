@@ -6,13 +6,13 @@ and the footer. Nothing here can tell who forges all of these at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Container, Sequence
+from typing import Protocol, TypedDict
 
 from msgspec import Struct
 
 from karat import scoring
-from karat.model.keys import Keys, same_target
+from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Cut, TraceError
@@ -39,6 +39,22 @@ class SeenRecord(Struct, frozen=True):
     trace: SeenTrace
     repeat: int = 0
     key: str = ""
+
+
+class JudgedRecord(Protocol):
+    """A record as far as its verdict can be derived, apart from its case."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def verdict(self) -> Verdict: ...
+
+    @property
+    def trace(self) -> SeenTrace: ...
 
 
 class Places:
@@ -76,10 +92,6 @@ class Identity:
         self._indexes: dict[str, int] = {}
         self.edited: dict[str, None] = {}
 
-    def hold(self, record: SeenRecord | CaseRecord, *, follows: bool = True) -> None:
-        """Note a record; `follows`: its verdict is the one that its checks add up to."""
-        self.note(record.case.id, record.index, own=self.is_of_case(record) and follows)
-
     def note(self, case_id: str, index: int, *, own: bool) -> None:
         """Note that a record of this case stands at this place; `own`: all else of it is as its run wrote it."""
         if self._indexes.setdefault(case_id, index) != index or not own:
@@ -87,9 +99,11 @@ class Identity:
 
     def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:
         """Whether it is of the case that its run had; of a case or target that lost a secret, nobody can tell."""
-        if self._keys is None or not record.key or OF_CASE in record.trace.cuts:
-            return True
-        return record.key == self._keys.of(record.case)
+        return self._keys is None or self.is_of(record.key, record.trace.cuts, content(record.case))
+
+    def is_of(self, key: str, cuts: Container[str], case: bytes) -> bool:
+        """The same of a record of which these are the key, the cuts and the content of its case."""
+        return self._keys is None or not key or OF_CASE in cuts or key == self._keys.of_content(case)
 
     @property
     def faults(self) -> list[str]:
@@ -108,9 +122,14 @@ class Derived:
 
     def add(self, record: SeenRecord) -> Verdict:
         """Note a record; the verdict that its checks add up to."""
-        verdict = derived(record)
-        self._identity.hold(record, follows=agrees(verdict, record.verdict))
-        self._tally.add(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
+        return self.verdict(record, record.case, content(record.case))
+
+    def verdict(self, record: JudgedRecord, case: Case, written: bytes) -> Verdict:
+        """The same of a record whose case was read apart; `written` is what the key of the case is made of."""
+        verdict = _derived(case, record.verdict.checks, record.trace.error)
+        own = agrees(verdict, record.verdict) and self._identity.is_of(record.key, record.trace.cuts, written)
+        self._identity.note(case.id, record.index, own=own)
+        self._tally.add(record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall)
         return verdict
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
@@ -146,10 +165,13 @@ def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
 
 def derived(record: SeenRecord | CaseRecord) -> Verdict:
     """The verdict that the checks of a record add up to; an ERROR where some are missing."""
-    results, error = record.verdict.checks, record.trace.error
-    if error is None and not _complete(record.case, results):
+    return _derived(record.case, record.verdict.checks, record.trace.error)
+
+
+def _derived(case: Case, results: tuple[CheckResult, ...], error: TraceError | None) -> Verdict:
+    if error is None and not _complete(case, results):
         return Verdict(CaseStatus.ERROR, results, reason="checks are missing from the record")
-    return scoring.case_verdict(record.case, results, error)
+    return scoring.case_verdict(case, results, error)
 
 
 def _complete(case: Case, results: Sequence[CheckResult]) -> bool:

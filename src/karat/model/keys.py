@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
 from karat.model.suite import Case
+
+KNOWN = 16
+"""Keys that are remembered: repeats of a case come in a row, and two runs of a suite are read side by side."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -16,13 +20,24 @@ class Keys:
     """Keys of cases that are run against one target."""
 
     def __init__(self, target: Mapping[str, object]) -> None:
-        options = msgspec.json.encode(target, order="sorted")
-        self._target = hashlib.sha256(hashlib.sha256(options).digest())
+        self._target = hashlib.sha256(msgspec.json.encode(target, order="sorted")).digest()
 
     def of(self, case: Case) -> str:
-        digest = self._target.copy()
-        digest.update(_encode(case))
-        return digest.hexdigest()[:32]
+        return self.of_content(_encode(case))
+
+    def of_content(self, case: bytes) -> str:
+        """The key of a case of which only its content is at hand."""
+        return _key(self._target, case)
+
+
+@lru_cache(KNOWN)
+def _key(target: bytes, case: bytes) -> str:
+    return hashlib.sha256(target + case).hexdigest()[:32]
+
+
+def content(case: Case) -> bytes:
+    """What the key of a case is made of."""
+    return _encode(case)
 
 
 def same_target(identity: Mapping[str, object]) -> dict[str, object]:
