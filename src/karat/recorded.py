@@ -96,7 +96,8 @@ def rescore(
         def as_before() -> Ending:
             return ending([*recorded.faults, *again.identity.faults], recorded.footer)
 
-        return reported(names, again.write(ending=as_before, now=now, workers=workers), further)
+        summary = again.write(ending=as_before, now=now, workers=workers)
+        return reported(names, summary, further, workers=workers)
     redactor = _configured()
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
@@ -121,7 +122,7 @@ def rescore(
         return ending(faults, recorded.footer) if faults else fine
 
     summary = anew.write(ending=whole, now=now, workers=workers)
-    return reported(names, summary, further, tuple(anew.dropped))
+    return reported(names, summary, further, tuple(anew.dropped), workers)
 
 
 def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import karat
 from karat.errors import KaratError
 from karat.journal import rewrite
 from karat.journal.forks import pieces
+from karat.reports.json import JsonReport
 
 
 @pytest.fixture
@@ -40,6 +42,24 @@ def test_the_bytes_are_the_same(
     assert lines[0] == lines[1] == lines[2]
     assert found[0].summary == found[1].summary == found[2].summary
     assert found[0].left_out == found[2].left_out
+    reports = [[path.read_text() for path in result.artifacts if path.suffix in (".json", ".md")] for result in found]
+    assert [len(each) for each in reports] == [2, 2, 2]
+    told = [(json.loads(rows)["cases"], table[table.index("| Case") :]) for rows, table in reports]
+    assert told[0] == told[1] == told[2]
+
+
+def test_a_report_that_breaks_in_its_own_process_spoils_no_other(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(report: object, record: object) -> None:
+        raise ValueError("no more ink")
+
+    monkeypatch.setattr(JsonReport, "case", broken)
+    result = karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
+    assert [path.suffix for path in result.artifacts] == [".jsonl", ".md"]
+    (failure,) = result.failures
+    assert "no more ink" in str(failure) and "karat report" in str(failure)
+    assert result.exit_code == 3
 
 
 def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,14 +122,20 @@ def _answer(record: CaseRecord) -> str:
     return escape(terminal(record.trace.final_message or record.verdict.reason, LINE))
 
 
-def reported(names: Names, summary: Summary, reports: Sequence[Wanted] = (), left_out: Sequence[str] = ()) -> RunResult:
+def reported(
+    names: Names,
+    summary: Summary,
+    reports: Sequence[Wanted] = (),
+    left_out: Sequence[str] = (),
+    workers: int = 1,
+) -> RunResult:
     """A written journal with its reports."""
     try:
         journal = Journal(names.journal, summary)
     except JournalError as error:
         fix = "Run again, into a folder that nothing clears away."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
-    paths, failures = write_all(journal, names, reports)
+    paths, failures = write_all(journal, names, reports, workers)
     return RunResult(journal, (names.journal, *paths), failures, left_out)
 
 

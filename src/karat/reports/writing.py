@@ -7,7 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from karat.errors import ArtifactError
+from karat.journal.forks import pieces
 from karat.model.run import CaseRecord, RunView
 from karat.reports.artifacts import Names, Sink, whole_file
 from karat.reports.catalog import EVERY_RUN, Joining, Report, Wanted, placed
@@ -23,10 +27,48 @@ class Written(NamedTuple):
     failures: tuple[ArtifactError, ...]
 
 
-def write_all(run: RunView, names: Names, others: Sequence[Wanted] = ()) -> Written:
-    """Write our reports and others in one reading of the journal. One that fails spoils no other."""
+class ReportTold(Struct, frozen=True, array_like=True):
+    """Where a report came to stand, or why it could not be written."""
+
+    path: str
+    message: str = ""
+    where: str = ""
+    fix: str = ""
+    slug: str = ""
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(ReportTold).decode
+
+
+def write_all(run: RunView, names: Names, others: Sequence[Wanted] = (), workers: int = 1) -> Written:
+    """Write our reports and others. One that fails spoils no other.
+
+    With several workers each report of ours has a process of its own; code of others stays in this one.
+    """
     ours = [Wanted(name, report) for name, report in EVERY_RUN.items()]
-    writings = [_Writing(report, run, names) for report in (*ours, *others)]
+    if workers < 2:
+        return _in_one_reading(run, names, (*ours, *others))
+    each = [_unpack(told) for told in pieces(lambda number: _apart(run, names, ours[number]), len(ours), workers)]
+    rest = _in_one_reading(run, names, others) if others else Written((), ())
+    paths = [Path(told.path) for told in each if told.path]
+    failures = [
+        ArtifactError(told.message, where=told.where, fix=told.fix, slug=told.slug) for told in each if not told.path
+    ]
+    return Written((*paths, *rest.paths), (*failures, *rest.failures))
+
+
+def _apart(run: RunView, names: Names, wanted: Wanted) -> bytes:
+    """Write one report in another process, and tell what became of it."""
+    paths, failures = _in_one_reading(run, names, [wanted])
+    if paths:
+        return _pack(ReportTold(str(paths[0])))
+    error = failures[0]
+    return _pack(ReportTold("", error.message, error.where, error.fix, error.slug))
+
+
+def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted]) -> Written:
+    writings = [_Writing(report, run, names) for report in wanted]
     try:
         for record in run.records():
             for writing in writings:
