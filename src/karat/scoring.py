@@ -83,7 +83,7 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
         return Verdict(CaseStatus.ERROR, results, reason=f"{error.kind}: {error.message}")
     statuses = {result.status for result in results}
     if statuses == _ALL_PASSED and scoring.threshold is None and scoring.weights is None:
-        return Verdict(_PASS, results, dict(_full_scores(tuple([result.group for result in results]))), _FULL)
+        return all_passed(tuple([result.group for result in results]), results)
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
     if statuses == _ALL_PASSED and soft.passed is not False:
@@ -92,6 +92,11 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     triggered = tuple(group for group in scoring.hard_fail if group in failed)
     status, reason = _status(statuses, triggered, soft)
     return Verdict(status, results, groups, soft, triggered, reason)
+
+
+def all_passed(groups: tuple[str, ...], results: tuple[CheckResult, ...] = ()) -> Verdict:
+    """The verdict of checks of these groups that all passed, where the case gives neither weights nor a threshold."""
+    return Verdict(_PASS, results, dict(_full_scores(groups)), _FULL)
 
 
 def _status(statuses: set[Status], triggered: tuple[str, ...], soft: SoftScore) -> tuple[CaseStatus, str]:

@@ -58,7 +58,8 @@ def test_a_report_that_breaks_in_its_own_process_spoils_no_other(
     result = karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
     assert [path.suffix for path in result.artifacts] == [".jsonl", ".md"]
     (failure,) = result.failures
-    assert "no more ink" in str(failure) and "karat report" in str(failure)
+    assert "no more ink" in str(failure)
+    assert "karat report" in str(failure)
     assert result.exit_code == 3
 
 

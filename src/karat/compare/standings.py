@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from karat.journal.integrity import Derived, SeenTrace
+from karat.journal.integrity import Derived, SeenTrace, agrees, verdict_of
 from karat.journal.reader import Journal
 from karat.model.comparison import RunSide
 from karat.model.cost import cost_usd
@@ -20,12 +20,14 @@ from karat.model.keys import content
 from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall
-from karat.model.verdict import CaseStatus, Status, Verdict
+from karat.model.verdict import CaseStatus, GroupScore, Status, Verdict
 from karat.plugins.project import current
+from karat.scoring import all_passed
 
 KNOWN = 64
 """Cases that are remembered as they were read: both runs have most at one place, and repeats have one in a row."""
 _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach
+_PASSED: Final = Status.PASSED
 _ERROR: Final = CaseStatus.ERROR
 _NOT_PASSED: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL)
 _pack = msgspec.json.Encoder(order="deterministic").encode
@@ -39,16 +41,44 @@ class TimedTrace(SeenTrace, frozen=True):
     metadata: dict[str, object] = {}
 
 
+class ScoredCheck(Struct, frozen=True, gc=False):
+    """What a check counts for."""
+
+    group: str
+    status: Status
+
+
+class ScoredVerdict(Struct, frozen=True):
+    """A verdict without its evidence."""
+
+    status: CaseStatus
+    checks: tuple[ScoredCheck, ...] = ()
+    groups: dict[str, GroupScore] = {}
+
+    @property
+    def all_passed(self) -> bool:
+        for check in self.checks:
+            if check.status is not _PASSED:
+                return False
+        return bool(self.checks)
+
+
 class TimedRecord(Struct, frozen=True):
     """A record with its quantities, its case as it stands there."""
 
     index: int
     case: Raw
-    verdict: Verdict
+    verdict: ScoredVerdict
     trace: TimedTrace
     repeat: int = 0
     key: str = ""
     duration_ms: float = 0.0
+
+
+class EvidencedRecord(Struct, frozen=True):
+    """A record with all that was found."""
+
+    verdict: Verdict
 
 
 class SaidTrace(Struct, frozen=True):
@@ -68,6 +98,7 @@ class SaidRecord(Struct, frozen=True):
 
 _timed = msgspec.json.Decoder(TimedRecord).decode
 _said = msgspec.json.Decoder(SaidRecord).decode
+_evidenced = msgspec.json.Decoder(EvidencedRecord).decode
 _case = msgspec.json.Decoder(Case).decode
 
 
@@ -78,13 +109,17 @@ class KnownCase(NamedTuple):
     content: bytes
     asks: str
     expects: str
+    plain: int
+    """How many checks must have passed for it to pass, where that is all that it takes; else 0."""
 
 
 @lru_cache(KNOWN)
 def known(written: bytes) -> KnownCase:
     """A case as a record holds it."""
     case = _case(written)
-    return KnownCase(case, content(case), asks(case), expects(case))
+    unscored = case.scoring.weights is None and case.scoring.threshold is None
+    plain = unscored and not (case.turns or case.skip or case.xfail)
+    return KnownCase(case, content(case), asks(case), expects(case), len(case.checks) if plain else 0)
 
 
 class JudgedRun(NamedTuple):
@@ -154,7 +189,19 @@ class Standings:
         for line in journal.lines():
             record = journal.decoded(line, _timed)
             case = journal.decoded(bytes(record.case), known)
-            yield JudgedRun(record, case, derived.verdict(record, case.case, case.content))
+            verdict = self._verdict(line, record, case)
+            own = agrees(verdict, record.verdict) and derived.identity.is_of(
+                record.key, record.trace.cuts, case.content
+            )
+            derived.count(record.index, case.case, verdict, own=own)
+            yield JudgedRun(record, case, verdict)
+
+    def _verdict(self, line: bytes, record: TimedRecord, known: KnownCase) -> Verdict:
+        """What the checks of a record add up to; what they found is read only where not all passed."""
+        checks, error = record.verdict.checks, record.trace.error
+        if error is None and len(checks) == known.plain and record.verdict.all_passed:
+            return all_passed(tuple([check.group for check in checks]))
+        return verdict_of(known.case, self.journal.decoded(line, _evidenced).verdict.checks, error)
 
     @property
     def summary(self) -> Summary:

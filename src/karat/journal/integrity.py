@@ -16,7 +16,7 @@ from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Cut, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, Verdict
+from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.repeats import Tally
 from karat.text.wording import counted
 
@@ -39,22 +39,6 @@ class SeenRecord(Struct, frozen=True):
     trace: SeenTrace
     repeat: int = 0
     key: str = ""
-
-
-class JudgedRecord(Protocol):
-    """A record as far as its verdict can be derived, apart from its case."""
-
-    @property
-    def index(self) -> int: ...
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def verdict(self) -> Verdict: ...
-
-    @property
-    def trace(self) -> SeenTrace: ...
 
 
 class Places:
@@ -118,23 +102,22 @@ class Derived:
 
     def __init__(self, header: Header) -> None:
         self._tally = Tally(header.repeat, header.until)
-        self._identity = Identity(header)
+        self.identity = Identity(header)
 
-    def add(self, record: SeenRecord) -> Verdict:
-        """Note a record; the verdict that its checks add up to."""
-        return self.verdict(record, record.case, content(record.case))
+    def add(self, record: SeenRecord) -> None:
+        """Note a record, by the verdict that its checks add up to."""
+        verdict = derived(record)
+        own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
+        self.count(record.index, record.case, verdict, own=own)
 
-    def verdict(self, record: JudgedRecord, case: Case, written: bytes) -> Verdict:
-        """The same of a record whose case was read apart; `written` is what the key of the case is made of."""
-        verdict = _derived(case, record.verdict.checks, record.trace.error)
-        own = agrees(verdict, record.verdict) and self._identity.is_of(record.key, record.trace.cuts, written)
-        self._identity.note(case.id, record.index, own=own)
-        self._tally.add(record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall)
-        return verdict
+    def count(self, index: int, case: Case, verdict: Verdict, *, own: bool) -> None:
+        """Note a record of this verdict; `own`: it is the one that its run wrote."""
+        self.identity.note(case.id, index, own=own)
+        self._tally.add(index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall)
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
-        found = [*faults, *self._identity.faults]
+        found = [*faults, *self.identity.faults]
         if footer and not footer.summary.incomplete and (lacking := self._tally.lacking):
             found.append(f"runs of {counted(lacking, 'case')} lost")
         if footer and not found and figures(self._tally.summary()) != figures(footer.summary):
@@ -165,10 +148,11 @@ def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
 
 def derived(record: SeenRecord | CaseRecord) -> Verdict:
     """The verdict that the checks of a record add up to; an ERROR where some are missing."""
-    return _derived(record.case, record.verdict.checks, record.trace.error)
+    return verdict_of(record.case, record.verdict.checks, record.trace.error)
 
 
-def _derived(case: Case, results: tuple[CheckResult, ...], error: TraceError | None) -> Verdict:
+def verdict_of(case: Case, results: tuple[CheckResult, ...], error: TraceError | None) -> Verdict:
+    """The same of a record whose parts were read apart."""
     if error is None and not _complete(case, results):
         return Verdict(CaseStatus.ERROR, results, reason="checks are missing from the record")
     return scoring.case_verdict(case, results, error)
@@ -180,8 +164,18 @@ def _complete(case: Case, results: Sequence[CheckResult]) -> bool:
     return [result.turn for result in results] == [turn for turn, _ in case.asked]
 
 
-def agrees(verdict: Verdict, recorded: Verdict) -> bool:
-    """Whether status and groups are the same. Scores are not compared: default weights may change with Karat."""
+class Scored(Protocol):
+    """What of a verdict is held against its checks. Scores are not: default weights may change with Karat."""
+
+    @property
+    def status(self) -> CaseStatus: ...
+
+    @property
+    def groups(self) -> dict[str, GroupScore]: ...
+
+
+def agrees(verdict: Verdict, recorded: Scored) -> bool:
+    """Whether status and groups are the same."""
     return verdict.status is recorded.status and (not recorded.groups or verdict.groups == recorded.groups)
 
 
