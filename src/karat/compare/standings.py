@@ -283,7 +283,10 @@ def _lacks(case: Case, verdicts: Sequence[Verdict]) -> dict[str, int]:
     held: Counter[str] = Counter()
     names = check_names(case)
     for verdict in verdicts:
-        held.update(name for name, check in zip(names, verdict.checks, strict=False) if check.status is Status.PASSED)
+        if verdict.status is _PASS:
+            held.update(names)
+            continue
+        held.update(name for name, check in zip(names, verdict.checks, strict=False) if check.status is _PASSED)
     return {name: held[name] for name in names if held[name] < len(verdicts)}
 
 
