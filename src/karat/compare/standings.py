@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from karat.journal.integrity import Derived, SeenTrace, agrees, verdict_of
 from karat.journal.reader import Journal
@@ -38,7 +38,7 @@ class TimedTrace(SeenTrace, frozen=True):
 
     duration_ms: float | None = None
     tokens: Tokens | None = None
-    metadata: dict[str, object] = {}
+    metadata: dict[str, object] = field(default_factory=dict)
 
 
 class ScoredCheck(Struct, frozen=True, gc=False):
