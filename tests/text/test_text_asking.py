@@ -12,6 +12,8 @@ from karat.text.questions import asked
 ORDER = "order number"
 
 ASKS = [
+    ("order number", "What should the order number be?"),
+    ("space", "What shall the new space be called?"),
     (ORDER, "What is your order number?"),
     (ORDER, "Sure! What's your order number?"),
     (ORDER, "Which order number is it about?"),
@@ -114,6 +116,8 @@ ASKS = [
 ]
 
 DOES_NOT = [
+    ("order number", "What should I do with the order number?"),
+    ("order number", "What shall we change in the order number A-17?"),
     (ORDER, "Your order number is A-17."),
     (ORDER, "I found your order number. Shall I go on?"),
     (ORDER, "I don't need your order number."),

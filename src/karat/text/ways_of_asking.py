@@ -25,8 +25,8 @@ _GAP: Final = rf"(?:[,:(]?[\s\"'(:*-]*(?!(?:{_BREAKS})\b)[\w'’/&-]+){{0,14}}?[
 """The words between a way of asking and the thing: none of them begins another clause."""
 
 _WITH: Final = (
-    r"(?: (?:is|are|was|were|would|will|might|be|of|the|a|an|your|this|that|these|those|it|my|its|kind|type|sort|exact"
-    r"|exactly|specific|full|complete|correct|current|own|other|new|old|name|and))*"
+    r"(?: (?:is|are|was|were|would|will|might|should|shall|be|of|the|a|an|your|this|that|these|those|it|my|its"
+    r"|kind|type|sort|exact|exactly|specific|full|complete|correct|current|own|other|new|old|name|and))*"
 )
 _NO_NOUN: Final = (
     "can|could|do|does|did|to|with|about|for|if|should|shall|will|would|i|we|you|he|she|they|in|on|at|from|has|have|had"
