@@ -14,15 +14,16 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import http, judging, overhead, start_up
+from benchmarks import comparing, http, judging, overhead, reading, start_up
 from benchmarks.compare import Plan
-from benchmarks.start_up import StartUp
-from benchmarks.tables import Section, goals_table
+from benchmarks.tables import Commands, Section, goals_table
 
-SECTIONS: dict[str, tuple[Callable[[Plan], Section | StartUp], ...]] = {
+SECTIONS: dict[str, tuple[Callable[[Plan], Section | Commands], ...]] = {
     "judging": (judging.section,),
     "overhead": (overhead.section, overhead.burning),
     "http": (http.section,),
+    "reading": (reading.section,),
+    "comparing": (comparing.section, comparing.workers),
     "start-up": (start_up.section,),
 }
 SIZES = [1_000, 10_000]
@@ -42,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(section.judged for section in sections) else 1
 
 
-def _measured(given: argparse.Namespace, scratch: Path) -> Iterator[Section | StartUp]:
+def _measured(given: argparse.Namespace, scratch: Path) -> Iterator[Section | Commands]:
     print(f"CPython {platform.python_version()}, {platform.system()} {platform.machine()}", flush=True)
     for name in [given.only] if given.only else SECTIONS:
-        sizes = [*given.sizes, FULL] if given.full and name == "judging" else given.sizes
+        sizes = [*given.sizes, FULL] if given.full and name in ("judging", "comparing") else given.sizes
         plan = Plan(sizes, given.repeat, given.limit, scratch)
         for measure in SECTIONS[name]:
             section = measure(plan)
@@ -57,7 +58,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=SECTIONS, help="one part of it")
     parser.add_argument("--sizes", type=_sizes, default=SIZES, metavar="N,M", help="cases (default 1000,10000)")
-    parser.add_argument("--full", action="store_true", help=f"judge {FULL:,} recorded cases as well")
+    parser.add_argument("--full", action="store_true", help=f"judge and compare {FULL:,} recorded cases too")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each program (default 3)")
     parser.add_argument("--limit", type=float, default=600, metavar="S", help="seconds until a run is stopped")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single run there")

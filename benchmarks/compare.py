@@ -18,7 +18,7 @@ class Files(NamedTuple):
     folder: Path
     cases: int
 
-    def file(self, name: str, write: Callable[[Path], None]) -> Path:
+    def file(self, name: str, write: Callable[[Path], object]) -> Path:
         path = self.folder / f"{self.cases}-{name}"
         if not path.exists():
             write(path)

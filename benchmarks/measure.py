@@ -39,6 +39,15 @@ class Usage(NamedTuple):
     tally: tuple[int, int] | None
     stopped: bool = False
 
+    def beside(self, other: Usage) -> Usage:
+        """The least time and the most memory of two runs."""
+        return self._replace(
+            cpu=min(self.cpu, other.cpu), wall=min(self.wall, other.wall), rss_mb=max(self.rss_mb, other.rss_mb)
+        )
+
+
+Row = tuple[str, Usage]
+
 
 def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment without what changes how Python runs, and with a home of its own."""
@@ -75,6 +84,19 @@ def measured(command: Sequence[str], folder: Path, extra: Mapping[str, str] | No
         tally=tally(console),
         stopped=process.returncode == -signal.SIGKILL and wall >= limit,
     )
+
+
+def least(commands: Mapping[str, Sequence[str]], folder: Path, runs: int, codes: tuple[int, ...] = (0,)) -> list[Row]:
+    """Each command many times, turn about: the least time and the most memory that it took."""
+    found: dict[str, Usage] = {}
+    for turn in range(runs + 1):
+        for name, command in commands.items():
+            used = measured(command, folder)
+            if used.exit_code not in codes:
+                raise RuntimeError(f"{name} ended with exit code {used.exit_code}: {complaint(folder / 'console.txt')}")
+            if turn:  # the first was to warm up
+                found[name] = used.beside(found.get(name, used))
+    return list(found.items())
 
 
 def tally(console: Path) -> tuple[int, int] | None:

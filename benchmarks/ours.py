@@ -50,8 +50,7 @@ def karat_rescore(name: str) -> Program:
     """`karat rescore` of a journal that holds the same answers as the recording for the loop."""
 
     def command(files: Files, results: Path) -> list[str]:
-        journal = files.file("journal.jsonl", lambda path: _record(files, path))
-        return [KARAT, "rescore", str(journal), "--results-dir", str(results)]
+        return [KARAT, "rescore", str(journal(files)), "--results-dir", str(results)]
 
     return Program(name, command)
 
@@ -62,6 +61,11 @@ def cases(files: Files) -> Path:
 
 def suite(files: Files) -> Path:
     return files.file("suite.json", lambda path: write_suite(path, files.cases))
+
+
+def journal(files: Files) -> Path:
+    """What `karat run` left of the workload."""
+    return files.file("journal.jsonl", lambda path: _record(files, path))
 
 
 def _record(files: Files, journal: Path) -> None:

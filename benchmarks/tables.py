@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from benchmarks.compare import Figure, named
+from benchmarks.measure import Usage
 
 WORTH_A_GOAL = 10_000
 """Below this many cases the cost of starting hides that of a case."""
@@ -80,6 +81,30 @@ class Section(NamedTuple):
     def _added(self, figure: Figure) -> str:
         smaller = [f for f in named(self.figures, figure.program) if f.cases < figure.cases]
         return f"{added(smaller[-1], figure) * 1e6:.0f}" if smaller else ""
+
+
+class Commands(NamedTuple):
+    """Commands beside each other, the first of them the reference: what each used, and the goals."""
+
+    title: str
+    rows: Sequence[tuple[str, Usage]]
+    goals: list[Goal]
+
+    @property
+    def judged(self) -> bool:
+        return True
+
+    def markdown(self) -> str:
+        reference = self.rows[0][1].cpu
+        head = ("command", "CPU ms", "times the first", "wall ms", "peak MB")
+        rows = [
+            (name, f"{u.cpu * 1000:.1f}", f"{u.cpu / reference:.2f}", f"{u.wall * 1000:.0f}", f"{u.rss_mb:.0f}")
+            for name, u in self.rows
+        ]
+        return table(self.title, head, rows)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [{"command": name, **usage._asdict()} for name, usage in self.rows]
 
 
 def added(smaller: Figure, larger: Figure) -> float:

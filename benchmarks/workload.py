@@ -86,10 +86,15 @@ def write_cases(path: Path, count: int) -> None:
     _write(path, head, map(json.dumps, cases(count)), "\n]}\n")
 
 
-def write_suite(path: Path, count: int) -> None:
-    """The same as a suite of Karat's."""
-    head = '{"name": "benchmark", "version": "0.3", "cases": [\n'
+def write_suite(path: Path, count: int, version: str = '"version": "0.3"') -> None:
+    """The same as an eval set."""
+    head = f'{{{version}, "name": "benchmark", "cases": [\n'
     _write(path, head, (json.dumps(_as_karat(case)) for case in cases(count)), "\n]}\n")
+
+
+def write_karat_1(path: Path, count: int) -> None:
+    """The same as a suite in Karat 1."""
+    write_suite(path, count, '"karat": 1')
 
 
 def write_promptfoo(path: Path, count: int, provider: Path) -> None:

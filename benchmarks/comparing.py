@@ -1,0 +1,48 @@
+"""Recorded runs: `karat compare` beside a loop that decodes both, `karat rescore` with one worker and with two."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.compare import Files, Plan
+from benchmarks.measure import least
+from benchmarks.ours import KARAT, journal
+from benchmarks.tables import Commands, Goal
+
+LOOP, COMPARE = "a loop that decodes both", "karat compare"
+MOST_TIMES_THE_LOOP = 3.0
+MOST_OF_ONE_WORKER = 0.6
+DECODE = "import sys, msgspec; [[msgspec.json.decode(line) and None for line in open(p, 'rb')] for p in sys.argv[1:]]"
+DECIDED = (0, 1)
+"""Exit codes of a comparison or of a rescore that came to its end."""
+
+
+def section(plan: Plan) -> Commands:
+    """The largest run beside a copy of itself."""
+    files = Files(plan.scratch, max(plan.sizes))
+    base = journal(files)
+    new = files.file("copy.jsonl", lambda path: path.write_bytes(base.read_bytes()))
+    commands = {
+        LOOP: (sys.executable, "-c", DECODE, str(base), str(new)),
+        COMPARE: (KARAT, "compare", str(base), str(new)),
+    }
+    rows = least(commands, plan.scratch / "weigh", plan.repeat, DECIDED)
+    (_, loop), (_, ours) = rows
+    goals = [Goal("CPU of a comparison, times the loop's", ours.cpu / loop.cpu, MOST_TIMES_THE_LOOP)]
+    return Commands(f"Comparing two runs of {files.cases:,} cases", rows, goals)
+
+
+def workers(plan: Plan) -> Commands:
+    """The wall time of judging on one core and on two."""
+    files = Files(plan.scratch, max(plan.sizes))
+    commands = {
+        f"karat rescore --workers {count}": (
+            *(KARAT, "rescore", str(journal(files)), "--workers", str(count)),
+            *("--results-dir", str(plan.scratch / f"by-{count}")),
+        )
+        for count in (1, 2)
+    }
+    rows = least(commands, plan.scratch / "judge", plan.repeat, DECIDED)
+    (_, one), (_, two) = rows
+    goals = [Goal("wall time of two workers that rescore, times that of one", two.wall / one.wall, MOST_OF_ONE_WORKER)]
+    return Commands(f"Judging {files.cases:,} cases on two cores", rows, goals)
