@@ -32,6 +32,7 @@ WATCHED: Mapping[Channel, str] = {
     "timings": "timings",
     "steps": "steps",
     "tokens": "tokens",
+    "metadata": "metadata",
 }
 """The channels of which it is known whether a change touched them, and where a trace keeps them."""
 
