@@ -38,7 +38,9 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Read once before four processes do: on a fresh checkout the first reading of the tests compiles them.
 unit: setup
+	@$(BIN)/pytest --collect-only -qq > /dev/null || true
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 thorough: setup system ## Run what `make test` takes a few of: every case with every planted bug, more kills, more examples

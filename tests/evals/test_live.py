@@ -46,6 +46,10 @@ UNREACHED = {"missing-control": {"MB13"}}
 """Cases that cannot begin, because they click what is not there."""
 
 
+FEW = {"claims-success", "crash-in-mid-stream", "deaf-canvas", "missing-control"}
+"""Bugs of each kind, for every run of the tests: what is said, what breaks, what is shown, what cannot be reached."""
+
+
 def test_every_planted_bug_is_in_the_table() -> None:
     assert PLANTED.keys() == BUGS.keys()
 
@@ -58,7 +62,7 @@ def test_a_set_is_green(suite: str, recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["some", "whole"])
-@pytest.mark.parametrize("bug", sorted(PLANTED))
+@pytest.mark.parametrize("bug", [b if b in FEW else pytest.param(b, marks=pytest.mark.thorough) for b in PLANTED])
 async def test_a_planted_bug_turns_exactly_these_cases_red(bug: str, whole: bool, tmp_path: Path) -> None:
     red, status, check = PLANTED[bug]
     concerned = sets_with(red) if whole else some_of(sets_with(red), red, UNREACHED.get(bug, set()))

@@ -192,6 +192,7 @@ def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
             page.locator("tbody tr").nth(8).wait_for()
             with live.open("ab") as file:
                 file.write(b"".join(lines[10:]))
+            page.locator("tbody tr").nth(199).wait_for()
             page.locator(".live").wait_for(state="detached")
             assert page.locator("tbody tr").count() == 200
             assert seen.said == []
