@@ -1,6 +1,7 @@
 """Views of a text: what a reader sees of it, and the text as written without what is hidden, each with the way back."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -12,7 +13,8 @@ from karat.text.offsets import OffsetMap, Span, Stretch
 _TEXTS: Final = 8
 _MARKED = lazy.pattern(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")
 _HYPHEN_AT_LINE_END = lazy.pattern(r"-[ \t]*\r?\n")
-INITIALS: Final = lazy.pattern(r"(?<!\w)(?:[^\W\d_]\.)+[^\W\d_]\b\.?")
+_INITIALS: Final = lazy.pattern(r"(?<!\w)(?:[^\W\d_]\.)+[^\W\d_]\b\.?")
+_LAST_INITIAL: Final = lazy.pattern(r"\.[^\W\d_](?!\w)")  # found fast, because it begins with a dot
 _MARKUP: Final = frozenset("*_~`[]<>&\\/")
 
 
@@ -31,7 +33,14 @@ class View:
 @lru_cache(maxsize=_TEXTS)
 def is_plain(text: str) -> bool:
     """Whether all views and forms of a text are the same: most answers are plain, and finding out is cheap."""
-    return text.isascii() and not any(dress.search(text) for dress in (_MARKED, _HYPHEN_AT_LINE_END, INITIALS))
+    if not text.isascii() or _MARKED.search(text) or _HYPHEN_AT_LINE_END.search(text):
+        return False
+    return next(initials(text), None) is None
+
+
+def initials(text: str) -> Iterator[re.Match[str]]:
+    """Letters with dots between them, as in "A.I."."""
+    return _INITIALS.finditer(text) if _LAST_INITIAL.search(text) else iter(())
 
 
 @lru_cache(maxsize=_TEXTS)

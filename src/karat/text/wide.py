@@ -22,7 +22,7 @@ from karat.text.folding import fold, fold_phrase, original_span
 from karat.text.look_alikes import ASCII_OF
 from karat.text.markup import Edit
 from karat.text.offsets import Span
-from karat.text.views import INITIALS, View, edited, is_plain, seen, spelled_out
+from karat.text.views import View, edited, initials, is_plain, seen, spelled_out
 
 _TEXTS: Final = 8
 _NEARBY: Final = 40
@@ -77,11 +77,11 @@ def wide_forms(text: str, rendered: bool = True) -> tuple[WideForm, ...]:
 @lru_cache(maxsize=4096)
 def wide_phrase(phrase: str) -> str:
     """A phrase as it is looked for in wide forms."""
-    return fold_phrase("".join(map(widened_run, _SPACES.split(INITIALS.sub(_joined, phrase)))))
+    return fold_phrase("".join(map(widened_run, _SPACES.split(_joined(phrase)))))
 
 
 def _widened_views(text: str) -> tuple[View, ...]:
-    edits = [Edit(m.start(), m.end(), widened_run(_joined(m))) for m in INITIALS.finditer(text)]
+    edits = [Edit(m.start(), m.end(), widened_run(m[0].replace(".", ""))) for m in initials(text)]
     edits += [Edit(m.start(), m.end(), _widened_word(m)) for m in _FOREIGN.finditer(text)]
     edits = [edit for edit in edits if text[edit.start : edit.end] != edit.shown]
     divided = [(m.start(), m.end(), m["hyphen"]) for m in _DIVIDED.finditer(text)]
@@ -91,8 +91,8 @@ def _widened_views(text: str) -> tuple[View, ...]:
     return edited(text, list(edits)), joined, edited(text, [*(Edit(*place) for place in divided), *edits])
 
 
-def _joined(initials: re.Match[str]) -> str:
-    return initials[0].replace(".", "")
+def _joined(phrase: str) -> str:
+    return edited(phrase, [Edit(m.start(), m.end(), m[0].replace(".", "")) for m in initials(phrase)]).text
 
 
 def _widened_word(found: re.Match[str]) -> str:
