@@ -81,9 +81,10 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     """The status that these results add up to."""
     if error is not None:
         return Verdict(CaseStatus.ERROR, results, reason=f"{error.kind}: {error.message}")
-    statuses = {result.status for result in results}
-    if statuses == _ALL_PASSED and scoring.threshold is None and scoring.weights is None:
+    plain = scoring.threshold is None and scoring.weights is None
+    if plain and results and all(result.status is _PASSED for result in results):
         return all_passed(tuple([result.group for result in results]), results)
+    statuses = {result.status for result in results}
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
     if statuses == _ALL_PASSED and soft.passed is not False:
