@@ -75,6 +75,7 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         page = seen.page
         assert "token" not in page.url
         page.locator(f'a[href="/run/{viewed.first}"]').click()
+        page.wait_for_url("**/run/*")
         assert rows(seen) == 200
         page.get_by_role("link", name="must_not_say[0]").first.click()
         page.wait_for_url("**/case/0/0#c0r0-k*")
@@ -84,11 +85,13 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         assert page.locator(".call.lit .tool").inner_text() == "delete"
         assert "within pay" in page.locator(".call.lit").inner_text()
         page.locator(".said.answer strong").wait_for()
-        assert page.locator(".shot img").evaluate("one => one.naturalWidth") == 60
+        assert page.locator(".shot img").evaluate("async one => (await one.decode(), one.naturalWidth)") == 60
         assert page.locator(".again code").inner_text().endswith("--cases refund")
         page.go_back()
+        page.wait_for_url("**/run/*")
         assert rows(seen) == 200
         page.go_back()
+        page.wait_for_url(f"{viewed.root}/")
         assert page.locator("h1").inner_text() == "Runs"
         assert seen.said == []
 

@@ -108,9 +108,12 @@
       (!status || row.status === status) && (!category || row.category === category) &&
       (!tag || row.tags.includes(tag)) && (!check || row.checks.includes(check)) &&
       words.every((word) => row.text.includes(word)));
-    shown = 0;
-    body.replaceChildren();
-    extend();
+    const first = left.slice(0, PAGE);
+    if (first.length !== body.rows.length || first.some((row, at) => row.element !== body.rows[at])) {
+      body.replaceChildren(...first.map((row) => row.element));
+    }
+    shown = first.length;
+    more.hidden = shown >= left.length;
     describe(left.length, rows.length);
   };
   const readRows = () => {
