@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ STAMP = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 MOMENT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\b")
 SECONDS = re.compile(r"\b\d+\.\d+s\b")
 SPACES = re.compile(r" {2,}")
+OUTCOME = re.compile(r"(.*?)\x01(\d+)\x02", re.DOTALL)
 
 
 class File(NamedTuple):
@@ -24,6 +26,13 @@ class File(NamedTuple):
 
     name: str
     body: str
+
+    def write(self, folder: Path) -> None:
+        """Put it where the page says that it stands."""
+        place = folder / self.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(self.body)
+        place.chmod(0o755 if self.body.startswith("#!") else 0o644)
 
 
 class Command(NamedTuple):
@@ -57,16 +66,37 @@ def _commands(body: str) -> Iterator[Command]:
         yield Command(line, shown if shown.strip() else None)
 
 
-def script(commands: list[Command]) -> str:
+def follow(commands: list[Command], folder: Path, environ: dict[str, str], *, within: float = 300) -> None:
+    """Type the commands: each prints what the page shows, and ends well unless the next one asks how it ended."""
+    found = _typed(commands, folder, environ, within)
+    for command, after, (printed, status) in zip(commands, [*commands[1:], None], found, strict=True):
+        asked = after is not None and after.line == "echo $?"
+        assert asked or status == 0, f"$ {command.line}\n{printed}(exit {status})"
+        if command.shown is not None:
+            assert same(command.shown, printed), f"$ {command.line}\nshown:\n{command.shown}\nprinted:\n{printed}"
+
+
+def _typed(commands: list[Command], folder: Path, environ: dict[str, str], within: float) -> list[tuple[str, int]]:
+    """What each command printed in one shell, and its status."""
+    ran = subprocess.run(
+        ["bash", "-c", _script(commands)],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=within,
+        check=False,
+    )
+    found = [(printed, int(status)) for printed, status in OUTCOME.findall(ran.stdout)]
+    assert len(found) == len(commands), f"the shell ended with command {len(found) + 1}:\n{ran.stdout}"
+    return found
+
+
+def _script(commands: list[Command]) -> str:
     """A shell script that runs the commands one after the other; a mark and its status stand after each output."""
     steps = (f"(exit $rc)\n{command.line}\nrc=$?; printf '\\001%s\\002' $rc\n" for command in commands)
     return "rc=0\n" + "".join(steps)
-
-
-def outcomes(printed: str) -> list[tuple[str, int]]:
-    """What each command of a script printed, and its status."""
-    found = re.findall(r"(.*?)\x01(\d+)\x02", printed, re.DOTALL)
-    return [(output, int(status)) for output, status in found]
 
 
 def same(shown: str, printed: str) -> bool:

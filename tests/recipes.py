@@ -64,9 +64,7 @@ class Recipe(NamedTuple):
     def write(self, folder: Path) -> None:
         """Put the files of the page into a folder."""
         for file in self.files:
-            place = folder / file.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(file.body)
+            file.write(folder)
 
 
 RECIPES = tuple(Recipe(path) for path in sorted(FOLDER.glob("*.md")) if path.stem != "README")

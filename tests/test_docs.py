@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import runpy
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from cli.support import SCRIPT
 from karat.checks.catalog import CATALOG
 from karat.suites.schema import Kind, schema
-from pages import File, anchors, blocks, dead_links, linked_pages, outcomes, same, script, tried_pages
+from pages import Command, File, anchors, blocks, dead_links, follow, linked_pages, same, tried_pages
 
 ROOT = Path(__file__).parents[1]
 TYPED = [path for path in tried_pages(ROOT) if any(isinstance(block, list) for block in blocks(path.read_text()))]
@@ -28,28 +27,9 @@ def test_commands_do_what_the_page_shows(path: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}"}
     for block in blocks(path.read_text()):
         if isinstance(block, File):
-            place = tmp_path / block.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(block.body)
-            place.chmod(0o755 if block.body.startswith("#!") else 0o644)
-            continue
-        ran = subprocess.run(
-            ["bash", "-c", script(block)],
-            cwd=tmp_path,
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        found = outcomes(ran.stdout)
-        assert len(found) == len(block), ran.stdout
-        for number, (command, (printed, status)) in enumerate(zip(block, found, strict=True)):
-            asked = block[number + 1].line == "echo $?" if number + 1 < len(block) else False
-            assert asked or status == 0, f"$ {command.line}\n{printed}(exit {status})"
-            if command.shown is not None:
-                assert same(command.shown, printed), f"$ {command.line}\nshown:\n{command.shown}\nprinted:\n{printed}"
+            block.write(tmp_path)
+        else:
+            follow(block, tmp_path, environ)
 
 
 @pytest.mark.parametrize("path", linked_pages(ROOT), ids=name)
@@ -130,3 +110,17 @@ def test_blocks_of_a_page() -> None:
         File("b.py", "x = 1\n"),
         [("ls", "a.json\n"), ("false", None), ("echo $?", "1\n")],
     ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        pytest.param([("echo a", "b\n")], "shown:\nb\n\nprinted:\na", id="other-output"),
+        pytest.param([("true", None), ("(exit 3)", None)], r"\$ \(exit 3\)\n\(exit 3\)", id="a-failure"),
+        pytest.param([("false", None), ("echo $?", "0\n")], "printed:\n1", id="another-status"),
+        pytest.param([("exit", None), ("echo a", "a\n")], "ended with command 1", id="the-end-of-the-shell"),
+    ],
+)
+def test_a_page_that_is_not_true_is_noticed(tmp_path: Path, typed: list[tuple[str, str | None]], told: str) -> None:
+    with pytest.raises(AssertionError, match=told):
+        follow([Command(*command) for command in typed], tmp_path, dict(os.environ))

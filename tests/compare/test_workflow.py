@@ -27,9 +27,7 @@ def shell(line: str, folder: Path, **more: str) -> subprocess.CompletedProcess[s
 def repository(tmp_path: Path) -> Path:
     for block in blocks(PAGE.read_text()):
         if isinstance(block, File):
-            place = tmp_path / block.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(block.body)
+            block.write(tmp_path)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "gh").write_text(COMMENTING)
     (tmp_path / "bin" / "gh").chmod(0o755)

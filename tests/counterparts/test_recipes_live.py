@@ -20,7 +20,7 @@ from counterparts.environments import python_with
 from counterparts.spans_sink import recorded
 from counterparts.test_wire import wait_for
 from karat.targets.config import load, resolve
-from pages import outcomes, same, script
+from pages import follow
 from recipes import ADDRESS, RECIPES, Recipe
 from targets.http.desk import recording
 
@@ -47,6 +47,14 @@ def environ(recipe: Recipe, tmp_path: Path) -> dict[str, str]:
     return {**ours, "PATH": f"{python.parent}:{SCRIPT.parent}:{os.environ['PATH']}"}
 
 
+@pytest.fixture(autouse=True)
+def _log(tmp_path: Path) -> Iterator[None]:
+    """What a service wrote is shown where a test fails."""
+    yield
+    if (log := tmp_path / "log.txt").exists():
+        print(log.read_text())
+
+
 @contextmanager
 def started(recipe: Recipe, environ: dict[str, str], folder: Path, port: int) -> Iterator[None]:
     """The service of a page, until the test is over."""
@@ -65,22 +73,7 @@ def started(recipe: Recipe, environ: dict[str, str], folder: Path, port: int) ->
 @pytest.mark.limit(900)
 def test_the_commands_do_what_the_page_shows(recipe: Recipe, environ: dict[str, str], tmp_path: Path) -> None:
     for block in recipe.commands:
-        ran = subprocess.run(
-            ["bash", "-c", script(block)],
-            cwd=tmp_path,
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        found = outcomes(ran.stdout)
-        log = tmp_path / "log.txt"
-        told = ran.stdout + (log.read_text() if log.exists() else "")
-        assert len(found) == len(block), told
-        for command, (printed, _) in zip(block, found, strict=True):
-            assert command.shown is None or same(command.shown, printed), f"$ {command.line}\n{told}"
+        follow(block, tmp_path, environ, within=600)
 
 
 @pytest.mark.limit(900)

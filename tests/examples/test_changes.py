@@ -25,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for block in blocks(PAGE.read_text()):
         if isinstance(block, File):
-            (tmp_path / block.name).write_text(block.body)
+            block.write(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
