@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 import karat as library
 from cli.support import SCRIPT, Ran, case, eval_set, journal_of, traces, write
 from karat.cli import main
+from karat.cli.run import worst
+from karat.errors import Exit
 from karat.model.run import Summary
 
 Karat = Callable[..., Ran]
@@ -195,6 +199,67 @@ def test_a_failed_suite_and_an_interrupted_one(karat: Karat) -> None:
     assert "0 passed, 1 failed in" in ran.out
     assert "INCOMPLETE: 0 of 1 cases finished (interrupted)" in ran.out
     assert "karat: interrupted; not run: third.json\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ([0, 0], 0),
+        ([0, 5], 5),
+        ([5, 1, 0], 1),
+        ([1, 4], 4),
+        ([0, 4], 4),
+        ([4, 3], 3),
+        ([3, 2, 1], 2),
+        *(([code], code) for code in Exit),
+    ],
+)
+def test_of_several_suites_the_worst_counts(codes: list[int], code: int) -> None:
+    assert worst(codes) == code
+
+
+class NotLetIn(BaseHTTPRequestHandler):
+    """A service that lets nobody in, or speaks no protocol that is known."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(401 if self.path == "/chat" else 200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def not_let_in() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), NotLetIn) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "told"),
+    [
+        ("", "/chat", "POST {url}/chat answered 401 Unauthorized: it lets nobody in with these `headers`"),
+        ("a2a:", "/", "the answer is no JSON-RPC of A2A: check the address and the kind in `use`"),
+    ],
+)
+def test_a_service_that_cannot_be_used_as_it_is_configured(
+    karat: Karat, not_let_in: str, kind: str, path: str, told: str
+) -> None:
+    body = "" if kind else 'body = { message = "{prompt}" }\n'
+    write("karat.toml", f'[targets.bot]\nuse = "{kind}{not_let_in}{path}"\n{body}')
+    ran = karat("run", write("suite.json", eval_set(case("A"), case("B"))), "-t", "bot")
+    where = f"no case can be run: {Path.cwd() / 'karat.toml'}:2: {told.format(url=not_let_in)}"
+    assert (ran.code, ran.out.splitlines()[0]) == (4, f"INCOMPLETE: 0 of 2 cases finished ({where})")
 
 
 def test_interrupted() -> None:

@@ -71,6 +71,9 @@ def command(
     return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
 
 
+GRAVITY = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.USAGE, Exit.FAILED, Exit.NOTHING_SELECTED, Exit.OK)
+
+
 def _run_all(
     suites: Sequence[Suite],
     most: int | None,
@@ -110,6 +113,5 @@ def _run_all(
 
 
 def worst(codes: Sequence[int]) -> int:
-    """One exit code for several suites: an interruption before a failure before a success."""
-    order = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.FAILED, Exit.NOTHING_SELECTED)
-    return next((code for code in order if code in codes), Exit.OK)
+    """One exit code for several suites: an interruption before what broke before a failure before a success."""
+    return min(codes, key=GRAVITY.index)
