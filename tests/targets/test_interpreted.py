@@ -102,4 +102,5 @@ def test_what_makes_no_sense_is_told_before_any_case(tmp_path: Path, written: st
     (tmp_path / "karat.toml").write_text(f'[targets.desk]\nuse = "python:agent.py:answer"\n{written}\n')
     with pytest.raises(ConfigError) as caught:
         build(load(tmp_path).targets["desk"])
+    assert caught.value.where == f"{tmp_path / 'karat.toml'}:3"
     assert says in str(caught.value)

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import random
+import re
+import socket
 import sys
 from pathlib import Path
 
@@ -132,8 +134,30 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     result = run_mute(tmp_path, heard, wait_ms=100)
     assert {str(record.verdict.status) for record in result} == {"PARTIAL"}
     assert all("no span has reached http://127.0.0.1:" in (r.trace.unseen("tools") or "") for r in result)
-    (told,) = [line for line in heard if "no span has reached" in line]
-    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told
+    (told,) = heard
+    assert re.sub(r":\d+:", ":4318:", told) == (
+        "[targets.python:targets.test_spanned:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the agent "
+        "instrumented, does it export to OTEL_EXPORTER_OTLP_ENDPOINT over HTTP (http/protobuf or http/json, not gRPC), "
+        "and does it flush?"
+    )
+
+
+@pytest.mark.parametrize(
+    "written", ["telemetry.otlp = {{ port = {port} }}", "[targets.bot.telemetry.otlp]\nport = {port}"]
+)
+def test_a_port_in_use_is_told_at_its_line(written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "karat.toml").write_text(f'[targets.bot]\nuse = "command:true"\n{written.format(port=port)}\n')
+        with pytest.raises(ConfigError) as caught:
+            karat.run(file, "bot", results_dir=tmp_path / "results")
+    assert str(caught.value) == (
+        f"{tmp_path / 'karat.toml'}:3: the receiver of spans cannot listen at 127.0.0.1:{port}: Address already "
+        "in use. End what listens there, or let Karat choose a free port. [port-in-use]"
+    )
+    assert [*tmp_path.glob("results/*")] == []
 
 
 def test_a_fixed_port_can_be_open_in_one_process_only(tmp_path: Path) -> None:

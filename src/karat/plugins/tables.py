@@ -59,12 +59,14 @@ def dotted(*parts: str) -> str:
 
 
 def line_of(file: Path, table: str, key: str) -> str:
-    """`file:line` of a key where it can be found by looking, else the file."""
-    current = ""
+    """`file:line` of a key, or of the table that it is, where it can be found by looking; else the file."""
+    current, own = "", dotted(table, key)
     lines = file.read_text("utf-8-sig").splitlines() if file.is_file() else ()
     for number, line in enumerate(lines, 1):
         if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
             current = header[1].replace('"', "").replace("'", "")
+            if key and f"{current}.".startswith(f"{own}."):
+                return f"{file}:{number}"
         elif key and current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
             return f"{file}:{number}"
     return str(file)

@@ -12,7 +12,7 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp_options import Otlp
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
@@ -74,7 +74,7 @@ class Interpreted:
         self._rules = {tool: _rule(tool, given, config) for tool, given in config.success.items()}
         log = _converted(config.telemetry, LogReading, "telemetry", config)
         for flaw in log.events.flaws():
-            raise ConfigError(f"{_place(config, 'telemetry.events')}: {flaw}", slug="bad-options")
+            raise _flawed(config, "telemetry.events", flaw)
         self._dialect = msgspec.json.encode(log.events).decode() if log.events != LogEvents() else ""
 
     async def open(self) -> None:
@@ -124,7 +124,7 @@ def _rule(tool: str, given: object, config: TargetConfig) -> SuccessRule:
     rule = _converted(given, SuccessRule, f"success.{tool}", config)
     flaw = rule.flaw()
     if flaw:
-        raise ConfigError(f"{_place(config, f'success.{tool}')}: {flaw}", slug="bad-options")
+        raise _flawed(config, f"success.{tool}", flaw)
     return rule
 
 
@@ -135,8 +135,9 @@ def _converted(given: object, form: type[Form], where: str, config: TargetConfig
         name = str(error).partition("`")[2].partition("`")[0] if "unknown field" in str(error) else ""
         known = [key for one in (form, LogEvents, Otlp) for key in one.__struct_encode_fields__]
         fix = did_you_mean(name, known) if name else ""
-        raise ConfigError(f"{_place(config, where)}: {error}.", fix=fix, slug="bad-options") from error
+        raise _flawed(config, where, f"{error}.", fix) from error
 
 
-def _place(config: TargetConfig, where: str) -> str:
-    return f"[targets.{config.name or config.use}.{where}]"
+def _flawed(config: TargetConfig, table: str, what: str, fix: str = "") -> ConfigError:
+    told = f"[targets.{config.name or config.use}.{table}]: {what}"
+    return ConfigError(told, where=place_of(config, table.partition(".")[0]), fix=fix, slug="bad-options")

@@ -12,7 +12,7 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp_options import Otlp, handed_on
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
@@ -55,10 +55,16 @@ class Spanned:
         try:
             self._receiver.open(self._otlp.port)
         except ConfigError as error:
-            error.where = f"[targets.{self._config.name or self._config.use}.telemetry]"
+            error.where = self._place
             raise
         self._target = self._make(handed_on(self._config, self._receiver.endpoint))
         await self._target.open()
+
+    @property
+    def _place(self) -> str:
+        """Where the receiver is asked for."""
+        table = f"[targets.{self._config.name or self._config.use}.telemetry]"
+        return place_of(self._config, "telemetry") or table
 
     async def close(self) -> None:
         try:
@@ -151,7 +157,7 @@ class Spanned:
         inbox, endpoint = self._receiver.inbox, self._receiver.endpoint
         news = {
             "nobody": not inbox.requests
-            and f"no span has reached {endpoint}: is the agent instrumented, does it export to "
+            and f"{self._place}: no span has reached {endpoint}: is the agent instrumented, does it export to "
             "OTEL_EXPORTER_OTLP_ENDPOINT over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
             "stray": inbox.strays
             and f"spans that fit no case are left out, such as {visible(shorten(inbox.stray_name, 80))!r}",

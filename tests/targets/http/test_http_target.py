@@ -234,18 +234,86 @@ answer = "$.reply"
     ("change", "line", "message"),
     [
         pytest.param(
-            ('"{prompt}"', '"{promt}"'), 5, "no placeholder {promt}. Did you mean 'prompt'?", id="placeholder"
+            ('"{prompt}"', '"{promt}"'),
+            5,
+            "`body`: there is no placeholder {promt}. Did you mean 'prompt'? For the text itself, write {{promt}}.",
+            id="placeholder",
         ),
-        pytest.param(('"$.reply"', '"$.re[ply"'), 6, "is no JSONPath", id="path"),
-        pytest.param(("BOT_KEY", "NOT_SET"), 4, "variable NOT_SET is not set", id="variable"),
-        pytest.param(("answer =", "anwser ="), 6, "unknown option 'anwser'", id="option"),
-        pytest.param(("answer =", "max_concurency ="), 6, "Did you mean 'max_concurrency'?", id="shared-option"),
-        pytest.param(('body = { message = "{prompt}" }', ""), 3, "what is sent for a prompt", id="no-body"),
-        pytest.param(("http://127.0.0.1:9/chat", "http:chat"), 3, "is no address", id="no-address"),
-        pytest.param(('answer = "$.reply"', 'stream = { format = "sze" }'), 6, "Invalid enum value", id="format"),
-        pytest.param(('answer = "$.reply"', 'stream = { format = "sse" }'), 6, "where the text", id="no-text"),
-        pytest.param(('answer = "$.reply"', 'tool_calls = { at = "$.a" }'), 6, "has its name", id="no-name"),
-        pytest.param(('answer = "$.reply"', 'ca = "none.pem"'), 0, "no client can be made", id="no-certificates"),
+        pytest.param(
+            ("Bearer ${BOT_KEY}", "{user}"),
+            4,
+            "`headers`: there is no placeholder {user}. There are {prompt}, {messages}, {conversation.id}, {case.id}. "
+            "For the text itself, write {{user}}.",
+            id="placeholder-in-a-header",
+        ),
+        pytest.param(
+            ('"$.reply"', '"$.re[ply"'),
+            6,
+            "`answer`: '$.re[ply' is no JSONPath: unexpected token 'p' in bracketed selection, line 1, column 5. "
+            "For instance: $.data.reply",
+            id="path",
+        ),
+        pytest.param(
+            ('answer = "$.reply"', '[targets.bot.tool_calls]\nat = "$.calls[*]"\nname = "tool"'),
+            6,
+            "`tool_calls`: 'tool' is no JSONPath: expected '$', found 't', line 1, column 0. "
+            "For instance: $.data.reply",
+            id="path-in-a-table",
+        ),
+        pytest.param(
+            ("BOT_KEY", "NOT_SET"),
+            4,
+            "`headers`: the environment variable NOT_SET is not set. Set it before the run.",
+            id="variable",
+        ),
+        pytest.param(
+            ("answer =", "anwser ="),
+            6,
+            "unknown option 'anwser' of a target of kind 'http'. Did you mean 'answer'?",
+            id="option",
+        ),
+        pytest.param(
+            ("answer =", "max_concurency ="),
+            6,
+            "unknown option 'max_concurency' of a target of kind 'http'. Did you mean 'max_concurrency'?",
+            id="shared-option",
+        ),
+        pytest.param(
+            ('body = { message = "{prompt}" }', ""),
+            3,
+            'nobody said what is sent for a prompt. Set body = { message = "{prompt}" }, or as the service wants it.',
+            id="no-body",
+        ),
+        pytest.param(
+            ("http://127.0.0.1:9/chat", "http:chat"),
+            3,
+            "'http:chat' is no address of a service. Write it as 'http://127.0.0.1:8080/chat'.",
+            id="no-address",
+        ),
+        pytest.param(
+            ('answer = "$.reply"', 'stream = { format = "sze" }'),
+            6,
+            "Invalid enum value 'sze' - at `$.stream.format`, in the options of a target of kind 'http'.",
+            id="format",
+        ),
+        pytest.param(
+            ('answer = "$.reply"', 'stream = { format = "sse" }'),
+            6,
+            '`stream`: it says not where the text of an event stands. Set text = "$.delta.text".',
+            id="no-text",
+        ),
+        pytest.param(
+            ('answer = "$.reply"', 'tool_calls = { at = "$.a" }'),
+            6,
+            '`tool_calls`: it says not where a call has its name. Set name = "$.tool".',
+            id="no-name",
+        ),
+        pytest.param(
+            ('answer = "$.reply"', 'ca = "none.pem"'),
+            6,
+            "no client can be made: [Errno 2] No such file or directory. Check `ca` and `proxy`.",
+            id="no-certificates",
+        ),
     ],
 )
 async def test_what_cannot_be_followed_is_told_at_its_line(
@@ -267,5 +335,5 @@ async def test_what_cannot_be_followed_is_told_at_its_line(
 
     with pytest.raises(ConfigError) as caught:
         await opened_and_closed()
-    assert message in str(caught.value)
-    assert caught.value.where == (f"{file}:{line}" if line else "")
+    assert str(caught.value).rpartition(" [")[0].removeprefix(f"{caught.value.where}: ") == message
+    assert caught.value.where == f"{file}:{line}"

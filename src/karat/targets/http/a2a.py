@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
+from karat.targets.http.event_values import misfit
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import PRESET_MISFITS, WireRequest
 from karat.targets.http.streams import WireEvent
@@ -82,7 +83,7 @@ class A2aReader:
             raise TargetError(kind, f"the agent gave an error: {visible(shorten(str(error.get('message')), 300))}")
         result = value.get("result") if isinstance(value, dict) else None
         if not isinstance(result, dict):
-            raise TargetError("config", "the answer is no JSON-RPC of A2A")
+            raise misfit("the answer is no JSON-RPC of A2A")
         kind, told = _unwrapped(result)
         if isinstance(told.get("contextId"), str):
             self._talk.id = str(told["contextId"])

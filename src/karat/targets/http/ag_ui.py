@@ -12,7 +12,7 @@ from msgspec import field
 from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import event_object
+from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
 from karat.targets.http.json_patch import patched
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
@@ -67,22 +67,27 @@ class AgUiReader:
         self._state: Json = cast(Json, notes.get(STATE, state))
         """As it was when the turn began, and after what has changed it; None if a change does not fit it."""
         self._finished = False
+        self._kinds = EventKinds("AG-UI")
         self._results: dict[str, str] = {}
         """The calls by the ids of the messages that tell their results."""
 
     def whole(self, value: Json) -> None:
-        raise TargetError("config", "the answer is no stream of AG-UI events")
+        raise misfit("the answer is no stream of AG-UI events")
 
     def take(self, event: WireEvent) -> bool:
+        if event.data.strip() == DONE:
+            return True
         told = event_object(event, "AG-UI")
-        reading = READING.get(str(told["type"]))
+        kind = str(told["type"])
+        self._kinds.saw(kind, fits=kind.isupper())
+        reading = READING.get(kind)
         if reading is not None:
             reading(self, told)
         return self._finished
 
     def ended(self) -> None:
         if not self._finished:
-            raise TargetError("bad-answer", "the stream ended without RUN_FINISHED or RUN_ERROR: it is torn")
+            raise self._kinds.unended("the stream ended without RUN_FINISHED or RUN_ERROR")
         self._heard.checked("the run")
 
     def run_finished(self, told: dict[str, Json]) -> None:

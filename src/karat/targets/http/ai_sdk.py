@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 from uuid import uuid4
@@ -10,7 +11,7 @@ from msgspec import field
 
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import event_object
+from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import PRESET_MISFITS, WireRequest
 from karat.targets.http.streams import WireEvent
@@ -18,7 +19,8 @@ from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
 from karat.text.wording import shorten, visible
 
-DONE = "[DONE]"
+PART = re.compile(r"[a-z]+(?:-|$)")
+"""How the types of parts are spelled."""
 
 
 class AiSdkOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,16 +52,19 @@ class AiSdkReader:
         self._heard = heard
         self._step = 0
         self._finished = False
+        self._kinds = EventKinds("of a UI message stream")
         self._error = ""
 
     def whole(self, value: Json) -> None:
-        raise TargetError("config", "the answer is no stream of UI messages")
+        raise misfit("the answer is no stream of UI messages")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
         told = event_object(event, "UI message stream")
-        reading = READING.get(str(told["type"]))
+        kind = str(told["type"])
+        self._kinds.saw(kind, fits=PART.match(kind) is not None)
+        reading = READING.get(kind)
         if reading is not None:
             reading(self, told)
         return False
@@ -68,7 +73,7 @@ class AiSdkReader:
         if self._error:
             raise TargetError("agent", f"the stream has an error: {visible(shorten(self._error, 300))}")
         if not self._finished:
-            raise TargetError("bad-answer", "the stream ended without `finish`: it is torn")
+            raise self._kinds.unended("the stream ended without `finish`")
         self._heard.checked("the message")
 
     def start_step(self, told: dict[str, Json]) -> None:

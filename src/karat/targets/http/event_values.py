@@ -7,12 +7,47 @@ from karat.targets.base import TargetError
 from karat.targets.http.streams import WireEvent
 from karat.text.wording import shorten, visible
 
+DONE = "[DONE]"
+"""What ends a stream of many protocols; no event of it."""
+MISFIT = "check the address and the kind in `use`"
+
+
+def misfit(what: str) -> TargetError:
+    """The error of a service that speaks another protocol: one of the configuration, unless others were understood."""
+    return TargetError("config", f"{what}: {MISFIT}")
+
+
+class EventKinds:
+    """Whether any event of a stream was of the protocol, and how the first other one is called."""
+
+    __slots__ = ("_fits", "_other", "_protocol")
+
+    def __init__(self, protocol: str) -> None:
+        self._protocol = protocol
+        self._fits = False
+        self._other = ""
+
+    def saw(self, kind: str, *, fits: bool) -> None:
+        self._fits = self._fits or fits
+        self._other = self._other or kind
+
+    def unended(self, what: str) -> TargetError:
+        """The error of a stream without its last event: it is torn, or of another protocol."""
+        return self.misfit or TargetError("bad-answer", f"{what}: it is torn")
+
+    @property
+    def misfit(self) -> TargetError | None:
+        """The error of a stream that has events, and none of the protocol."""
+        if self._fits or not self._other:
+            return None
+        return misfit(f"no event is {self._protocol}; the first is {visible(shorten(self._other, 80))!r}")
+
 
 def event_object(event: WireEvent, protocol: str) -> dict[str, Json]:
     """An event as the object that it has to be."""
     told = event_json(event, protocol)
     if not isinstance(told, dict) or not isinstance(told.get("type"), str):
-        raise TargetError("config", f"an event is no {protocol}: {visible(shorten(event.data, 200))}")
+        raise misfit(f"an event is no {protocol}: {visible(shorten(event.data, 200))}")
     return told
 
 

@@ -14,6 +14,7 @@ from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.config import Text
+from karat.targets.http.event_values import EventKinds, misfit
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import PRESET_MISFITS, WireRequest
@@ -22,6 +23,9 @@ from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
 from karat.text.wording import shorten, visible
 from karat.traces.clean import table
+
+MODES = ("metadata", "updates", "messages", "error", "end")
+"""The events of a run that is asked for updates and messages."""
 
 
 class LangGraphServerOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -70,12 +74,14 @@ class RunReader:
     def __init__(self, talk: WireTalk, heard: Heard) -> None:
         self._heard = heard
         self._seen: set[str] = talk.seen
+        self._kinds = EventKinds("one of a LangGraph server")
 
     def whole(self, value: Json) -> None:
-        raise TargetError("config", "the answer is no stream of a LangGraph server")
+        raise misfit("the answer is no stream of a LangGraph server")
 
     def take(self, event: WireEvent) -> bool:
         mode = event.name.partition("|")[0]
+        self._kinds.saw(event.name or event.data, fits=mode in MODES)
         if mode not in ("updates", "messages", "error"):
             return False
         try:
@@ -97,7 +103,9 @@ class RunReader:
         return False
 
     def ended(self) -> None:
-        """The state of the thread tells."""
+        """The state of the thread tells how it ended, if it is one."""
+        if self._kinds.misfit is not None:
+            raise self._kinds.misfit
 
     def _message(self, message: dict[str, Json]) -> None:
         id = str(message.get("id"))
@@ -134,7 +142,7 @@ class _StateReader:
 
     def whole(self, value: Json) -> None:
         if not isinstance(value, dict) or not isinstance(value.get("next"), list):
-            raise TargetError("config", "the thread has no state: this is no LangGraph server")
+            raise misfit("the thread has no state, as it has on a LangGraph server")
         tasks = list(objects(value.get("tasks")))
         interrupts = [item for task in tasks for item in objects(task.get("interrupts"))]
         if value["next"] and not interrupts:

@@ -8,7 +8,7 @@ from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.http.call_book import CallSoFar, arguments_text
-from karat.targets.http.event_values import event_json
+from karat.targets.http.event_values import DONE, event_json, misfit
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard
@@ -16,8 +16,6 @@ from karat.text.wording import shorten, visible
 
 if TYPE_CHECKING:
     from karat.targets.http.openai_tools import OfferedTool
-
-DONE = "[DONE]"
 
 
 class ChatReader:
@@ -49,10 +47,10 @@ class ChatReader:
 
     def _read(self, value: Json, key: str) -> None:
         if not isinstance(value, dict):
-            raise TargetError("config", "the answer is no chat completion")
+            raise misfit("the answer is no chat completion")
         raise_error(value.get("error"))
         if "choices" not in value:
-            raise TargetError("config", f"the answer is no chat completion: it has {', '.join(map(repr, value))[:200]}")
+            raise misfit(f"the answer is no chat completion: it has {', '.join(map(repr, value))[:200]}")
         usage = value.get("usage")
         if isinstance(usage, dict):
             self._heard.spend(Tokens(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))))

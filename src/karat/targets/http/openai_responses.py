@@ -8,9 +8,9 @@ from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.http.call_book import CallSoFar, arguments_text
-from karat.targets.http.event_values import event_json
+from karat.targets.http.event_values import DONE, EventKinds, event_json, misfit
 from karat.targets.http.jsonpath import count, objects
-from karat.targets.http.openai_chat import DONE, raise_error
+from karat.targets.http.openai_chat import raise_error
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard
 
@@ -29,14 +29,16 @@ class ResponsesReader:
         self._heard = heard
         self._step = step
         self._ended = False
+        self._kinds = EventKinds("of a response")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
         told = event_json(event, "response")
         if not isinstance(told, dict):
-            raise TargetError("config", "an event is no response")
-        kind = told.get("type") or event.name
+            raise misfit("an event is no response")
+        kind = str(told.get("type") or event.name or next(iter(told), ""))
+        self._kinds.saw(kind, fits=kind.startswith("response."))
         if kind == "error":
             raise_error(told.get("error") or told)
         elif kind == "response.output_text.delta":
@@ -50,14 +52,14 @@ class ResponsesReader:
 
     def ended(self) -> None:
         if not self._ended:
-            raise TargetError("bad-answer", "the response has no end: it is torn")
+            raise self._kinds.unended("the response has no end")
 
     def _end(self, response: Json, *, spoken: bool) -> None:
         if not isinstance(response, dict):
-            raise TargetError("config", "the answer is no response")
+            raise misfit("the answer is no response")
         raise_error(response.get("error"))
         if "output" not in response:
-            raise TargetError("config", f"the answer is no response: it has {', '.join(map(repr, response))[:200]}")
+            raise misfit(f"the answer is no response: it has {', '.join(map(repr, response))[:200]}")
         if response.get("status") in ("failed", "cancelled"):
             raise TargetError("agent", f"the response ended as {response['status']!r}")
         if response.get("status") == "incomplete":

@@ -24,6 +24,7 @@ import msgspec
 from karat.errors import ConfigError
 from karat.suites.findings import Json
 from karat.targets.base import DENIED, TargetError
+from karat.targets.http.event_values import MISFIT
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.received import Received
 from karat.targets.http.streams import WireEvent, parser
@@ -289,7 +290,8 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     if 300 <= status < 400:
         to = visible(shorten(response.headers.get("location", "nowhere"), 200))
         raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
-    error = received.error("config" if status in request.misfits else "agent", what)
+    misfit = status in request.misfits
+    error = received.error("config" if misfit else "agent", f"{what}: {MISFIT}" if misfit else what)
     error.retry_after = retry_after(response)
     raise error
 

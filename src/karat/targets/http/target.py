@@ -53,7 +53,13 @@ class WireTarget(ABC, Generic[WireOptions]):
         fixed = {name: str(value.filled({})) for name, value in headers.items() if value.fixed}
         self.prepare()
         self._service = Service(self._options, fixed, _scheme(self._config) == "https")
-        self._service.open()
+        try:
+            self._service.open()
+        except ConfigError as error:
+            error.where = place_of(
+                self._config, "ca" if self._options.ca else "proxy" if self._options.proxy else "use"
+            )
+            raise
 
     async def close(self) -> None:
         if self._service is not None:

@@ -83,7 +83,7 @@ def _piece(match: re.Match[str], environ: Mapping[str, str]) -> str | tuple[str]
         return f"{{{match['literal']}}}"
     if match["variable"]:
         if not environ.get(match["variable"]):
-            raise ValueError(f"the environment variable {match['variable']} is not set")
+            raise ValueError(f"the environment variable {match['variable']} is not set. Set it before the run")
         return environ[match["variable"]]
     if match["name"] not in PLACES:
         known = did_you_mean(match["name"], PLACES) or f"There are {', '.join(f'{{{name}}}' for name in PLACES)}."
