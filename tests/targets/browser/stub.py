@@ -63,7 +63,11 @@ async function talk(text) {
     await sleep(told.gap);
   }
   if (told.oops) at("oops").textContent = told.oops;
-  if (told.spin) for (;;) {}
+  if (told.spin) {  // nobody can look at the page until this request ends
+    const asking = new XMLHttpRequest();
+    asking.open("POST", "/say", false);
+    asking.send("hang");
+  }
   work(false);
 }
 at("go").onclick = () => talk(at("in").value);

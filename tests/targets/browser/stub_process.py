@@ -22,8 +22,6 @@ class Mortal(Stub):
     def answer(self, prompt: str, conversation: str) -> dict[str, Any]:
         if prompt.startswith("die"):
             os.kill(os.getpid(), signal.SIGKILL)
-        if prompt.startswith("last"):
-            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
         told = super().answer(prompt, conversation)
         if prompt.startswith("meet"):
             folder, data = Path(os.environ["STUB_MEETING"]), os.environ["STUB_DATA"]
@@ -33,6 +31,12 @@ class Mortal(Stub):
                 time.sleep(0.05)
             told["pieces"] = [f"{len([*folder.iterdir()])} {sys.argv[1]} {data} {Path(data).is_dir()}"]
         return told
+
+    def write(self, conversation: str, word: str) -> None:
+        """What is done once the page has its answer."""
+        if word == "last":
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().write(conversation, word)
 
 
 def main() -> None:

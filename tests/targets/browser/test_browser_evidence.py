@@ -51,9 +51,13 @@ async def test_a_broken_turn_has_its_evidence_too(stub: Stub, tmp_path: Path) ->
 
 async def test_a_page_that_is_stuck_does_not_hold_the_case_up(stub: Stub, tmp_path: Path) -> None:
     context = RunContext(attachments=tmp_path)
-    async with opened(stub.url, "/chat?how=busy", complete={"busy": "#out"}, wait_ms=1500) as target:
-        with pytest.raises(TargetError, match="no complete answer"):
+    async with opened(stub.url, "/chat?how=busy", complete={"busy": "#out"}, wait_ms=2500) as target:
+        with pytest.raises(TargetError) as caught:
             await ask(target, "spin", context)
+    assert str(caught.value) == (
+        "no complete answer within 2500 ms: the page is stuck: it answers no look, as if a script of it never ended "
+        "[timeout]"
+    )
     assert "screenshot" not in context.kept(passed=False)
 
 

@@ -93,8 +93,12 @@ async def test_a_part_of_the_prompt_may_be_an_answer_but_not_all_of_it(
 ) -> None:
     async with opened(stub.url, answer=place, wait_ms=2500) as target:
         assert (await ask(target, "say OK")).final_message == "OK"
-        with pytest.raises(TargetError, match="could not be told from the prompt: all that appeared repeats it"):
+        with pytest.raises(TargetError) as caught:
             await ask(target, "OK")
+        assert str(caught.value) == (
+            "no complete answer within 2500 ms: the answer could not be told from the prompt: all that appeared "
+            "repeats it; set `answer` to the assistant's messages alone [timeout]"
+        )
 
 
 async def test_an_assistant_that_quotes_the_prompt_is_quoted(stub: Stub) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 from karat.errors import ConfigError
+from karat.text.wording import shorten, visible
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 HOW = "On Debian: apt-get install chromium-headless-shell. Elsewhere: playwright install chromium-headless-shell."
@@ -22,6 +24,10 @@ ARGUMENTS = (
 )
 
 
+_PRINTED = re.compile(r"^.*?\[pid=\d+\]\[err\] (.*)$", re.M)
+LONGEST = 300
+
+
 def find(configured: str, own: str) -> str:
     """The browser to start: the configured one, else Debian's, else Playwright's own."""
     if configured:
@@ -35,6 +41,12 @@ def find(configured: str, own: str) -> str:
     if Path(own).exists():
         return own
     raise ConfigError("no browser was found.", fix=HOW, slug="no-browser")
+
+
+def refusal(told: str) -> str:
+    """Why a browser did not start, in one line: what it printed, else the first that its driver says."""
+    printed = " ".join(" ".join(dict.fromkeys(_PRINTED.findall(told))).split())  # it is told twice
+    return visible(shorten(printed or told.strip().split("\n", 1)[0], LONGEST)).rstrip(".")
 
 
 def arguments() -> list[str]:

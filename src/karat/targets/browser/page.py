@@ -22,6 +22,7 @@ from karat.targets.browser.scripts import with_sight
 from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.way import Way, located
+from karat.targets.browser.window import HURRY
 from karat.targets.browser.words import LOADING, UNTOLD, AnswerWords, Words
 from karat.telemetry.calls import tool_calls
 from karat.text.wording import likeness, listed, shorten
@@ -43,6 +44,8 @@ PAUSE_MS = 800
 """Without such a line: how long the signs of work may be off between two steps of one turn."""
 LAST_WORDS = 3.0
 """How long an app that is no longer at work may owe its answer to the page, or a sign of work to its answer."""
+STUCK_AFTER = 2.0
+"""A page that lets nobody look for so long is stuck."""
 
 REST_MS = 500
 """So long the page must not have changed before the first prompt is sent."""
@@ -82,6 +85,7 @@ HIDE = with_sight("hide.js")
 NEAREST = 3
 UNSENT = "the prompt was not sent, because {}; what is in its way may be named in `dismiss` or `steps`"
 STILL_CHANGED = "the answer still changed, raise `wait_ms`"
+STUCK = "the page is stuck: it answers no look, as if a script of it never ended"
 NOTHING_NEW = "nothing new was seen on the page, see whether `send` sends the prompt, or raise `wait_ms`"
 MATCHED_NOTHING = "`answer` ({place}) matched nothing on the page"
 
@@ -154,7 +158,7 @@ class ChatPage:
                 await self._send(prompt)
                 await self._complete()
         except (TimeoutError, TooLongError) as error:
-            why = f"no complete answer within {self._options.wait_ms} ms{self._trouble()}"
+            why = f"no complete answer within {self._options.wait_ms} ms: {await self._stuck() or self._trouble()}"
             raise TargetError("timeout", why) from error
         if self._said.doubt:
             raise TargetError("bad-answer", UNTOLD.format(why=self._said.doubt))
@@ -170,7 +174,21 @@ class ChatPage:
             self._elsewhere() if said.elsewhere and not said.text else "",
             f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
         )
-        return f": {'; '.join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)}"
+        return "; ".join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)
+
+    async def _stuck(self) -> str:
+        """That the page answers nothing at all, if so; then nobody knows whether the prompt was sent."""
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(STUCK_AFTER):
+                await self._view.evaluate("0")
+        except TimeoutError:
+            self.patience = HURRY
+            return STUCK
+        except Error:  # it moves on or is gone
+            return ""
+        return ""
 
     def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""

@@ -127,7 +127,5 @@ class Stage:
         try:
             return await playwright.chromium.launch(executable_path=self._executable, args=chromium.arguments())
         except Error as error:
-            what = error.message.strip().split("\n", 1)[0]
-            raise ConfigError(
-                f"the browser {self._executable} cannot be started: {what}", fix=chromium.HOW, slug="no-browser"
-            ) from error
+            what = f"the browser {self._executable} cannot be started: {chromium.refusal(error.message)}."
+            raise ConfigError(what, fix=chromium.HOW, slug="no-browser") from error
