@@ -69,6 +69,7 @@ def sign(state):
 
 
 own_state, fused = compiled(Desk, reply), compiled(Desk, broken)
+mute = compiled(TypedDict("Counted", {"question": str, "count": int}), lambda state: {"count": 1})
 counting = compiled(TypedDict("Counts", {"number": int}), broken)
 signing = compiled(MessagesState, sign, checkpointer=InMemorySaver())
 
@@ -195,6 +196,13 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
             "karat: no target was written: its state has neither `messages` nor a field of text for the prompt: "
             "set `input` and `output`. Say more of it with -o, see `karat inspect --help`.",
             id="no-text",
+        ),
+        pytest.param(
+            ["langgraph:graphs.py:mute"],
+            1,
+            "karat: no target was written: no answer stands in the state of the graph (it has: question, count). Say "
+            "more of it with -o, see `karat inspect --help`.",
+            id="no-answer",
         ),
         pytest.param(
             ["langgraph:graphs.py:zzz"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
@@ -142,16 +143,23 @@ def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
 def test_what_is_no_page_is_taken_for_a_service(karat: Karat, status: int) -> None:
     with answering("application/json", status) as url:
         ran = karat("inspect", url)
-    assert ran.code != 0
-    assert "no usual shape of a request was taken: set `body`" in ran.out + ran.err
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines()[-1] == (
+        "karat: no target was written: no usual shape of a request was taken: set `body`. Say more of it with -o, see "
+        "`karat inspect --help`."
+    )
 
 
 def test_an_address_where_nothing_is(karat: Karat) -> None:
-    with answering("text/html") as url:
-        pass
-    ran = karat("inspect", url)
+    with socket.socket() as held:  # nobody else can listen there
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        ran = karat("inspect", url)
     assert (ran.code, ran.out) == (4, "")
-    assert ran.err.startswith(f"karat: nothing answers at {url}: ")
+    assert ran.err == (
+        f"karat: nothing answers at {url}: [Errno 111] Connection refused. Start the app, or mend the address. "
+        "[no-app]\n"
+    )
 
 
 def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
@@ -162,6 +170,28 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
         f"karat: nothing at {url}/ takes a prompt: no box that can be written into shows. Where the chat comes after a "
         "login or a click, say the way with -o 'steps=[...]' [config]\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        pytest.param(
+            "at('go').onclick = () => {}",
+            "the prompt stayed in its box: neither Enter nor a button beside it sent it; set `send` [config]",
+            id="not-sent",
+        ),
+        pytest.param(
+            "at('go').onclick = () => { at('in').value = '' }",
+            "no words appeared within 1 s after the prompt [timeout]",
+            id="not-answered",
+        ),
+    ],
+)
+def test_a_prompt_of_which_nothing_comes_is_told(karat: Karat, script: str, says: str) -> None:
+    with serving() as stub:
+        stub.script = script
+        ran = karat("inspect", f"{stub.url}/chat", "-o", "wait_ms=1000")
+    assert (ran.code, ran.out, ran.err) == (1, "", f"karat: {says}\n")
 
 
 def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:

@@ -56,13 +56,23 @@ def test_a_target_is_added_at_the_end(tmp_path: Path, file: str, before: str | N
 @pytest.mark.parametrize(
     ("before", "says"),
     [
-        pytest.param('[targets.desk]\nuse = "python:a:b"\n', "it has a target 'desk' already.", id="name-taken"),
-        pytest.param('targets = { a = { use = "python:a:b" } }\n', "no table can be added at its end", id="inline"),
+        pytest.param(
+            '[targets.desk]\nuse = "python:a:b"\n',
+            "it has a target 'desk' already. Choose another with --name, or remove that one. [name-taken]",
+            id="name-taken",
+        ),
+        pytest.param(
+            'targets = { a = { use = "python:a:b" } }\n',
+            "`targets`, or what holds it, is written inline: no table can be added at its end. Print the target "
+            "instead, and put it where it belongs. [config]",
+            id="inline",
+        ),
     ],
 )
 def test_nothing_is_overwritten(tmp_path: Path, before: str, says: str) -> None:
     file = tmp_path / "karat.toml"
     file.write_text(before)
-    with pytest.raises(ConfigError, match=says):
+    with pytest.raises(ConfigError) as caught:
         add(desk(), tmp_path)
+    assert str(caught.value) == f"{file}: {says}"
     assert file.read_text() == before

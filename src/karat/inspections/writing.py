@@ -41,4 +41,5 @@ def _try(text: str, file: Path) -> None:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         fix = "Print the target instead, and put it where it belongs."
-        raise ConfigError(f"no table can be added at its end: {error}.", where=str(file), fix=fix) from error
+        what = "`targets`, or what holds it, is written inline: no table can be added at its end."
+        raise ConfigError(what, where=str(file), fix=fix) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from karat.errors import ConfigError
 from karat.targets.base import Limits
 from karat.targets.browser import chromium
+from karat.targets.browser.options import BrowserOptions
+from karat.targets.browser.stage import Stage
 from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
 from karat.targets.config import TargetConfig, load, resolve
 
@@ -110,6 +113,21 @@ async def test_a_variable_that_is_not_set_is_told_before_any_case(options: dict[
     with pytest.raises(ConfigError) as caught:
         await target(**options).open()
     assert str(caught.value) == "the environment variable KARAT_NOT_SET is not set. Set it before the run. [config]"
+
+
+async def test_without_playwright_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "playwright.async_api", None)
+    with pytest.raises(ConfigError) as caught:
+        await target().open()
+    assert str(caught.value) == "playwright is not installed. pip install 'karat[browser]' [no-playwright]"
+
+
+async def test_an_app_that_was_started_again_meanwhile_is_told() -> None:
+    options = BrowserOptions(start="app")
+    stage = Stage(TargetConfig(kind="browser", spec="app"), options)
+    stage.starts = 2
+    assert await stage.left(1) == "the app ended, and was started again for another case"
+    assert await stage.left(2) == ""
 
 
 def test_the_example_target_runs_side_by_side() -> None:

@@ -198,6 +198,16 @@ def react(state: type = MessagesState, *, handle: Any = True, retry: RetryPolicy
 
 graph = react()
 remembering = react(checkpointer=InMemorySaver())
+
+
+class LostSaver(InMemorySaver):
+    """A saver whose database is gone."""
+
+    async def aget_tuple(self, config: Any) -> Any:
+        raise OSError("connection refused")
+
+
+unreachable_saver = react(checkpointer=LostSaver())
 raising = react(handle=False)
 retrying = react(handle=False, retry=RetryPolicy(max_attempts=3, initial_interval=0.001, retry_on=ConnectionError))
 modest = react().with_config(recursion_limit=7)

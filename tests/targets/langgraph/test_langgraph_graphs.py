@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,24 @@ async def test_what_is_no_graph_is_refused_before_any_case(name: str, says: str)
         async with graph(name):
             pass
     assert str(caught.value) == f"'graphs.py:{name}' {says}"
+
+
+async def test_a_checkpointer_that_cannot_be_read_is_told_before_any_case() -> None:
+    with pytest.raises(ConfigError) as caught:
+        async with graph("unreachable_saver"):
+            pass
+    assert str(caught.value) == (
+        "the checkpointer of 'graphs.py:unreachable_saver', a LostSaver, cannot be read: OSError: connection "
+        "refused. See that its database runs and was set up (`setup()` of the checkpointer). [config]"
+    )
+
+
+async def test_without_langgraph_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langgraph.graph", None)
+    with pytest.raises(ConfigError) as caught:
+        async with graph("graph"):
+            pass
+    assert str(caught.value) == "langgraph is not installed. pip install 'karat[langgraph]' [config]"
 
 
 async def test_names_that_nobody_has_are_refused() -> None:

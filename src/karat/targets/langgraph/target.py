@@ -26,11 +26,14 @@ from karat.targets.langgraph.loading import GraphSource, environment, pregel, so
 from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
 from karat.targets.user_code import failed, from_outside
+from karat.text.wording import said
 
 RECURSION_LIMIT = 50
 """For graphs that set no lower one: LangGraph's own is so high that an agent which loops seems to hang."""
 MISSING = "pip install 'karat[langgraph]'"
 ASYNC_SAVER = "Use its async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver."
+
+READABLE_SAVER = "See that its database runs and was set up (`setup()` of the checkpointer)."
 
 
 class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,7 +133,8 @@ class LangGraphTarget:
         except NotImplementedError as error:
             raise ConfigError(f"{what} cannot be used in an async run.", fix=ASYNC_SAVER, slug="sync-saver") from error
         except Exception as error:
-            raise ConfigError(f"{what} cannot be read: {type(error).__name__}: {error}") from error
+            why = f"{type(error).__name__}: {said(error)}".rstrip(". :")
+            raise ConfigError(f"{what} cannot be read: {why}.", fix=READABLE_SAVER) from error
 
 
 def _told(error: BaseException) -> TargetError:
