@@ -15,7 +15,6 @@ from targets.http.desk import replaying
 
 UNRECORDED = {
     "mcp",  # its agent speaks with a client of its own, which is not here
-    "openai",  # a model takes its time
     "spans-openai-agents",  # its spans do not carry the answer
 }
 """Pages of which only the files are looked at here; `make counterparts` follows them too."""

