@@ -12,7 +12,7 @@ import pytest
 from karat.targets.base import DENIED, TargetError
 from targets.conftest import ask, opened
 
-from .desk import COUNTERPARTS, RECORDINGS, Counterpart
+from .desk import COUNTERPARTS, HERE, RECORDINGS, Counterpart
 from .server import LAST, Asked, chunk, serving, started
 
 PRESETS = {part.name: part for part in COUNTERPARTS if part.name not in ("ag-ui-langgraph", "a2a-1.0-unary")}
@@ -43,7 +43,7 @@ async def test_what_another_protocol_says_is_no_answer(name: str) -> None:
     for other in others(name):
         async with (
             speaking(PRESETS[other]) as address,
-            opened(asked.kind, address + asked.path, options=asked.options) as target,
+            opened(asked.kind, address + asked.path, HERE, options=asked.options) as target,
         ):
             with pytest.raises(TargetError) as caught:
                 await ask(target, "hello")
