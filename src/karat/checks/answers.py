@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import regex
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, Check, Phrase, Reading, blank, excerpt, said, unreadable
-from karat.checks.json_paths import differences_at, path_flaws, values_at
+from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import says
-from karat.matchers.matcher import Difference, Matcher
+from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
-from karat.matchers.values import shown
+from karat.matchers.values import MISSING, shown
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Cut, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -38,8 +38,7 @@ _WORD = regex.compile(
 """What stands between white space and holds a letter or digit; where no spaces are written, each sign."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEquals(Check):
+class AnswerEquals(Check, Struct, frozen=True):
     """The final message is this and nothing else, but for letter case, white space and typographic signs."""
 
     name: ClassVar = "answer_equals"
@@ -84,8 +83,7 @@ def _plain(text: str) -> str:
     return _GROUPING.sub("", fold(text)).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerJson(Check):
+class AnswerJson(Check, Struct, frozen=True, dict=True):
     """The final message is JSON, or holds one fenced block of it, and that is as the schema says."""
 
     name: ClassVar = "answer_json"
@@ -108,7 +106,6 @@ class AnswerJson(Check):
         Example({"schema": ORDER}, CUT_OFF, Status.UNKNOWN),
     )
     schema: dict[str, Any] | bool
-    validator: Any = field(init=False, repr=False, compare=False, default=None)
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
@@ -128,7 +125,7 @@ class AnswerJson(Check):
             yield Flaw("bad-schema", f"the schema is none: {excerpt(error.message)}.", tuple(error.instance_path))
             return
         try:
-            self._compiled()
+            _ = self._compiled
         except ValueError as error:
             yield Flaw("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.")
 
@@ -139,17 +136,15 @@ class AnswerJson(Check):
         answer = json_answer(trace.final_message)
         if answer.why_not:
             return self.failed(f"{answer.why_not}: {said(trace)}")
-        wrong = [*map(_told, islice(self._compiled().iter_errors(answer.value), MOST_ERRORS))]
+        wrong = [*map(_told, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
         return self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(shown(answer.value))
 
+    @cached_property
     def _compiled(self) -> jsonschema_rs.Validator:
-        """Made when it is first needed. What it refers to must stand in it: nothing is fetched."""
-        if self.validator is None:
-            import jsonschema_rs
+        """What it refers to must stand in it: nothing is fetched."""
+        import jsonschema_rs
 
-            object.__setattr__(self, "validator", jsonschema_rs.validator_for(self.schema, offline=True))
-        made: jsonschema_rs.Validator = self.validator
-        return made
+        return jsonschema_rs.validator_for(self.schema, offline=True)
 
 
 def _told(error: jsonschema_rs.ValidationError) -> str:
@@ -157,8 +152,7 @@ def _told(error: jsonschema_rs.ValidationError) -> str:
     return f"{where.removeprefix('.')}: {error.message}" if where else error.message
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerAt(Check):
+class AnswerAt(Check, Struct, frozen=True, dict=True):
     """What a JSONPath leads to in the JSON of the answer is as wanted; of several values, each."""
 
     name: ClassVar = "answer_at"
@@ -182,10 +176,10 @@ class AnswerAt(Check):
     )
     path: str
     value: Any
-    made: Any = field(init=False, repr=False, compare=False, default=None)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "made", matcher(self.value))
+    @cached_property
+    def made(self) -> Matcher:
+        return matcher(self.value)
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
@@ -211,14 +205,14 @@ class AnswerAt(Check):
 
 def at_path(check: Check, path: str, wanted: Matcher, value: object, at: At | None = None) -> CheckResult:
     """Whether what a path leads to is as wanted, and what differs."""
-    wrong: list[Difference] = differences_at(path, wanted, value)
+    found = values_at(path, value)
+    wrong = [differing for where, one in found or [(path, MISSING)] for differing in wanted.differences(one, where)]
     if wrong:
         return check.failed(excerpt("; ".join(map(str, wrong[:MOST_ERRORS])), LONGEST_FOUND), at)
-    return check.passed(excerpt(", ".join(shown(one) for _, one in values_at(path, value)[:MOST_ERRORS])), at)
+    return check.passed(excerpt(", ".join(shown(one) for _, one in found[:MOST_ERRORS])), at)
 
 
-@dataclass(frozen=True, slots=True)
-class State(Check):
+class State(Check, Struct, frozen=True, dict=True):
     """What a JSONPath leads to in the state that the agent ended in is as wanted; of several values, each."""
 
     name: ClassVar = "state"
@@ -240,10 +234,10 @@ class State(Check):
     )
     path: str
     value: Any
-    made: Any = field(init=False, repr=False, compare=False, default=None)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "made", matcher(self.value))
+    @cached_property
+    def made(self) -> Matcher:
+        return matcher(self.value)
 
     @classmethod
     def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
@@ -262,8 +256,7 @@ class State(Check):
         return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, At("state"))
 
 
-@dataclass(frozen=True, slots=True)
-class MinWords(Check):
+class MinWords(Check, Struct, frozen=True):
     """The final message has at least so many words that a reader sees."""
 
     name: ClassVar = "min_words"
@@ -295,8 +288,7 @@ class MinWords(Check):
         return self.unknown(why) if why else self.failed(f"{count} words: {said(trace)}")
 
 
-@dataclass(frozen=True, slots=True)
-class MaxWords(Check):
+class MaxWords(Check, Struct, frozen=True):
     """The final message has at most so many words that a reader sees."""
 
     name: ClassVar = "max_words"

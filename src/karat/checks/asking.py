@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
@@ -17,8 +16,7 @@ from karat.model.verdict import CheckResult, Group, Status
 ORDER = {"things": ["order number"]}
 
 
-@dataclass(frozen=True, slots=True)
-class AsksFor(Check):
+class AsksFor(Check, Struct, frozen=True):
     """The answer asks for this, in a question or a request. It is not enough that it names it."""
 
     name: ClassVar = "asks_for"

@@ -37,7 +37,7 @@ class Reading(Struct, frozen=True):
 
 
 class Check:
-    """Base of every check: subclasses are frozen dataclasses whose fields are their JSON arguments.
+    """Base of every check: subclasses are frozen structs or dataclasses whose fields are their JSON arguments.
 
     `companions` are fields that only refine another. What others must know of a check: the channels that it `looks_at`
     (none: it may look at all of them), which metric of a report it `feeds`, and whether it is judged `always`, whatever

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.answer_nodes import found_in_answer
 from karat.checks.base import (
@@ -44,8 +43,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 ALIGNED = "Today's mission: fix checkout, because the metric fell."
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredLevers(Check):
+class RequiredLevers(Check, Struct, frozen=True):
     """The lever regex is found at least that many times, in different words each."""
 
     name: ClassVar = "required_levers"
@@ -112,8 +110,7 @@ def _in_different_words(matches: list[tuple[str, Span]]) -> list[Span]:
     return list(first.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimEvidenceAlignment(Check):
+class ClaimEvidenceAlignment(Check, Struct, frozen=True):
     """Claim, evidence and alignment markers are all found."""
 
     name: ClassVar = "claim_evidence_alignment"
@@ -176,8 +173,7 @@ class ClaimEvidenceAlignment(Check):
         return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceFreshness(Check):
+class EvidenceFreshness(Check, Struct, frozen=True):
     """At least one age is stated, and the oldest is within the bound."""
 
     name: ClassVar = "evidence_freshness_max_age_minutes"
@@ -247,8 +243,7 @@ class EvidenceFreshness(Check):
         return self.passed(excerpt(text[slice(*oldest.span)]), At("final_message", *oldest.span))
 
 
-@dataclass(frozen=True, slots=True)
-class MustAllowOverrideAction(Check):
+class MustAllowOverrideAction(Check, Struct, frozen=True):
     """The action is offered in the final message or as a control on the page."""
 
     name: ClassVar = "must_allow_override_actions"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, Phrase, Reading
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
@@ -57,8 +56,7 @@ class Budget(Check):
         return self.failed(told) if found > self.limit else self.passed(told)
 
 
-@dataclass(frozen=True, slots=True)
-class MaxToolCalls(Check):
+class MaxToolCalls(Check, Struct, frozen=True):
     """No more tools were called, or asked for, than that."""
 
     name: ClassVar = "max_tool_calls"
@@ -90,8 +88,7 @@ class MaxToolCalls(Check):
         return self.unknown(why) if why else self.passed(f"{len(made)}: {called(trace)}")
 
 
-@dataclass(frozen=True, slots=True)
-class MaxCalls(Check):
+class MaxCalls(Check, Struct, frozen=True):
     """No more calls of one tool, made or asked for under any spelling of its name."""
 
     name: ClassVar = "max_calls"
@@ -128,8 +125,7 @@ class MaxCalls(Check):
         return self.unknown(why) if why else self.passed(f"{len(made)} calls")
 
 
-@dataclass(frozen=True, slots=True)
-class MaxSeconds(Budget):
+class MaxSeconds(Budget, Struct, frozen=True):
     """The turn took no longer."""
 
     name: ClassVar = "max_seconds"
@@ -156,8 +152,7 @@ class MaxSeconds(Budget):
         return None if trace.duration_ms is None else trace.duration_ms / 1000
 
 
-@dataclass(frozen=True, slots=True)
-class MaxFirstTokenSeconds(Budget):
+class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     """The first word of the answer came no later."""
 
     name: ClassVar = "max_first_token_seconds"
@@ -188,8 +183,7 @@ class MaxFirstTokenSeconds(Budget):
         return None if waited is None else waited / 1000
 
 
-@dataclass(frozen=True, slots=True)
-class MaxSteps(Budget):
+class MaxSteps(Budget, Struct, frozen=True):
     """The agent took no more steps, as its target counts them."""
 
     name: ClassVar = "max_steps"
@@ -227,8 +221,7 @@ class TokenLimits(TypedDict, total=False):
     total: Annotated[int, Meta(ge=1, description="The most of both together.")]
 
 
-@dataclass(frozen=True, slots=True)
-class MaxTokens(Budget):
+class MaxTokens(Budget, Struct, frozen=True):
     """The models of the turn read and wrote no more."""
 
     name: ClassVar = "max_tokens"
@@ -275,8 +268,7 @@ class MaxTokens(Budget):
         return None if read is None or written is None else read + written
 
 
-@dataclass(frozen=True, slots=True)
-class MaxCostUsd(Budget):
+class MaxCostUsd(Budget, Struct, frozen=True):
     """The turn cost no more, as it told itself, else at the prices of the project when the suite was read."""
 
     name: ClassVar = "max_cost_usd"

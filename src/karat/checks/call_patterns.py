@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -47,8 +46,7 @@ class WantedCall(Struct, frozen=True, omit_defaults=True):
         return self.times.max if isinstance(self.times, Times) else self.times
 
 
-@dataclass(frozen=True, slots=True)
-class CallPattern:
+class CallPattern(Struct, frozen=True):
     """A wanted call with its matchers made."""
 
     tool: str

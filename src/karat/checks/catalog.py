@@ -237,7 +237,7 @@ def flaw_of(found: object) -> str:
     """Why something is no check, else the empty string."""
     if not (isinstance(found, type) and Check in found.__mro__):
         return "it is no subclass of karat.Check."
-    if not is_dataclass(found):
+    if not (is_dataclass(found) or issubclass(found, msgspec.Struct)):
         return "it is no dataclass, and its arguments are the fields of one."
     for name in ("name", "group"):
         text = getattr(found, name, None)

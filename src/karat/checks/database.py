@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import Check, Phrase, Reading, excerpt
 from karat.checks.says import unfailable
@@ -24,8 +23,7 @@ def answered(rows: object) -> Trace:
     return Trace(case_id="example", final_message="Done.", database={COUNT: rows})
 
 
-@dataclass(frozen=True, slots=True)
-class Database(Check):
+class Database(Check, Struct, frozen=True):
     """A query gives exactly these rows, in any order. A row is an object, a list of values, or one value."""
 
     name: ClassVar = "database"

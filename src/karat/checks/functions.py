@@ -6,11 +6,10 @@ import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import ClassVar, get_type_hints
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from karat.checks.base import Check, Reading, excerpt, said
 from karat.errors import ConfigError
@@ -25,8 +24,7 @@ STATUSES = {True: Status.PASSED, False: Status.FAILED, None: Status.UNKNOWN}
 ANSWERS = "True, False or a CheckResult, or a tuple of True, False or None and what was found"
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCheck(Check):
+class FunctionCheck(Check, Struct, frozen=True):
     """What a function of the team says of a trace and of the value that a suite gives it."""
 
     function: ClassVar[Callable[[Trace, object], object]]
@@ -56,7 +54,6 @@ def from_function(name: str, function: Callable[..., object]) -> type[Check]:
     """The check that a function is. Raises ConfigError if it cannot be one."""
     about = (inspect.getdoc(function) or f"What {name} says of the answer.").split("\n")[0]
     own = {
-        "__slots__": (),
         "__doc__": about,
         "name": name,
         "group": getattr(function, "group", GROUP),
@@ -64,7 +61,7 @@ def from_function(name: str, function: Callable[..., object]) -> type[Check]:
         "examples": tuple(_example(given) for given in getattr(function, "examples", ())),
         "function": staticmethod(function),
     }
-    return types.new_class(name, (FunctionCheck,), exec_body=lambda body: body.update(own))
+    return types.new_class(name, (FunctionCheck,), {"frozen": True}, exec_body=lambda body: body.update(own))
 
 
 def _value_type(function: Callable[..., object]) -> object:

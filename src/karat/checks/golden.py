@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
+
+from msgspec import Struct
 
 from karat.checks.base import (
     ALL_WORDS,
@@ -32,8 +33,7 @@ from karat.text.offsets import Span
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsUsed(Check):
+class ToolsUsed(Check, Struct, frozen=True):
     """The names of the tools called are those listed: exactly, or as `match` says."""
 
     name: ClassVar = "tools_used"
@@ -114,8 +114,7 @@ class Evidence(NamedTuple):
     doubt: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationValid(Check):
+class AllocationValid(Check, Struct, frozen=True):
     """The answer tells of success (true) or of failure (false) and of nothing to the contrary, and so do the tools."""
 
     name: ClassVar = "allocation_valid"
@@ -260,8 +259,7 @@ class _Contains(Check):
         return self.present(trace, phrases.find(trace.final_message, self.phrase))
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonContains(_Contains):
+class ReasonContains(_Contains, Struct, frozen=True):
     """The phrase stands in the final message."""
 
     name: ClassVar = "reason_contains"
@@ -275,8 +273,7 @@ class ReasonContains(_Contains):
     phrase: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedContains(_Contains):
+class ExpectedContains(_Contains, Struct, frozen=True):
     """The phrase stands in the final message."""
 
     name: ClassVar = "expected_contains"
@@ -292,8 +289,7 @@ class ExpectedContains(_Contains):
     phrase: str
 
 
-@dataclass(frozen=True, slots=True)
-class MustNotContain(MustNotSay):
+class MustNotContain(MustNotSay, frozen=True):
     """The phrase does not stand in the final message."""
 
     name: ClassVar = "must_not_contain"

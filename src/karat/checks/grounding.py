@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, unreadable, unsure
 from karat.checks.grounds import Ground, alike_grounds, derived_grounds, pairs, rests_on, seen_grounds
@@ -41,8 +40,7 @@ def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
     return Trace(case_id="example", input="How were the last 7 days?", final_message=text, tool_calls=(call,), **more)
 
 
-@dataclass(frozen=True, slots=True)
-class GroundedNumbers(Check):
+class GroundedNumbers(Check, Struct, frozen=True):
     """Every number of the answer stands in what was seen, or is a count, sum, difference or percentage of that.
 
     Dates, times, ids, ranks, the numbering of lists and the user's own numbers are no claims.
@@ -158,8 +156,7 @@ def _at(stated: StatedNumber) -> At:
     return At("final_message", *stated.span)
 
 
-@dataclass(frozen=True, slots=True)
-class NoFalseSuccess(Check):
+class NoFalseSuccess(Check, Struct, frozen=True):
     """The answer does not claim what the tools of the turn denied or never did."""
 
     name: ClassVar = "no_false_success"

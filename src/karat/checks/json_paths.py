@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from karat.matchers.matcher import Difference, Matcher
-from karat.matchers.values import MISSING
 from karat.model.check import Flaw
 
 if TYPE_CHECKING:
@@ -48,9 +46,3 @@ def values_at(path: str, value: object) -> list[tuple[str, object]]:
     except JSONPathError:
         return []  # what it compares cannot be compared in this value: it leads nowhere
     return [(node.path(), node.value) for node in found]
-
-
-def differences_at(path: str, wanted: Matcher, value: object) -> list[Difference]:
-    """How what the path leads to is not as wanted: each value of several; no value at all if it leads nowhere."""
-    found = values_at(path, value) or [(path, MISSING)]
-    return [difference for where, one in found for difference in wanted.differences(one, where)]

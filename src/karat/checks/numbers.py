@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, Phrase, Phrases, Reading, blank, excerpt, quoted, said
 from karat.checks.json_paths import path_flaws, values_at
@@ -41,8 +40,7 @@ class GroundedNumber(TypedDict):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class MustGroundNumber(Check):
+class MustGroundNumber(Check, Struct, frozen=True):
     """The regex is found, or the value stands as a whole number with one of its context phrases beside it."""
 
     name: ClassVar = "must_ground_numbers"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import regex
+from msgspec import Struct
 
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
@@ -34,8 +34,7 @@ class Found(NamedTuple):
     at: At | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Check):
+class Outcome(Check, Struct, frozen=True):
     """The turn ended as expected; those outcomes that are told in words need words that a reader sees."""
 
     name: ClassVar = "outcome"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+from msgspec import Struct
 
 from karat.checks.base import ALL_WORDS, ANSWER, Check, Phrases, Reading, blank, each, quoted
 from karat.checks.sample_traces import says
@@ -16,8 +17,7 @@ from karat.text import phrases, safe_regex
 CUT_SHORT = says("All good so far", cuts={"final_message": Cut("only the first part was kept")})
 
 
-@dataclass(frozen=True, slots=True)
-class MustSayAny(Check):
+class MustSayAny(Check, Struct, frozen=True):
     """The final message contains at least one of the phrases."""
 
     name: ClassVar = "must_say_any"
@@ -49,8 +49,7 @@ class MustSayAny(Check):
         return self.present(trace, found[1] if found else None)
 
 
-@dataclass(frozen=True, slots=True)
-class MustNotSay(Check):
+class MustNotSay(Check, Struct, frozen=True):
     """The final message does not contain the phrase."""
 
     name: ClassVar = "must_not_say"
@@ -82,8 +81,7 @@ class MustNotSay(Check):
         return self.absent(trace, phrases.find_forbidden(trace.final_message, self.phrase))
 
 
-@dataclass(frozen=True, slots=True)
-class MustMatchRegex(Check):
+class MustMatchRegex(Check, Struct, frozen=True):
     """The regex is found in the final message: letter case is free, `^` and `$` match at every line."""
 
     name: ClassVar = "must_match_regex"
@@ -114,8 +112,7 @@ class MustMatchRegex(Check):
         return self.present(trace, safe_regex.find_required(self.pattern, trace.final_message))
 
 
-@dataclass(frozen=True, slots=True)
-class MustNotMatchRegex(Check):
+class MustNotMatchRegex(Check, Struct, frozen=True):
     """The regex is not found in the final message."""
 
     name: ClassVar = "must_not_match_regex"

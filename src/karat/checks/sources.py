@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
@@ -14,8 +15,7 @@ from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredSource(Check):
+class RequiredSource(Check, Struct, frozen=True):
     """One of the source's phrases stands in the final message as whole words, a plural `s` allowed."""
 
     name: ClassVar = "required_sources"

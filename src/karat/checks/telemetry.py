@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import regex
+from msgspec import Struct
 
 from karat.checks.base import Check, Phrases, Reading, each, excerpt
 from karat.checks.sample_traces import UNSEEN_TELEMETRY, logs
@@ -58,8 +58,7 @@ def shorthand(entry: str) -> Pattern | None:
     return Pattern(None, None, False, m["field"])
 
 
-@dataclass(frozen=True, slots=True)
-class Telemetry(Check):
+class Telemetry(Check, Struct, frozen=True):
     """One event fits the shorthand, or the text stands in the case's segment of the log."""
 
     name: ClassVar = "telemetry"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
 import msgspec
@@ -93,8 +93,7 @@ class CallTally(Struct, frozen=True):
     counted: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCalls(Check):
+class ToolCalls(Check, Struct, frozen=True, dict=True):
     """The tool was called with these arguments, whatever others stand beside them, and came out like this.
 
     Of several entries for one tool, each needs calls of its own; `rivals` are the others, before and behind it.
@@ -154,14 +153,13 @@ class ToolCalls(Check):
     error: Any = UNSET
     times: int | Times | None = None
     never: bool = False
-    rivals: Rivals = field(default_factory=Rivals)
-    patterns: tuple[CallPattern, ...] = field(init=False, repr=False, compare=False, default=())
-    """Its own and those of its rivals, made once."""
+    rivals: Rivals = Rivals()
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def patterns(self) -> tuple[CallPattern, ...]:
+        """Its own and those of its rivals."""
         wanted = WantedCall(self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never)
-        patterns = tuple(map(CallPattern.of, (*self.rivals.before, wanted, *self.rivals.behind)))
-        object.__setattr__(self, "patterns", patterns)
+        return tuple(map(CallPattern.of, (*self.rivals.before, wanted, *self.rivals.behind)))
 
     @property
     def own(self) -> CallPattern:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, Phrase, Phrases, Reading
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
@@ -31,8 +30,7 @@ def ended_before(first: ToolCall, second: ToolCall) -> bool:
     return first.ended_at is None or second.started_at is None or second.started_at >= first.ended_at
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOrder(Check):
+class ToolOrder(Check, Struct, frozen=True):
     """These tools were called in this order, each after the one before it had ended; others may stand between."""
 
     name: ClassVar = "tool_order"
@@ -95,8 +93,7 @@ def _follows(index: int, earlier: list[int] | None, made: tuple[ToolCall, ...]) 
     return earlier is None or any(before < index and ended_before(made[before], made[index]) for before in earlier)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRequires(Check):
+class ToolRequires(Check, Struct, frozen=True):
     """Each call of the tool, even one that was only asked for, comes after a success of each of the others."""
 
     name: ClassVar = "tool_requires"

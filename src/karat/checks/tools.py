@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from karat.checks.base import CALLS, Check, Phrases, Reading, each, excerpt, quoted
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
@@ -16,8 +17,7 @@ from karat.telemetry.spellings import speaks_of_calls
 from karat.text.tool_names import is_same_tool, named_in
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallsAny(Check):
+class ToolCallsAny(Check, Struct, frozen=True):
     """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
@@ -52,8 +52,7 @@ class ToolCallsAny(Check):
         return self.unknown(why) if why else self.failed(called(trace))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallsNone(Check):
+class ToolCallsNone(Check, Struct, frozen=True):
     """The tool was not even asked for, under whatever spelling of its name."""
 
     name: ClassVar = "tool_calls_none"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 import regex
-from msgspec import Meta, structs
+from msgspec import Meta, Struct, structs
 
 from karat.checks.base import PAGE, Check, Phrase, Reading
 from karat.checks.elements import COMPONENT, Element, UiElement, count, words_of
@@ -53,8 +52,7 @@ BULLETS = "      - listitem: 1\n      - listitem: 2\n"
 LISTED_TWICE = shows(ACTIVITY + BULLETS)
 
 
-@dataclass(frozen=True, slots=True)
-class Ui(Check):
+class Ui(Check, Struct, frozen=True):
     """The page shows what a sentence or an object asks for."""
 
     name: ClassVar = "ui"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
+
+from msgspec import Struct
 
 from karat.checks.base import ANSWER, Check, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
@@ -44,8 +45,7 @@ MARKERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MustLabelAssumptions(Check):
+class MustLabelAssumptions(Check, Struct, frozen=True):
     """A marker of assumption or uncertainty stands in the final message."""
 
     name: ClassVar = "must_label_assumptions"

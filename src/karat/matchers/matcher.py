@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from karat.matchers.values import MISSING, same_value, shown
 
@@ -44,8 +45,7 @@ class Matcher:
             yield Difference(where, self.words, shown(value))
 
 
-@dataclass(frozen=True, slots=True)
-class Equal(Matcher):
+class Equal(Matcher, Struct, frozen=True):
     """A plain value."""
 
     value: object
@@ -58,8 +58,7 @@ class Equal(Matcher):
         return same_value(self.value, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Members(Matcher):
+class Members(Matcher, Struct, frozen=True):
     """An object that has these members among others."""
 
     members: Mapping[str, Matcher]
@@ -81,8 +80,7 @@ class Members(Matcher):
             yield from matcher.differences(value.get(name, MISSING), f"{where}.{name}" if where else name)
 
 
-@dataclass(frozen=True, slots=True)
-class Entries(Matcher):
+class Entries(Matcher, Struct, frozen=True):
     """A list of just these entries."""
 
     entries: Sequence[Matcher]
@@ -106,8 +104,7 @@ class Entries(Matcher):
             yield from entry.differences(one, f"{where}[{index}]")
 
 
-@dataclass(frozen=True, slots=True)
-class Every(Matcher):
+class Every(Matcher, Struct, frozen=True):
     """All of several matchers."""
 
     matchers: Sequence[Matcher]

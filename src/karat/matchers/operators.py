@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.values import MISSING, same_value, shown
@@ -31,8 +32,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True, slots=True)
-class Unequal(Matcher):
+class Unequal(Matcher, Struct, frozen=True):
     """`$ne`: any other value."""
 
     value: object
@@ -45,8 +45,7 @@ class Unequal(Matcher):
         return value is not MISSING and not same_value(self.value, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound(Matcher):
+class Bound(Matcher, Struct, frozen=True):
     """`$gt`, `$gte`, `$lt`, `$lte`: a number beside a number, or a string beside a string, such as two ISO dates."""
 
     limit: float | str
@@ -71,8 +70,7 @@ BOUNDS: Mapping[str, tuple[Compare, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf(Matcher):
+class OneOf(Matcher, Struct, frozen=True):
     """`$in`: one of these values."""
 
     values: Sequence[object]
@@ -85,8 +83,7 @@ class OneOf(Matcher):
         return any(same_value(one, value) for one in self.values)
 
 
-@dataclass(frozen=True, slots=True)
-class Matches(Matcher):
+class Matches(Matcher, Struct, frozen=True):
     """`$regex`: a string in which the regex is found, letter case as written."""
 
     pattern: str
@@ -99,8 +96,7 @@ class Matches(Matcher):
         return isinstance(value, str) and safe_regex.found_in_value(self.pattern, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Contains(Matcher):
+class Contains(Matcher, Struct, frozen=True):
     """`$contains`: a string with this text in it, or a list with such an entry."""
 
     part: Matcher
@@ -116,8 +112,7 @@ class Contains(Matcher):
         return isinstance(value, list | tuple) and any(self.part.holds(entry) for entry in value)
 
 
-@dataclass(frozen=True, slots=True)
-class Absent(Matcher):
+class Absent(Matcher, Struct, frozen=True):
     """`$absent`: true for no value at all, false for any, null among them."""
 
     absent: bool
@@ -134,8 +129,7 @@ class Absent(Matcher):
         return (value is MISSING) is self.absent
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf(Matcher):
+class AnyOf(Matcher, Struct, frozen=True):
     """`$any`: at least one of these holds."""
 
     matchers: Sequence[Matcher]
@@ -152,8 +146,7 @@ class AnyOf(Matcher):
         return any(matcher.holds(value) for matcher in self.matchers)
 
 
-@dataclass(frozen=True, slots=True)
-class OfType(Matcher):
+class OfType(Matcher, Struct, frozen=True):
     """`$type`: a value of one of these types."""
 
     types: Sequence[str]
@@ -166,8 +159,7 @@ class OfType(Matcher):
         return any(TYPES[name][1](value) for name in self.types)
 
 
-@dataclass(frozen=True, slots=True)
-class OfLength(Matcher):
+class OfLength(Matcher, Struct, frozen=True):
     """`$length`: how many characters, entries or members there are."""
 
     length: Matcher
@@ -185,8 +177,7 @@ class OfLength(Matcher):
             yield Difference(where, self.words, f"{size}{shown(value)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Approx(Matcher):
+class Approx(Matcher, Struct, frozen=True):
     """`$approx`: a number that is nearly this one."""
 
     value: float
@@ -202,8 +193,7 @@ class Approx(Matcher):
         return near and math.isclose(value, self.value, rel_tol=self.rel, abs_tol=self.abs)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Matcher):
+class Not(Matcher, Struct, frozen=True):
     """`$not`: a value that is otherwise; no value at all is none, unless absence is what is spoken of."""
 
     matcher: Matcher
@@ -220,8 +210,7 @@ class Not(Matcher):
         return (value is not MISSING or self.about_absence) and not self.matcher.holds(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Each(Matcher):
+class Each(Matcher, Struct, frozen=True):
     """`$each`: a list that is not empty, and whose every entry is such."""
 
     entry: Matcher

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
@@ -34,15 +35,14 @@ class Flaw(NamedTuple):
     key: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or beside it."""
 
     name: str
     type: object
     doc: str
     since: str = "0.1"
-    formats: frozenset[str] = field(default=frozenset({"eval-set", "golden-expected"}))
+    formats: frozenset[str] = frozenset({"eval-set", "golden-expected"})
 
 
 class AskedCheck(NamedTuple):

@@ -13,10 +13,11 @@ Neither is what no reader sees.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from unicodedata import digit
+
+from msgspec import Struct
 
 from karat.text import lazy
 from karat.text.age_words import worded_ages
@@ -110,8 +111,7 @@ _SHAPES = _words(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Age:
+class Age(Struct, frozen=True):
     """An age that a text states, and where; one in words that cannot be read is as old as it can be."""
 
     minutes: float

@@ -6,9 +6,10 @@ One pass over the text, bounded in time. Markup inside code is text. What is not
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from html import unescape
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from karat.text import lazy
 from karat.text.characters import is_word_char
@@ -47,14 +48,13 @@ class Edit(NamedTuple):
     shown: str = ""
 
 
-@dataclass(slots=True)
-class Markup:
+class Markup(Struct):
     """What was found: markup to render, marks without a partner, hidden words, and words that are only in markup."""
 
-    edits: list[Edit] = field(default_factory=list)
-    loose: list[Edit] = field(default_factory=list)
-    hidden: list[Span] = field(default_factory=list)
-    unseen: list[Span] = field(default_factory=list)
+    edits: list[Edit] = []
+    loose: list[Edit] = []
+    hidden: list[Span] = []
+    unseen: list[Span] = []
 
 
 def scan(text: str) -> Markup | None:

@@ -19,9 +19,10 @@ other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from karat.text import lazy
 from karat.text.characters import LINE_ENDS, folded, is_word_char, plain
@@ -37,8 +38,7 @@ _POINT_MAY_GROUP = lazy.pattern(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 
-@dataclass(frozen=True, slots=True)
-class Grounded:
+class Grounded(Struct, frozen=True):
     """Where a number stands, and the phrase that says what it counts."""
 
     number: Span
@@ -46,8 +46,7 @@ class Grounded:
     context: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
+class _Value(Struct, frozen=True):
     """A number to be found, with the folded words that must stand right before and after it."""
 
     number: str

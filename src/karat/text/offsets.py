@@ -3,10 +3,11 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
+
+from msgspec import Struct
 
 from karat.text import lazy
 from karat.text.characters import INVISIBLE, all_spaces, folded, plain
@@ -28,8 +29,7 @@ class Stretch(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetMap:
+class OffsetMap(Struct, frozen=True):
     """The stretches that changed their length, in order; everything between them changed one for one."""
 
     starts: list[int]

@@ -1,9 +1,10 @@
 """What a reader sees of a text, as prose: small letters, wrapped lines joined, every other line end kept."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from karat.text import lazy
 from karat.text.characters import is_word_char, plain
@@ -24,8 +25,7 @@ def spaced(pattern: str) -> str:
     return pattern.replace(" ", r"[^\S\n]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """Text in which words and their clauses are looked for, with the way back to the text as written."""
 
     text: str

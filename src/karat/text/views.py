@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from karat.text import lazy
 from karat.text.markup import MARKS, Edit, Markup, scan
@@ -18,8 +19,7 @@ _LAST_INITIAL: Final = lazy.pattern(r"\.[^\W\d_](?!\w)")  # found fast, because 
 _MARKUP: Final = frozenset("*_~`[]<>&\\/")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A text made from another one; `offsets` of None means that they are the same."""
 
     text: str

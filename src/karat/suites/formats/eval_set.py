@@ -43,7 +43,7 @@ _SCORING_SINCE = "0.2"
 _KEPT = ("$schema", "captured_at", "integration_baseline")
 
 
-class VersionShape(ChoiceShape):
+class VersionShape(ChoiceShape, frozen=True):
     """A version, which may have a patch number: that changes nothing."""
 
     def examine(self, value: object) -> Found:

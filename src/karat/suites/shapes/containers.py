@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
+from msgspec import Struct
+
 from karat.suites.findings import Finding
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
@@ -22,8 +24,7 @@ FILLER = "asks-nothing"
 _NOTES: Schema = {"description": "A note of your own: kept, never judged."}
 
 
-@dataclass(frozen=True, slots=True)
-class ListShape:
+class ListShape(Struct, frozen=True):
     """A list."""
 
     item: Shape
@@ -47,8 +48,7 @@ class ListShape:
         return {"type": "array", "items": self.item.schema(known), **given(limits)}
 
 
-@dataclass(frozen=True, slots=True)
-class MapShape:
+class MapShape(Struct, frozen=True):
     """An object whose keys the author chooses."""
 
     key: Shape
@@ -74,8 +74,7 @@ class MapShape:
         return made | ({"propertyNames": names} if names else {}) | given(limits)
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """A key of a record: what stands there, what it means, and whether it must be there."""
 
     shape: Shape

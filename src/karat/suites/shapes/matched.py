@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from karat.matchers.reading import DOLLAR_KEYS, flaws
 from karat.suites.findings import Finding
@@ -13,8 +13,7 @@ _REFERENCE: Schema = {"$ref": f"#/$defs/{NAME}"}
 _ABOUT = "A value: plain ones are equal, objects have these members among others, lists are the same; or a matcher."
 
 
-@dataclass(frozen=True, slots=True)
-class MatcherShape:
+class MatcherShape(Struct, frozen=True):
     """A value or a matcher; with `members` it must be an object."""
 
     members: bool = False

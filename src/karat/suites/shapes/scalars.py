@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
+
+from msgspec import Struct
 
 from karat.suites.findings import Finding
 from karat.suites.shapes.shape import FINE, Found, Schema, given, sized, wrong_type
@@ -32,8 +33,7 @@ class AnyShape:
         return {}
 
 
-@dataclass(frozen=True, slots=True)
-class PlainShape:
+class PlainShape(Struct, frozen=True):
     """A value that can only be of the right type: true or false, null."""
 
     words: str
@@ -47,8 +47,7 @@ class PlainShape:
         return {"type": self.name}
 
 
-@dataclass(frozen=True, slots=True)
-class TextShape:
+class TextShape(Struct, frozen=True):
     """A string."""
 
     shortest: int = 0
@@ -71,8 +70,7 @@ class TextShape:
         return {"type": "string", **given(limits)}
 
 
-@dataclass(frozen=True, slots=True)
-class NumberShape:
+class NumberShape(Struct, frozen=True):
     """A number, whole or not, within limits."""
 
     whole: bool = False
@@ -119,8 +117,7 @@ class NumberShape:
         return {"type": "integer" if self.whole else "number", **given(limits)}
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceShape:
+class ChoiceShape(Struct, frozen=True):
     """One of a few values."""
 
     values: tuple[str | bool | int | None, ...]
