@@ -56,6 +56,13 @@ _OTHER_WORDS = lazy.pattern(
     r"|noventa|cien|ciento|venti|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta)\b",
     re.IGNORECASE,
 )
+_IN_WORD_STEMS: Final = (
+    *("teen", *_TENS, *_POWERS, "vingt", "trente", "quarante", "cinquante", "soixante", "mille", "veinte", "treinta"),
+    *("cuarenta", "cincuenta", "sesenta", "setenta", "ochenta", "noventa", "cien", "venti", "trenta", "quaranta"),
+    *("cinquanta", "sessanta", "settanta", "ottanta", "novanta", "zwanzig", "vierzig", "sechzig", "siebzig", "achtzig"),
+    *("neunzig", "hundert", "tausend"),
+)
+_DATE_STEMS: Final = ("19", "20", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ABOUT = lazy.pattern(
     r"(?:~|≈|\b(?:about|almost|approximately|approx\.?|around|ca\.?|circa|close to|just (?:over|under)|nearly|over"
     r"|roughly|some|under|(?:more|less) than)) ?[^\w\s]?\Z",
@@ -82,7 +89,7 @@ def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     """The amounts that a reader sees, in order."""
     view = seen(text)
     plain = glyphs(view.text)
-    dates = [match.span() for match in _DATE.finditer(plain)]
+    dates = [match.span() for match in _DATE.finditer(plain)] if _may_hold(plain, _DATE_STEMS) else []
     in_digits = (_stated(plain, value, number, dates) for value, number in all_numbers(plain))
     found = [*(one for one in in_digits if one is not None), *_in_words(plain)]
     found.sort(key=lambda one: one.span)
@@ -98,6 +105,8 @@ def numbers_in(text: str) -> list[Decimal]:
 
 def _in_words(text: str) -> Iterator[StatedNumber]:
     """Numbers in English words; those of other languages are told apart and not read."""
+    if not _may_hold(text, _IN_WORD_STEMS):
+        return
     for match in _IN_WORDS.finditer(text):
         words = re.findall("[a-z]+", match[0].lower())
         if not {*_SMALL}.issuperset(words):
@@ -106,6 +115,14 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
             yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about)
     for match in _OTHER_WORDS.finditer(text):
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
+
+
+def _may_hold(text: str, stems: Sequence[str]) -> bool:
+    """Whether a pattern that needs one of these is worth its hundred times longer search."""
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return any(stem in lower for stem in stems)
 
 
 def _spoken(words: Sequence[str]) -> int:
