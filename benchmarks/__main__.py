@@ -19,7 +19,7 @@ from benchmarks.compare import Plan
 from benchmarks.tables import Commands, Section, goals_table
 
 SECTIONS: dict[str, tuple[Callable[[Plan], Section | Commands], ...]] = {
-    "judging": (judging.section,),
+    "judging": (judging.section, judging.twenty),
     "overhead": (overhead.section, overhead.burning),
     "http": (http.section,),
     "reading": (reading.section,),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.compare import Files
 from benchmarks.measure import Usage, measured
-from benchmarks.ours import KARAT, karat_rescore
+from benchmarks.ours import KARAT, journal, karat_rescore
 
 SIZES = [1_000, 4_000]
 MOST_TIMES_A_RESCORE = 25.0
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _figures(files: Files, folder: Path) -> tuple[float, Usage, Usage]:
     """Mutants per audited case, and what each command used."""
-    command = list(karat_rescore("rescore").command(files, folder / "rescored"))
+    command = list(karat_rescore("rescore", journal).command(files, folder / "rescored"))
     rescore = measured(command, folder / "rescore", limit=LIMIT)
     results = folder / "audited"
     audit = measured([KARAT, "audit", command[2], "--results-dir", str(results)], folder / "audit", limit=LIMIT)

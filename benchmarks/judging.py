@@ -1,23 +1,47 @@
-"""`karat rescore` of recorded cases beside a bare loop over the same answers and checks."""
+"""`karat rescore` of recorded cases beside a bare loop over the same answers and checks: six a case, and twenty."""
 
 from __future__ import annotations
 
-from benchmarks.compare import Plan, compare, named
-from benchmarks.ours import bare_judge, karat_rescore
+from pathlib import Path
+
+from benchmarks import orders
+from benchmarks.compare import Files, Plan, Program, compare, named
+from benchmarks.ours import bare_judge, journal, karat_rescore, record, recording
 from benchmarks.tables import Goal, Section, growth, large, linear
 
 LOOP, RESCORE = "bare loop", "karat rescore"
 MOST_TIMES_THE_LOOP = 5.0
 MOST_MB = 200.0
+DESK = "python:benchmarks.programs.order_desk:ask"
 
 
 def section(plan: Plan) -> Section:
-    """Measure, and say how the figures stand to the goals."""
-    figures = compare((bare_judge(LOOP), karat_rescore(RESCORE)), plan)
+    """Two phrases that must be there, one that must not, two regexes, a tool."""
+    programs = bare_judge(LOOP, "bare_judge.py", recording), karat_rescore(RESCORE, journal)
+    return _section("Judging recorded cases", "", programs, plan)
+
+
+def twenty(plan: Plan) -> Section:
+    """Calls with matchers, their order, budgets, a JSON Schema, JSONPath, words and grounded numbers."""
+    programs = bare_judge(LOOP, "bare_orders.py", _orders_recording), karat_rescore(RESCORE, _orders_journal)
+    return _section("Judging recorded cases, twenty checks each", " with twenty checks", programs, plan)
+
+
+def _section(title: str, of: str, programs: tuple[Program, ...], plan: Plan) -> Section:
+    figures = compare(programs, plan)
     goals = [
-        Goal(f"CPU of {ours.cases:,} cases, times the loop's", ours.cpu / loop.cpu, MOST_TIMES_THE_LOOP)
+        Goal(f"CPU of {ours.cases:,} cases{of}, times the loop's", ours.cpu / loop.cpu, MOST_TIMES_THE_LOOP)
         for loop, ours in zip(large(named(figures, LOOP)), large(named(figures, RESCORE)), strict=True)
     ]
     goals += [*linear(figures, RESCORE), *growth(figures, RESCORE)]
     goals.append(Goal("peak memory in MB", max(figure.rss_mb for figure in named(figures, RESCORE)), MOST_MB))
-    return Section("Judging recorded cases", LOOP, figures, goals)
+    return Section(title, LOOP, figures, goals)
+
+
+def _orders_recording(files: Files) -> Path:
+    return files.file("orders.jsonl", lambda path: orders.write_recording(path, files.cases))
+
+
+def _orders_journal(files: Files) -> Path:
+    suite = files.file("orders.json", lambda path: orders.write_suite(path, files.cases))
+    return files.file("orders-journal.jsonl", lambda path: record(suite, DESK, path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.compare import Files, Program
@@ -25,12 +26,11 @@ def bare_run(name: str) -> Program:
     return Program(name, command)
 
 
-def bare_judge(name: str) -> Program:
+def bare_judge(name: str, program: str, recording: Callable[[Files], Path]) -> Program:
     """A loop that reads recorded answers, checks them and writes a line for each."""
 
     def command(files: Files, results: Path) -> list[str]:
-        recording = files.file("recording.jsonl", lambda path: write_recording(path, files.cases))
-        return [sys.executable, str(PROGRAMS / "bare_judge.py"), str(recording), str(results / "results.jsonl")]
+        return [sys.executable, str(PROGRAMS / program), str(recording(files)), str(results / "results.jsonl")]
 
     return Program(name, command)
 
@@ -46,7 +46,7 @@ def karat_run(name: str, *, workers: int | None = None, agent: str = "ask") -> P
     return Program(name, command)
 
 
-def karat_rescore(name: str) -> Program:
+def karat_rescore(name: str, journal: Callable[[Files], Path]) -> Program:
     """`karat rescore` of a journal that holds the same answers as the recording for the loop."""
 
     def command(files: Files, results: Path) -> list[str]:
@@ -63,14 +63,19 @@ def suite(files: Files) -> Path:
     return files.file("suite.json", lambda path: write_suite(path, files.cases))
 
 
+def recording(files: Files) -> Path:
+    return files.file("recording.jsonl", lambda path: write_recording(path, files.cases))
+
+
 def journal(files: Files) -> Path:
     """What `karat run` left of the workload."""
-    return files.file("journal.jsonl", lambda path: _record(files, path))
+    return files.file("journal.jsonl", lambda path: record(suite(files), f"{AGENT}:ask", path))
 
 
-def _record(files: Files, journal: Path) -> None:
-    folder = files.folder / "recorded"
-    command = karat_run("recording", workers=0).command(files, folder)
+def record(suite: Path, agent: str, journal: Path) -> None:
+    """Leave the journal of a run there."""
+    folder = journal.with_suffix(".run")
+    command = [KARAT, "run", str(suite), "--target", agent, "--results-dir", str(folder), "--workers", "0"]
     # Its exit code says that the planted failures failed.
     subprocess.run(command, cwd=REPOSITORY, env=environment(folder, {}), stdout=subprocess.DEVNULL, check=False)
     (recorded,) = folder.glob("*.jsonl")

@@ -20,6 +20,7 @@ from msgspec import structs
 
 from benchmarks.compare import Files
 from benchmarks.measure import measured
+from benchmarks.ours import journal as recorded
 from benchmarks.ours import karat_rescore
 from karat.journal.index import Index
 from karat.journal.reader import Journal
@@ -61,7 +62,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _figures(scratch: Path, cases: int, times: int) -> Iterator[tuple[str, float, float]]:
-    command = list(karat_rescore("rescore").command(Files(scratch, cases), scratch / "rescored"))
+    command = list(karat_rescore("rescore", recorded).command(Files(scratch, cases), scratch / "rescored"))
     measured(command, scratch / "rescore")
     journal = Journal(next((scratch / "rescored").glob("*.jsonl")))
     page = scratch / "report.html"

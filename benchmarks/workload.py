@@ -83,13 +83,13 @@ def _pattern(number: int) -> str:
 def write_cases(path: Path, count: int) -> None:
     """The workload as the bare loop and the peers read it."""
     head = json.dumps({"template": TEMPLATE, "tool_calls": TOOL_CALLS})[:-1] + ', "cases": [\n'
-    _write(path, head, map(json.dumps, cases(count)), "\n]}\n")
+    write_json(path, head, cases(count))
 
 
 def write_suite(path: Path, count: int, version: str = '"version": "0.3"') -> None:
     """The same as an eval set."""
     head = f'{{{version}, "name": "benchmark", "cases": [\n'
-    _write(path, head, (json.dumps(_as_karat(case)) for case in cases(count)), "\n]}\n")
+    write_json(path, head, map(_as_karat, cases(count)))
 
 
 def write_karat_1(path: Path, count: int) -> None:
@@ -101,7 +101,7 @@ def write_promptfoo(path: Path, count: int, provider: Path) -> None:
     """The same as a configuration of promptfoo's."""
     settings = {"description": "benchmark", "prompts": ["{{input}}"], "providers": [f"file://{provider}"]}
     head = json.dumps(settings)[:-1] + ', "tests": [\n'
-    _write(path, head, (json.dumps(_as_promptfoo(case)) for case in cases(count)), "\n]}\n")
+    write_json(path, head, map(_as_promptfoo, cases(count)))
 
 
 def write_recording(path: Path, count: int) -> None:
@@ -137,12 +137,13 @@ def _assertion(kind: str, value: str) -> dict[str, str]:
     return {"type": {"contains": "icontains", "not_contains": "not-icontains", "regex": "regex"}[kind], "value": value}
 
 
-def _write(path: Path, head: str, entries: Iterable[str], tail: str) -> None:
+def write_json(path: Path, head: str, entries: Iterable[Case]) -> None:
+    """A document that begins with this and ends with a list of so many entries."""
     # Streamed, because the memory of the process that starts a program counts as that program's.
     with path.open("w", encoding="utf-8") as out:
         out.write(head)
         before = ""
         for entry in entries:
-            out.write(before + entry)
+            out.write(before + json.dumps(entry))
             before = ",\n"
-        out.write(tail)
+        out.write("\n]}\n")

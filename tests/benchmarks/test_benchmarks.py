@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from benchmarks import orders
 from benchmarks.__main__ import SECTIONS, main
 from benchmarks.compare import Files, Plan, Program, compare
 from benchmarks.measure import measured, tally
 from benchmarks.ours import bare_run, karat_run
 from benchmarks.peers import peers
 from benchmarks.programs.canned import TOOL_CALLS, judged, text_for
+from benchmarks.programs.order_desk import judged as order_checks
+from benchmarks.programs.order_desk import turn
 from benchmarks.tables import Goal, Section
 from benchmarks.workload import PLANTED, cases, planted
 
@@ -46,6 +49,16 @@ def test_the_planted_failures_are_the_only_ones(count: int) -> None:
     assert all(len(checks) == 1 for checks in broken)
 
 
+def test_the_planted_failures_of_orders_break_one_of_twenty_checks_each() -> None:
+    broken = []
+    for case in orders.cases(100):
+        answer, calls = turn(case["input"])
+        outcomes = order_checks(case["checks"], answer, calls, lambda text: True)
+        assert len(outcomes) == 20
+        broken += [name for name, holds in outcomes.items() if not holds]
+    assert broken == [*orders.BROKEN]
+
+
 def test_every_check_is_broken_by_some_case() -> None:
     broken = Counter(index for case in cases(1000) for index in broken_checks(case))
     assert broken == dict.fromkeys(range(6), PLANTED // 6)
@@ -63,8 +76,8 @@ def test_judging_finds_the_planted_failures(tmp_path: Path, capsys: pytest.Captu
     printed = capsys.readouterr().out
     assert re.search(rf"^\| bare loop \| {CASES} \| .* \| yes \|$", printed, re.MULTILINE)
     assert re.search(rf"^\| karat rescore \| {CASES} \| .* \| yes \|$", printed, re.MULTILINE)
-    (section,) = json.loads(runs.read_text())
-    assert [run["tally"] for figure in section for run in figure["runs"]] == [[CASES - PLANTED, PLANTED]] * 2
+    tallies = [run["tally"] for section in json.loads(runs.read_text()) for f in section for run in f["runs"]]
+    assert tallies == [[CASES - PLANTED, PLANTED]] * 4, "six checks each, then twenty"
 
 
 def test_a_run_finds_the_planted_failures(tmp_path: Path) -> None:
