@@ -1,5 +1,7 @@
 """What tests in several folders share."""
 
+from itertools import groupby
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -21,5 +23,9 @@ LONG = ("tests/evals/", "tests/audits/test_shipped_suites", "tests/golden/", "te
 """Begun first, so that no worker is left alone with them in the end."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deal out the files, the long ones first: workers begin with a stretch of the list each, and steal later."""
+    workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
+    items[:] = [test for first in range(workers) for tests in files[first::workers] for test in tests]

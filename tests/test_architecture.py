@@ -8,6 +8,8 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 
@@ -28,20 +30,22 @@ def test_every_room_is_described() -> None:
     assert rooms - described == set()
 
 
-MODULES = {path: ast.parse(path.read_text()) for path in (ROOT / "src" / "karat").rglob("*.py")}
+@pytest.fixture(scope="module")
+def modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in (ROOT / "src" / "karat").rglob("*.py")}
 
 
-def test_modules_and_functions_fit_their_sizes() -> None:
-    large = [str(path) for path in MODULES if path.read_text().count("\n") > 400]
+def test_modules_and_functions_fit_their_sizes(modules: dict[Path, ast.Module]) -> None:
+    large = [str(path) for path in modules if path.read_text().count("\n") > 400]
     long = [
         f"{path}:{node.lineno} {node.name}"
-        for path, tree in MODULES.items()
+        for path, tree in modules.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= 60
     ]
     assert large + long == []
 
 
-def test_no_two_classes_have_one_name() -> None:
-    names = Counter(node.name for tree in MODULES.values() for node in tree.body if isinstance(node, ast.ClassDef))
+def test_no_two_classes_have_one_name(modules: dict[Path, ast.Module]) -> None:
+    names = Counter(node.name for tree in modules.values() for node in tree.body if isinstance(node, ast.ClassDef))
     assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []

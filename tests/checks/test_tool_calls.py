@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from karat.api import judge
 from karat.checks.assignment import assigned
@@ -112,6 +110,9 @@ def test_an_entry_that_makes_no_sense_is_told_at_its_place(entry: dict[str, Any]
 @settings(max_examples=60)
 @given(st.lists(st.lists(st.integers(0, 5), max_size=4, unique=True), max_size=7))
 def test_an_assignment_serves_as_many_as_can_be_served(fits: list[list[int]]) -> None:
+    from scipy.sparse import csr_matrix  # takes a second to load, and no other test needs it
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     given_ = assigned(fits)
     served = [candidate for candidate in given_ if candidate is not None]
     assert len(served) == len(set(served))

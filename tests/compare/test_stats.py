@@ -1,4 +1,7 @@
-"""Statistics agree with scipy and statsmodels where those have the same method."""
+"""Statistics agree with scipy and statsmodels where those have the same method.
+
+Both take seconds to load, so only who runs a test that needs them does.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
-from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
-from statsmodels.stats.multitest import multipletests
 
 from karat.compare import stats
 
@@ -24,6 +24,8 @@ def of_single_runs(passed: int, total: int) -> dict[stats.Runs, int]:
 @pytest.mark.parametrize(("passed", "total"), COUNTS)
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 def test_wilson(passed: int, total: int, confidence: float) -> None:
+    from scipy import stats as scipy_stats
+
     plain = stats.wilson(passed, total, stats.z_value(confidence))
     theirs = scipy_stats.binomtest(passed, total).proportion_ci(confidence, "wilson")
     assert (plain.low, plain.high) == pytest.approx(tuple(theirs), abs=1e-9)
@@ -31,6 +33,8 @@ def test_wilson(passed: int, total: int, confidence: float) -> None:
 
 @pytest.mark.parametrize(("passed", "total"), [pair for pair in COUNTS if pair[1] > 1])
 def test_the_rate_of_single_runs_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
+    from scipy import stats as scipy_stats
+
     found = stats.pass_rate(of_single_runs(passed, total), 0.95)
     assert found.value == pytest.approx(passed / total)
     as_wide = 2 * scipy_stats.norm.cdf(stats.t_quantile(0.95, total - 1)) - 1
@@ -41,18 +45,24 @@ def test_the_rate_of_single_runs_is_wilson_with_continuity_correction(passed: in
 @pytest.mark.parametrize("freedom", [1, 2, 5, 19, 120, 5_000, 999_999])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_t_quantiles(freedom: int, confidence: float) -> None:
+    from scipy import stats as scipy_stats
+
     theirs = scipy_stats.t.ppf(0.5 + confidence / 2, freedom)
     assert stats.t_quantile(confidence, freedom) == pytest.approx(theirs, rel=1e-9)
 
 
 @pytest.mark.parametrize(("broke", "mended"), [(0, 0), (1, 0), (3, 9), (0, 6), (40, 20), (5_000, 5_200)])
 def test_mcnemar(broke: int, mended: int) -> None:
+    from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+
     theirs = statsmodels_mcnemar([[5, broke], [mended, 7]], exact=True).pvalue if broke + mended else 1.0
     assert stats.mcnemar(broke, mended) == pytest.approx(theirs, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_permutations_are_those_of_scipy(seed: int) -> None:
+    from scipy import stats as scipy_stats
+
     chance = random.Random(seed)
     runs = chance.choice([2, 3, 5]), chance.choice([2, 4])
     cases = [((chance.randint(0, runs[0]), runs[0]), (chance.randint(0, runs[1]), runs[1])) for _ in range(11)]
@@ -72,17 +82,23 @@ def test_a_drawn_permutation_test_is_near_the_exact_one(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(("one", "other"), [((5, 5), (4, 5)), ((10, 10), (4, 10)), ((1, 1), (0, 9)), ((3, 8), (7, 9))])
 def test_fisher(one: stats.Runs, other: stats.Runs) -> None:
+    from scipy import stats as scipy_stats
+
     table = [[passed, runs - passed] for passed, runs in (one, other)]
     assert stats.fisher(one, other) == pytest.approx(scipy_stats.fisher_exact(table)[1], abs=1e-9)
 
 
 @pytest.mark.parametrize("values", [[], [0.03], [0.01, 0.04, 0.03, 0.5], [0.2, 0.2, 0.9], [1e-12, 0.05, 0.05, 0.05]])
 def test_holm(values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     theirs = list(multipletests(values, method="holm")[1]) if values else []
     assert stats.holm(values) == pytest.approx(theirs, abs=1e-9)
 
 
 def test_the_bootstrap_is_that_of_scipy_within_its_own_chance() -> None:
+    from scipy import stats as scipy_stats
+
     chance = random.Random(3)
     cases = [((chance.randint(1, 3), 3), (chance.randint(0, 3), 3)) for _ in range(120)]
     steps = [n / 3 - b / 3 for (b, _), (n, _) in cases]

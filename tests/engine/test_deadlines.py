@@ -70,15 +70,15 @@ async def test_code_that_keeps_pythons_lock_is_killed(tmp_path: Path, how: str) 
     ("prompt", "error"),
     [
         pytest.param("exit sync", "agent", id="os-exit"),
-        pytest.param("segfault async", "agent", id="segfault"),
-        pytest.param("group async", "agent", id="kills-its-process-group"),
-        pytest.param("later sync", "agent", id="dies-later"),
-        pytest.param("close async", "agent", id="closes-every-file"),
+        pytest.param("segfault async", "agent", id="segfault", marks=pytest.mark.thorough),
+        pytest.param("group async", "agent", id="kills-its-process-group", marks=pytest.mark.thorough),
+        pytest.param("later sync", "agent", id="dies-later", marks=pytest.mark.thorough),
+        pytest.param("close async", "agent", id="closes-every-file", marks=pytest.mark.thorough),
         pytest.param("spin async", "timeout", id="spins"),
-        pytest.param("spin sync", "timeout", id="spins-in-a-thread"),
+        pytest.param("spin sync", "timeout", id="spins-in-a-thread", marks=pytest.mark.thorough),
         pytest.param("regex sync", "timeout", id="keeps-the-lock"),
-        pytest.param("deaf async", "timeout", id="deaf"),
-        pytest.param("sleep sync", "timeout", id="sleeps"),
+        pytest.param("deaf async", "timeout", id="deaf", marks=pytest.mark.thorough),
+        pytest.param("sleep sync", "timeout", id="sleeps", marks=pytest.mark.thorough),
     ],
 )
 async def test_only_the_guilty_case_is_an_error(tmp_path: Path, prompt: str, error: str) -> None:
@@ -95,6 +95,15 @@ async def test_only_the_guilty_case_is_an_error(tmp_path: Path, prompt: str, err
     found = await carried_out(tmp_path, prompts, timeout=2.0, concurrency=4)
     kinds = [kind(record) for record in found.values()]
     assert kinds == [PASSED, PASSED, error, PASSED, "FAIL", PASSED, PASSED, PASSED]
+
+
+async def test_only_the_guilty_are_errors_where_there_are_many(tmp_path: Path) -> None:
+    ends = ["segfault async", "group async", "later sync", "close async"]
+    late = ["spin sync", "deaf async", "sleep sync"]
+    mixed = [prompt for guilty in (*ends, *late) for prompt in (guilty, "answer async", "wait sync")]
+    found = await carried_out(tmp_path, mixed, timeout=2.0, concurrency=4)
+    kinds = [kind(record) for record in found.values()]
+    assert kinds == [one for error in ["agent"] * 4 + ["timeout"] * 3 for one in (error, PASSED, PASSED)]
 
 
 @pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
@@ -214,8 +223,7 @@ async def test_processes_of_an_agent_end_with_it(tmp_path: Path, monkeypatch: py
     assert [pid for pid in pids if os.path.exists(f"/proc/{pid}")] == []
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+@pytest.mark.parametrize(("how", "workers"), [("sync", 1), ("async", 0)])
 def test_an_agent_that_comes_back_in_two_processes(tmp_path: Path, how: str, workers: int) -> None:
     """The second is ended there and then: it would carry out the other cases too, and answer for this one."""
     suite = suite_of(tmp_path, [f"twice {how}", "answer sync", f"twice {how}", f"once {how}"])
@@ -322,8 +330,7 @@ async def agent(prompt, conversation):
 """
 
 
-@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
-@pytest.mark.parametrize("limit", ["turn_timeout", "timeout"])
+@pytest.mark.parametrize(("limit", "workers"), [("turn_timeout", 1), ("timeout", 0)])
 def test_late_is_late_whatever_the_agent_makes_of_it(tmp_path: Path, limit: str, workers: int) -> None:
     (tmp_path / "late.py").write_text(LATE)
     (tmp_path / "karat.toml").write_text(f'[targets.late]\nuse = "python:late:agent"\n{limit} = 0.7\n')

@@ -33,8 +33,7 @@ def stop_twice(run: Started) -> None:
     run.send(signal.SIGINT)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 0), (signal.SIGTERM, 1)], ids=["ctrl-c", "sigterm"])
 def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, workers: int) -> None:
     with running(tmp_path, "--workers", workers) as run:
         until(lambda: finished_lines(tmp_path / "out") == 3)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
@@ -31,7 +32,7 @@ from .support import (
     verdicts,
 )
 
-pytest.importorskip("ray", reason="Ray is an extra")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra")
 
 PROMPTS = (
     ["wait sync", "wrong async", "raise sync", "none async", "wait async"] * 30 + ["exit sync"] + ["wait sync"] * 9

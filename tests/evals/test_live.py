@@ -46,8 +46,8 @@ UNREACHED = {"missing-control": {"MB13"}}
 """Cases that cannot begin, because they click what is not there."""
 
 
-FEW = {"claims-success", "crash-in-mid-stream", "deaf-canvas", "missing-control"}
-"""Bugs of each kind, for every run of the tests: what is said, what breaks, what is shown, what cannot be reached."""
+FEW = {"crash-in-mid-stream", "missing-control"}
+"""For every run of the tests: what breaks, and what is not shown and so cannot be reached."""
 
 
 def test_every_planted_bug_is_in_the_table() -> None:

@@ -134,7 +134,7 @@ def test_an_app_that_does_not_start_is_told_and_nothing_is_run(home: Home, start
 def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(home: Home) -> None:
     log = home.folder / "app.jsonl"
     slow = f"{{python}} {Path(__file__).with_name('slow.py')} --port {{port}}"
-    given = ["--target", "canvas", "--cases", "B1,B2,E2,E3", "--option", f"telemetry_log={log}"]
+    given = ["--target", "canvas", "--cases", "B1,E2", "--option", f"telemetry_log={log}"]
     command = [KARAT, "run", ".claude/evals/minimum-eval-set.v0.1.json", *given, "--option", f"start={slow}"]
     with subprocess.Popen(command, cwd=home.folder, stdout=subprocess.PIPE, text=True) as running:
         while not log.exists() or log.read_text("utf-8").count('"event": "start"') < 1:
@@ -145,10 +145,10 @@ def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(
         printed, _ = running.communicate(timeout=180)
     assert running.returncode == 1, printed
     statuses = {case["id"]: case["status"] for case in home.report()["cases"]}
-    assert statuses == {"E2": "ERROR", "E3": "PASS", "B1": "PASS", "B2": "PASS"}
+    assert statuses == {"E2": "ERROR", "B1": "PASS"}
     error = home.report()["cases"][0]["error"]
     assert error["kind"] == "gone"
     assert error["message"].startswith("the app ended by signal 9. It printed: Canvas listens on http://127.0.0.1:")
     again = home.run(KARAT, "rerun", home.journal, "--status", "error")
     assert again.returncode == 0, again.stdout
-    assert [case["status"] for case in home.report()["cases"]] == ["PASS"] * 4
+    assert [case["status"] for case in home.report()["cases"]] == ["PASS"] * 2

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-HUGE = 2_500_000
+HUGE = 1_100_000
 COOKIE = "user=ticket-0815"
 HOSTILE = "</div><script>alert(1)</script>\u202e\x1b[31m{{7*7}} ‘OK’\ud800"
 

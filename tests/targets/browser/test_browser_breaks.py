@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -38,6 +39,14 @@ def written(trace: Trace) -> Trace:
     return msgspec.json.decode(msgspec.json.encode(cap_trace(trace)), type=Trace)
 
 
+async def answered(target: BrowserTarget, prompt: str) -> str:
+    """The answer of a target whose wait is short: on a machine with other work not always at once."""
+    for _ in range(8):
+        with suppress(TargetError):
+            return (await ask(target, prompt)).final_message
+    return ""
+
+
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
@@ -62,7 +71,7 @@ async def test_a_turn_that_hangs_keeps_what_was_seen(stub: Stub, prompt: str, wh
             assert partial.final_message == ""
             assert [(m.role, m.content) for m in partial.messages] == [("user", "hang")]
         stub.let_go.set()
-        assert (await ask(target, "say next")).final_message == "next"
+        assert await answered(target, "say next") == "next"
 
 
 async def test_a_case_that_is_cancelled_leaves_soon_and_keeps_what_was_seen(logging_stub: Stub) -> None:
@@ -136,7 +145,7 @@ async def test_dialogs_do_not_stop_the_talk(stub: Stub) -> None:
 
 
 async def test_a_huge_answer_is_kept_as_a_prefix(stub: Stub) -> None:
-    async with opened(stub.url, "/chat?how=busy", **BUSY) as target:
+    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=90_000) as target:
         trace = written(await ask(target, "huge"))
     assert trace.final_message == "x" * TEXT_CAP
     assert trace.cuts["final_message"].size == HUGE

@@ -38,8 +38,17 @@ def endless(head: bytes, piece: bytes, pause: float = 0.0) -> Answer:
     return answer
 
 
+def huge(make: Callable[[], bytes]) -> Answer:
+    """An answer that is made when it is asked for."""
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        await constantly(make())(asked, writer)
+
+    return answer
+
+
 def bomb(make: Callable[[bytes], bytes], name: str) -> Answer:
-    return constantly(http(make(b"0" * (64 * MB)), content_encoding=name))
+    return huge(lambda: http(make(b"0" * (64 * MB)), content_encoding=name))
 
 
 async def silent(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -87,7 +96,7 @@ SERVERS = {
         constantly(started(), sse('{"text": "a", "text": "b"}', "[DONE]"), LAST), STREAM, "bad-answer", "duplicate key"
     ),
     "deep": Hostile(constantly(http(DEEP)), PLAIN, "bad-answer", "recursion limit"),
-    "50-mb": Hostile(constantly(http(b'"' + b"x" * (50 * MB) + b'"')), PLAIN, "bad-answer", "at most"),
+    "50-mb": Hostile(huge(lambda: http(b'"' + b"x" * (50 * MB) + b'"')), PLAIN, "bad-answer", "at most"),
     "endless-body": Hostile(endless(started("application/json"), chunk("[" * 65536)), PLAIN, "bad-answer", "more than"),
     "gzip-bomb": Hostile(bomb(gzip.compress, "gzip"), PLAIN, "bad-answer", "more than 4,194,304"),
     "deflate-bomb": Hostile(bomb(zlib.compress, "deflate"), PLAIN, "bad-answer", "more than 4,194,304"),
