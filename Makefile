@@ -5,7 +5,6 @@
 .PHONY: help setup system app demo golden golden-llm test lint unit thorough counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
-export UV_COMPILE_BYTECODE := 1
 # The tests start thousands of processes: none should have to compile Karat again.
 export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
