@@ -60,10 +60,10 @@ async def answered(target: BrowserTarget, prompt: str) -> str:
 )
 async def test_a_turn_that_hangs_keeps_what_was_seen(stub: Stub, prompt: str, why: str) -> None:
     context = RunContext()
-    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=2500) as target:
+    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=4000) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, prompt, context)
-        assert str(caught.value) == f"no complete answer within 2500 ms: {why} [timeout]"
+        assert str(caught.value) == f"no complete answer within 4000 ms: {why} [timeout]"
         partial = written(context.recorder.partial(case(prompt), caught.value.error))
         assert partial.page_before
         if prompt == "hang":
