@@ -139,9 +139,12 @@ def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
     }
 
 
-@pytest.mark.parametrize("status", [200, 405])
-def test_what_is_no_page_is_taken_for_a_service(karat: Karat, status: int) -> None:
-    with answering("application/json", status) as url:
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [("application/json", 200), ("application/json", 405), ("text/html", 404), ("text/html", 405), ("text/html", 501)],
+)
+def test_what_is_no_page_is_taken_for_a_service(karat: Karat, content_type: str, status: int) -> None:
+    with answering(content_type, status) as url:
         ran = karat("inspect", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines()[-1] == (

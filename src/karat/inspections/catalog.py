@@ -23,6 +23,8 @@ Inspect: TypeAlias = Callable[[TargetConfig, str], Awaitable[Inspection]]
 GREETING = "Hello! What can you do for me?"
 PROBE = 10.0
 PAGES = ("text/html", "application/xhtml+xml")
+NO_GET = (404, 405, 501)
+"""How servers refuse a GET where they take a POST, often with a page that says so."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -64,20 +66,21 @@ def target(where: str, kind: str | None, name: str | None, options: Mapping[str,
 
 
 def _kind_at(url: str) -> str:
-    """Whether a page answers at an address, or something that is none."""
-    return "browser" if _content_type(url) in PAGES else "http"
+    """Whether a page answers at an address, or something that is none: what takes no GET shows no page."""
+    status, content_type = _answer_at(url)
+    return "browser" if content_type in PAGES and status not in NO_GET else "http"
 
 
-def _content_type(url: str) -> str:
-    """What the answer to a GET says that it is; a refusal is an answer too."""
+def _answer_at(url: str) -> tuple[int, str]:
+    """The status of the answer to a GET, and what it says that it is; a refusal is an answer too."""
     direct = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in LOOPBACK else []
     request = urllib.request.Request(url, headers={"Accept": "text/html, */*;q=0.5"})
     try:
         with urllib.request.build_opener(*direct).open(request, timeout=PROBE) as response:
-            return str(response.headers.get_content_type())
+            return response.status, str(response.headers.get_content_type())
     except urllib.error.HTTPError as error:
         with error:
-            return str(error.headers.get_content_type())
+            return error.code, str(error.headers.get_content_type())
     except (OSError, ValueError) as error:
         why = getattr(error, "reason", error)
         raise ConfigError(
