@@ -242,9 +242,22 @@ answer = "$.reply"
         pytest.param(
             ("Bearer ${BOT_KEY}", "{user}"),
             4,
-            "`headers`: there is no placeholder {user}. There are {prompt}, {messages}, {conversation.id}, {case.id}. "
-            "For the text itself, write {{user}}.",
+            "`headers`: there is no placeholder {user}. There are {prompt}, {messages}, {conversation.id} and "
+            "{case.id}. For the text itself, write {{user}}.",
             id="placeholder-in-a-header",
+        ),
+        pytest.param(
+            ("{prompt}", "{otlp}"),
+            5,
+            "`body`: there is no placeholder {otlp}. It needs telemetry = { otlp = true }. "
+            "For the text itself, write {{otlp}}.",
+            id="a-receiver-that-is-not-open",
+        ),
+        pytest.param(
+            ("${BOT_KEY}", "${BOT-KEY}"),
+            4,
+            "`headers`: ${BOT-KEY} names no environment variable. Write it as ${NAME}.",
+            id="no-variable",
         ),
         pytest.param(
             ('"$.reply"', '"$.re[ply"'),

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from karat.text.wording import did_you_mean
+from karat.text.wording import did_you_mean, listed
 
 PLACES = ("prompt", "messages", "conversation.id", "case.id")
-_PLACE = re.compile(r"\$\{(?P<variable>\w+)\}|\{\{(?P<literal>[\w.]+)\}\}|\{(?P<name>[A-Za-z_][\w.]*)\}")
+KNOWN = f"There are {listed((f'{{{name}}}' for name in PLACES), 'and')}."
+GIVEN = {"otlp": "It needs telemetry = { otlp = true }.", "mcp": "It needs mcp_record."}
+"""Places that are filled before, where the target asks for what they name."""
+_PLACE = re.compile(r"\$\{(?P<variable>[^{}]*)\}|\{\{(?P<literal>[\w.]+)\}\}|\{(?P<name>[A-Za-z_][\w.]*)\}")
 
 
 class Template:
@@ -81,14 +84,20 @@ def _pieces(text: str, environ: Mapping[str, str]) -> str | _Text:
 def _piece(match: re.Match[str], environ: Mapping[str, str]) -> str | tuple[str]:
     if match["literal"]:
         return f"{{{match['literal']}}}"
-    if match["variable"]:
-        if not environ.get(match["variable"]):
-            raise ValueError(f"the environment variable {match['variable']} is not set. Set it before the run")
-        return environ[match["variable"]]
+    if match["variable"] is not None:
+        return _variable(match["variable"], environ)
     if match["name"] not in PLACES:
-        known = did_you_mean(match["name"], PLACES) or f"There are {', '.join(f'{{{name}}}' for name in PLACES)}."
+        known = GIVEN.get(match["name"]) or did_you_mean(match["name"], PLACES) or KNOWN
         raise ValueError(f"there is no placeholder {match[0]}. {known} For the text itself, write {{{match[0]}}}")
     return (match["name"],)
+
+
+def _variable(name: str, environ: Mapping[str, str]) -> str:
+    if not re.fullmatch(r"\w+", name):
+        raise ValueError(f"${{{name}}} names no environment variable. Write it as ${{NAME}}")
+    if not environ.get(name):
+        raise ValueError(f"the environment variable {name} is not set. Set it before the run")
+    return environ[name]
 
 
 def _filled(given: object, values: Mapping[str, object]) -> object:
