@@ -1,12 +1,15 @@
-"""An environment of its own for each counterpart: other people's software as PyPI installs it, never among ours."""
+"""An environment of its own for each counterpart: software of others as PyPI or npm have it, never among ours."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("KARAT_COUNTERPARTS", ROOT / ".counterparts"))
@@ -25,6 +28,13 @@ def python_with(name: str, *requirements: str) -> Path:
             _uv("pip", "install", "--python", str(folder / "bin" / "python"), *requirements)
             stamp.write_text(wanted)
     return folder / "bin" / "python"
+
+
+def install_by_npm(folder: Path, *packages: str) -> None:
+    """Put packages of npm beside the scripts of a folder, which is where Node looks for them."""
+    if shutil.which("npm") is None:
+        pytest.skip("no npm: apt-get install nodejs npm")
+    subprocess.run(["npm", "install", "--silent", "--no-audit", *packages], cwd=folder, check=True)
 
 
 def _uv(*arguments: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from msgspec import structs
 
 import karat
 from cli.support import SCRIPT
-from counterparts.environments import python_with
+from counterparts.environments import install_by_npm, python_with
 from counterparts.spans_sink import recorded
 from counterparts.test_wire import wait_for
 from karat.targets.config import load, resolve
@@ -39,9 +38,7 @@ def environ(recipe: Recipe, tmp_path: Path) -> dict[str, str]:
     """`python` is the one of the recipe's own environment; `karat` is ours."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
     if recipe.is_node:
-        if shutil.which("npm") is None:
-            pytest.skip("no npm: apt-get install nodejs npm")
-        subprocess.run(["npm", "install", "--silent", "--no-audit", *recipe.requirements], cwd=tmp_path, check=True)
+        install_by_npm(tmp_path, *recipe.requirements)
         return {**ours, "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}"}
     python = python_with(f"recipe-{recipe.name}", *recipe.requirements)
     return {**ours, "PATH": f"{python.parent}:{SCRIPT.parent}:{os.environ['PATH']}"}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from counterparts.environments import python_with
+from counterparts.environments import install_by_npm, python_with
 from targets.http.desk import COUNTERPARTS, RECORDINGS, Counterpart, expect, judged, recording
 
 DESKS = Path(__file__).parent / "desks"
@@ -23,14 +23,16 @@ ENVIRONMENTS = {
     "pydantic-ai": ("pydantic-ai-slim[ag-ui,openai]==2.66.0", "uvicorn", "starlette"),
     "ag-ui-langgraph": ("ag-ui-langgraph==0.0.47", "uvicorn", "fastapi"),
     "langgraph-server": ("langgraph-cli[inmem]==0.4.40", "langchain"),
+    "ai-sdk": ("ai@6.0.326", "zod@4"),
     "a2a": ("a2a-sdk[http-server]==1.3.0", "uvicorn", "starlette"),
 }
 STARTS = {
-    "openai": "{python} llama_desk.py {port}",
-    "pydantic-ai": "{python} pydantic_ai_desk.py {port} 6",
-    "ag-ui-langgraph": "{python} ag_ui_langgraph_desk.py {port}",
+    "openai": "{bin}/python llama_desk.py {port}",
+    "pydantic-ai": "{bin}/python pydantic_ai_desk.py {port} 6",
+    "ag-ui-langgraph": "{bin}/python ag_ui_langgraph_desk.py {port}",
     "langgraph-server": "{bin}/langgraph dev --no-browser --no-reload --host 127.0.0.1 --port {port}",
-    "a2a": "{python} a2a_desk.py {port}",
+    "ai-sdk": "node ai_sdk_desk.mjs {port}",
+    "a2a": "{bin}/python a2a_desk.py {port}",
 }
 
 
@@ -38,14 +40,22 @@ def environment(part: Counterpart) -> str:
     return next(name for name in ENVIRONMENTS if part.name.startswith(name))
 
 
+def installed(name: str, folder: Path) -> Path:
+    """Install what a desk needs; the folder of its programs."""
+    if STARTS[name].startswith("node "):
+        install_by_npm(folder, *ENVIRONMENTS[name])
+        return folder
+    return python_with(name, *ENVIRONMENTS[name]).parent
+
+
 @contextmanager
 def served(name: str, folder: Path) -> Iterator[str]:
     """The desk of a counterpart, until the test is over."""
-    python = python_with(name, *ENVIRONMENTS[name])
+    bin = installed(name, folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = STARTS[name].format(python=python, bin=python.parent, port=port).split()
+    command = STARTS[name].format(bin=bin, port=port).split()
     for desk in DESKS.iterdir():
         (folder / desk.name).write_bytes(desk.read_bytes()) if desk.is_file() else None
     with (folder / "log").open("w") as log:

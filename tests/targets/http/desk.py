@@ -91,6 +91,7 @@ COUNTERPARTS = (
     Counterpart("pydantic-ai-ag-ui", "pydantic-ai 2.66, AG-UI", "ag-ui", "/ag-ui", {}),
     Counterpart("ag-ui-langgraph", "ag-ui-langgraph 0.0.47", "ag-ui", "/", {}),
     Counterpart("pydantic-ai-ai-sdk", "pydantic-ai 2.66, Vercel AI", "ai-sdk", "/ai-sdk", {}),
+    Counterpart("ai-sdk-node", "npm ai 6.0.326", "ai-sdk", "/api/chat", {}),
     Counterpart("langgraph-server", "langgraph-cli 0.4.40", "langgraph-server", "", {"assistant": "desk"}),
     Counterpart("a2a-1.0", "a2a-sdk 1.3, 1.0", "a2a", "/", {}, without_tools=True),
     Counterpart("a2a-0.3", "a2a-sdk 1.3, 0.3", "a2a", "/", {"version": "0.3"}, without_tools=True),

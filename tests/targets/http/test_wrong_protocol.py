@@ -15,9 +15,8 @@ from targets.conftest import ask, opened
 from .desk import COUNTERPARTS, HERE, RECORDINGS, Counterpart
 from .server import LAST, Asked, chunk, serving, started
 
-PRESETS = {part.name: part for part in COUNTERPARTS if part.name not in ("ag-ui-langgraph", "a2a-1.0-unary")}
-A2A = {"a2a-1.0", "a2a-0.3"}
-"""Their answers are told apart by their shape, whatever was asked for."""
+PROTOCOLS = {f"{part.kind} {part.options.get('api', '')}".strip(): part for part in reversed(COUNTERPARTS)}
+"""One counterpart for each."""
 
 
 @asynccontextmanager
@@ -32,20 +31,27 @@ async def speaking(spoken: Counterpart) -> AsyncIterator[str]:
         yield server.url.removesuffix("/chat")
 
 
-def others(name: str) -> list[str]:
-    return [other for other in PRESETS if other != name and not {name, other} <= A2A]
-
-
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", PROTOCOLS)
 async def test_what_another_protocol_says_is_no_answer(name: str) -> None:
-    asked = PRESETS[name]
+    asked, others = PROTOCOLS[name], [other for other in PROTOCOLS if other != name]
     told = {}
-    for other in others(name):
+    for other in others:
         async with (
-            speaking(PRESETS[other]) as address,
+            speaking(PROTOCOLS[other]) as address,
             opened(asked.kind, address + asked.path, HERE, options=asked.options) as target,
         ):
             with pytest.raises(TargetError) as caught:
                 await ask(target, "hello")
             told[other] = (caught.value.kind, caught.value.message.rpartition(": ")[2])
-    assert told == dict.fromkeys(others(name), (DENIED, "check the address and the kind in `use`"))
+    assert told == dict.fromkeys(others, (DENIED, "check the address and the kind in `use`"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("http", {"body": {"m": "{prompt}"}, "answer": "$.a"}), ("a2a", {"stream": False})]
+)
+async def test_a_stream_that_nobody_said_how_to_read(kind: str, options: dict[str, object]) -> None:
+    async with speaking(PROTOCOLS["ag-ui"]) as address, opened(kind, address, options=options) as target:
+        with pytest.raises(TargetError) as caught:
+            await ask(target, "hello")
+    told = "the answer is a stream of events: say with `stream` how it is read"
+    assert (caught.value.kind, caught.value.message) == (DENIED, told)

@@ -330,6 +330,8 @@ def _kind(response: Response) -> str:
 def _read(data: bytes, kind: str, received: Received) -> Json:
     if not data.strip():
         raise received.error("bad-answer", "the answer is empty")
+    if kind == "text/event-stream":
+        raise received.error("config", "the answer is a stream of events: say with `stream` how it is read")
     if kind == "text/html" or data.lstrip()[:1] == b"<":
         raise received.error("bad-answer", "the answer is HTML, not JSON")
     try:
