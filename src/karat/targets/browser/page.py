@@ -70,11 +70,15 @@ CLEARED = """(elements) => {
     }).observe(element, { subtree: true, childList: true, characterData: true, attributes: true });
   }
 }"""
-# What is at the place of the answer is held on to: it may go before it is complete. Words in shadow roots count too.
+# What is at the place of the answer is held on to: it may go before it is complete. Words in shadow roots and in boxes
+# that nobody can write into count too.
 SIZE = """(elements) => {
   if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
+  const own = (one) => /^(TEXTAREA|INPUT)$/.test(one.tagName) ? one.value : one.innerText || "";
+  const boxes = (one) => [...one.querySelectorAll("textarea[readonly], input[readonly]")].map((box) => box.value);
   const said = (element) => [element, ...element.querySelectorAll("*")].filter((one) => one.shadowRoot)
-    .flatMap((one) => [...one.shadowRoot.children]).reduce((text, one) => text + said(one), element.innerText || "");
+    .flatMap((one) => [...one.shadowRoot.children])
+    .reduce((text, one) => text + said(one), own(element) + boxes(element).join());
   return (elements.length ? elements : [document.body]).reduce((sum, element) => {
     const text = said(element);
     for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
@@ -172,6 +176,7 @@ class ChatPage:
             self._watch.trouble if not self._unsent else "",
             UNTOLD.format(why=said.doubt) if said.doubt else "",
             self._elsewhere() if said.elsewhere and not said.text else "",
+            said.unseen if not said.text else "",
             f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
         )
         return "; ".join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)

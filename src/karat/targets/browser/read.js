@@ -1,8 +1,8 @@
 // What a person reads on the page: of each place of `elements` its text and the text it had when the page was last
 // marked, and line by line, with the element it stands in, what stands in none of them. Where the app has left the page
-// that was marked, also the places as they were last.
+// that was marked, also the places as they were last. A box that nobody can write into is read as words are.
 (elements, mark) => {
-  const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA", "SELECT", "IFRAME", "OBJECT"]);
+  const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "SELECT", "IFRAME", "OBJECT"]);
   const shown = (element, style) => style.display === "contents" || element.checkVisibility();
   const path = (element) => [
     element.tagName.toLowerCase(),
@@ -57,11 +57,19 @@
     walk(content(node), breaks ? node : block, inside);
     inside.end(breaks);
   };
+  const isBox = (node) => node.tagName === "TEXTAREA" || (node.tagName === "INPUT" && node.type === "text");
+  const readBox = (node, into) => {
+    if (!shown(node, styleOf(node))) return;
+    into.end(1);
+    node.value.split("\n").forEach((line, at) => { if (at) into.newline(node); into.add(line, node); });
+    into.end(1);
+  };
   const walk = (nodes, block, into) => {
     for (const node of nodes) {
       if (node.nodeType === Node.TEXT_NODE) put(node, block, into);
       else if (node.nodeType !== Node.ELEMENT_NODE || ignored.has(node.tagName)) continue;
       else if (node.tagName === "BR") into.newline(block);
+      else if (isBox(node)) { if (places.has(node) || node.readOnly) readBox(node, places.get(node) || into); }
       else enter(node, block, into);
     }
   };
@@ -72,13 +80,28 @@
   const was = (element) => before.has(element) ? before.get(element) : null;
   const moved = !window.karatTexts || window.karatAddress !== location.href;
   const held = (window.karatHeld || []).filter((element) => !element.isConnected)
-    .map((element) => ({ text: element.textContent.trim(), was: was(element) }));
+    .map((element) => ({ text: element.textContent.trim(), was: was(element), rewritten: false }));
   const gone = moved ? [...JSON.parse(sessionStorage.getItem("karat.left") || "[]"), ...held] : [];
+  // Whether all that a place said was gone for a moment: a panel that is written anew, not a list that grows.
+  const packed = (text) => text.replace(/\s+/g, "");
+  const watched = (element, text) => {
+    const old = text.split("\n").map(packed).filter(Boolean);
+    const stands = () => { const now = packed(element.textContent); return old.some((line) => now.includes(line)); };
+    if (!stands()) return [];
+    const observer = new MutationObserver(() => { if (!stands()) window.karatRewritten.add(element); });
+    observer.observe(element, { subtree: true, childList: true, characterData: true });
+    return [observer];
+  };
+  const rewritten = (element) => isBox(element) || Boolean(window.karatRewritten && window.karatRewritten.has(element));
   if (mark) {
+    (window.karatObservers || []).forEach((observer) => observer.disconnect());
+    window.karatRewritten = new WeakSet();
+    window.karatObservers = texts.flatMap(([element, text]) => text ? watched(element, text) : []);
     sessionStorage.removeItem("karat.left");
     if (!window.karatTexts) addEventListener("pagehide", () => sessionStorage.setItem("karat.left", JSON.stringify(
       (window.karatHeld || []).map((element) => ({
         text: element.innerText.trim(), was: window.karatTexts.has(element) ? window.karatTexts.get(element) : null,
+        rewritten: false,
       })))));
     window.karatTexts = new WeakMap(texts);
     window.karatAddress = location.href;
@@ -86,7 +109,7 @@
   }
   return {
     places: texts.map(([element, text]) => ({
-      text, was: was(element), index: order.get(element), hidden: places.get(element).hidden.join("\n"),
+      text, was: was(element), rewritten: rewritten(element), index: order.get(element), hidden: places.get(element).hidden.join("\n"),
     })),
     outside: outside.lines, moved, left: gone,
   };

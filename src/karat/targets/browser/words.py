@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
 READ = with_sight("read.js")
+GONE_MS = 2000
+"""So long a message that was just read is looked for: a list may show it no more."""
 ALL_REPEATED = "all that appeared repeats it"
 UNTOLD = "the answer could not be told from the prompt: {why}; set `answer` to the assistant's messages alone"
 EITHER = "{} may be either"
@@ -29,6 +31,7 @@ DISCOVERED = "no `answer` is configured: took what appeared after the prompt, in
 
 CAUGHT = "caught when the app left the page"
 LEFT = "the app left the page before its words could be read"
+SAME = "the place of the answer shows the words that it showed before: nobody can tell whether they were said again"
 
 
 class AnswerWords(NamedTuple):
@@ -45,6 +48,14 @@ class AnswerWords(NamedTuple):
     """Where words appeared while nothing was at the place of the answer."""
 
 
+class NewWords(NamedTuple):
+    """What a message says that it did not say before; nothing, if it stood there already."""
+
+    text: str
+    known: bool = False
+    """Whether it was said in an earlier turn, as far as anybody can tell."""
+
+
 class Words:
     """What is said on one page; `messages` are those of the assistant, if anybody told where they stand."""
 
@@ -52,6 +63,8 @@ class Words:
         self._page = page
         self._messages = messages
         self._before: Counter[str] = Counter()
+        self._known: Counter[str] = Counter()
+        """The messages of earlier turns, each as often as it stood there at most."""
         self._outside: Counter[str] = Counter()
         self._matched = False
         self._fresh: list[int] = []
@@ -63,6 +76,7 @@ class Words:
         self._matched = self._matched or bool(seen["places"])
         self._outside = _counted(part["text"] for part in seen["outside"])
         self._before = _counted(part["text"] for part in seen["places"])
+        self._known |= Counter(part["text"] for part in seen["places"])
 
     async def since(self, prompts: Sequence[Echo]) -> AnswerWords:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
@@ -74,19 +88,51 @@ class Words:
             return discovered._replace(unseen=LEFT if seen["moved"] and not discovered.text else "")
         self._matched = self._matched or bool(seen["places"])
         self._fresh = [place["index"] for place in seen["places"] if place["was"] is None]
-        text, fresh = _configured(seen["places"], self._before, prompts[-1])
+        text, fresh = self._configured(seen["places"], prompts)
         if text or not seen["moved"]:
             doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
             hidden = "\n".join(place["hidden"] for place in seen["places"] if place["was"] is None and place["hidden"])
-            return AnswerWords(text, doubt, hidden=hidden, elsewhere=() if self._matched else discovered.elsewhere)
-        caught, _ = _configured(seen["left"], self._before, prompts[-1])
+            same = not text and any(place["rewritten"] and place["text"] for place in seen["places"])
+            elsewhere = () if self._matched else discovered.elsewhere
+            return AnswerWords(text, doubt, unseen=SAME * same, hidden=hidden, elsewhere=elsewhere)
+        caught, _ = self._configured(seen["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
+    def _configured(self, places: Sequence[dict[str, Any]], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
+        """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
+        gone = self._before - _counted(place["text"] for place in places if place["was"] is not None)
+        there = Counter(place["text"] for place in places)
+        added, changed, fresh, echo = [], [], [], prompts[-1]
+        for place in places:
+            text, was = place["text"], place["was"]
+            if was is None:
+                new = _without(gone, text)
+                known = there[text] <= self._known[text]
+                added.append(NewWords(_without_own_prompt(new, echo), known))
+            elif _is_panel(place, prompts):
+                new = text
+                changed.append(new)
+            elif text.startswith(was):
+                new = _grown(was, text)
+                added.append(NewWords(_without_prompt(new, echo)))
+            else:
+                new = _without(Counter(lines(was)), text)
+                changed.append(_without_prompt(new, echo))
+            fresh.append(new)
+        said = "\n".join(_without_history(added)) or "\n".join(filter(None, changed))
+        return said, list(filter(None, fresh))
+
     async def snapshot(self) -> str | None:
-        """The new messages as assistive technology sees them; None where nobody told where messages stand."""
+        """The new messages as assistive technology sees them; None where nobody told where, or they stand no more."""
+        from playwright.async_api import TimeoutError as TooLongError
+
         if self._messages is None:
             return None
-        return "\n".join([await self._messages.nth(index).aria_snapshot() for index in self._fresh])
+        found = [self._messages.nth(index) for index in self._fresh]
+        try:
+            return "\n".join([await one.aria_snapshot(timeout=GONE_MS) for one in found])
+        except TooLongError:
+            return None
 
     async def boxes(self, said: str) -> list[ElementBox]:
         """Where the lines of what was said stand on a picture of the page."""
@@ -111,24 +157,29 @@ class Words:
         return seen
 
 
-def _configured(places: Sequence[dict[str, Any]], before: Counter[str], echo: Echo) -> tuple[str, list[str]]:
-    """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
-    gone = before - _counted(place["text"] for place in places if place["was"] is not None)
-    added, changed, fresh = [], [], []
-    for place in places:
-        text, was = place["text"], place["was"]
-        if was is None:
-            new = _without(gone, text)
-            added.append(_without_own_prompt(new, echo))
-        elif text.startswith(was):
-            new = text[len(was) :].strip()
-            added.append(_without_prompt(new, echo))
+def _grown(was: str, text: str) -> str:
+    """What was added to a text. A line that goes on is said as a whole: it may be another that begins alike."""
+    more = text[len(was) :]
+    return more.strip() if not was or not more or more.startswith("\n") else text[was.rfind("\n") + 1 :]
+
+
+def _is_panel(place: dict[str, Any], prompts: Sequence[Echo]) -> bool:
+    """Whether a place shows one answer after the other: it was written anew, and holds nothing that was asked."""
+    now, was = [*lines(place["text"])], [*lines(place["was"])]
+    asked = (Likeness.WHOLE in echo.likenesses(shown) for echo in prompts for shown in (now, was))
+    return bool(place["rewritten"]) and now != was and not any(asked)
+
+
+def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
+    """What new messages say, less those of earlier turns that a list shows again beyond others that stood there."""
+    runs: list[list[NewWords]] = [[]]
+    for message in messages:
+        if message.text:
+            runs[-1].append(message)
         else:
-            new = _without(Counter(lines(was)), text)
-            changed.append(_without_prompt(new, echo))
-        fresh.append(new)
-    said = "\n".join(filter(None, added)) or "\n".join(filter(None, changed))
-    return said, list(filter(None, fresh))
+            runs.append([])
+    told = [run for run in runs if not all(message.known for message in run)] or runs
+    yield from (message.text for run in told for message in run)
 
 
 def _doubt(said: str, fresh: Sequence[str], outside: Sequence[dict[str, Any]], echo: Echo) -> str:
