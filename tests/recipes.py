@@ -16,6 +16,12 @@ INSTALLED = re.compile(r"```sh\n(pip|npm) install (.*)\n```")
 VERDICT = re.compile(r"(?m)^(PASS|FAIL|PARTIAL|ERROR) +(\S+) ")
 STARTED = re.compile(r"(.*?)(?: > log.txt 2>&1)? & ")
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+UNRECORDED = {
+    "http-spans": "its spans are no part of its answers",
+    "mcp": "its agent speaks with a client of its own",
+    "spans-openai-agents": "its spans do not carry the answer",
+}
+"""Why some pages cannot be played back."""
 
 
 class Recipe(NamedTuple):

@@ -119,14 +119,18 @@ def mute(prompt: str) -> str:
     return "Hello."
 
 
-def run_mute(folder: Path, heard: list[str], **otlp: int) -> karat.RunResult:
+def break_down(prompt: str) -> str:
+    raise ValueError("it is broken")
+
+
+def run_mute(folder: Path, heard: list[str], agent: str = "mute", **otlp: int) -> karat.RunResult:
     file = suite(folder, [{"id": str(n), "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}} for n in range(3)])
 
     def hear(event: object) -> None:
         if isinstance(event, Noticed):
             heard.append(event.message)
 
-    return karat.run(file, target("mute", **otlp), results_dir=folder, listeners=[hear])
+    return karat.run(file, target(agent, **otlp), results_dir=folder, listeners=[hear])
 
 
 def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_path: Path) -> None:
@@ -137,9 +141,15 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     (told,) = heard
     assert re.sub(r":\d+:", ":4318:", told) == (
         "[targets.python:targets.test_spanned:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the agent "
-        "instrumented, does it export to OTEL_EXPORTER_OTLP_ENDPOINT over HTTP (http/protobuf or http/json, not gRPC), "
-        "and does it flush?"
+        "instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, "
+        "not gRPC), and does it flush?"
     )
+
+
+def test_who_breaks_before_it_answers_is_not_asked_for_spans(tmp_path: Path) -> None:
+    heard: list[str] = []
+    result = run_mute(tmp_path, heard, "break_down", wait_ms=100)
+    assert ({str(record.verdict.status) for record in result}, heard) == ({"ERROR"}, [])
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,10 @@ class Spanned:
         marks = context.marks
         marks.listen(case.id)
         window = self._receiver.inbox.open_window(marks)
+        answered = False
         try:
             trace = await self._target.run(case, context)
+            answered = True
             await in_process.flush()
             await self._arrival(window)
             return self._joined(trace, window)
@@ -87,7 +89,7 @@ class Spanned:
             raise
         finally:
             window.close()
-            context.notices += self._news()
+            context.notices += self._news(answered)
 
     async def _arrival(self, window: CaseWindow) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
@@ -152,13 +154,14 @@ class Spanned:
             metadata={**trace.metadata, **reading.costs},
         )
 
-    def _news(self) -> list[str]:
-        """What is to be told once: that nobody sends, that spans fit no case, that they came too late."""
+    def _news(self, answered: bool) -> list[str]:
+        """What is to be told once: that an agent sends nothing, that spans fit no case, that they came too late."""
         inbox, endpoint = self._receiver.inbox, self._receiver.endpoint
         news = {
-            "nobody": not inbox.requests
-            and f"{self._place}: no span has reached {endpoint}: is the agent instrumented, does it export to "
-            "OTEL_EXPORTER_OTLP_ENDPOINT over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
+            "nobody": answered
+            and not inbox.requests
+            and f"{self._place}: no span has reached {endpoint}: is the agent instrumented, does it export "
+            "there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
             "stray": inbox.strays
             and f"spans that fit no case are left out, such as {visible(shorten(inbox.stray_name, 80))!r}",
             "late": inbox.late
