@@ -13,7 +13,7 @@ from karat.targets.base import DENIED, TargetError
 from targets.conftest import ask, opened
 
 from .desk import COUNTERPARTS, HERE, RECORDINGS, Counterpart
-from .server import LAST, Asked, chunk, serving, started
+from .server import LAST, Asked, chunk, constantly, http, serving, started
 
 PROTOCOLS = {f"{part.kind} {part.options.get('api', '')}".strip(): part for part in reversed(COUNTERPARTS)}
 """One counterpart for each."""
@@ -55,3 +55,16 @@ async def test_a_stream_that_nobody_said_how_to_read(kind: str, options: dict[st
             await ask(target, "hello")
     told = "the answer is a stream of events: say with `stream` how it is read"
     assert (caught.value.kind, caught.value.message) == (DENIED, told)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+async def test_a_page_is_no_protocol(name: str) -> None:
+    asked = PROTOCOLS[name]
+    async with serving(constantly(http("<html>Sign in</html>", "text/html"))) as server:
+        address = server.url.removesuffix("/chat") + asked.path
+        async with opened(asked.kind, address, HERE, options=asked.options) as target:
+            with pytest.raises(TargetError) as caught:
+                await ask(target, "hello")
+    told = "the answer is text/html, no stream of sse: check the address and the kind in `use`"
+    assert (caught.value.kind, caught.value.message) == (DENIED, told)
+    assert caught.value.detail == "received: <html>Sign in</html>"

@@ -9,7 +9,7 @@ from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import misfit
 from karat.targets.http.options import ServiceOptions
-from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
@@ -49,7 +49,7 @@ class A2aTarget(WireTarget[A2aOptions]):
         body = {"jsonrpc": "2.0", "id": str(uuid4()), "method": method, "params": {"message": message}}
         headers = {**({} if old else {"a2a-version": "1.0"}), **self.headers(talk, prompt)}
         form: Literal["sse"] | None = "sse" if stream else None
-        return WireRequest(self.address(talk), body, headers=headers, stream=form, misfits=PRESET_MISFITS, either=True)
+        return WireRequest(self.address(talk), body, headers=headers, stream=form, protocol=True)
 
     def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
         heard.no_tools = NO_TOOLS

@@ -16,7 +16,7 @@ from karat.targets.http.event_values import DONE, EventKinds, event_object, misf
 from karat.targets.http.json_patch import patched
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
-from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
@@ -52,7 +52,7 @@ class AgUiTarget(WireTarget[AgUiOptions]):
             "forwardedProps": self._options.forwarded_props,
         }
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
-        return WireRequest(self.address(talk), body, headers=headers, stream="sse", misfits=PRESET_MISFITS, either=True)
+        return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
     def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
         return AgUiReader(heard, talk.notes, self._options.state)

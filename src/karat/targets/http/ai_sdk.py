@@ -13,7 +13,7 @@ from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
 from karat.targets.http.options import ServiceOptions
-from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
@@ -39,7 +39,7 @@ class AiSdkTarget(WireTarget[AiSdkOptions]):
         messages = [*_history(talk), _message("user", {"type": "text", "text": prompt})]
         body = {**self._options.body, "id": talk.id, "trigger": "submit-message", "messages": messages}
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
-        return WireRequest(self.address(talk), body, headers=headers, stream="sse", misfits=PRESET_MISFITS, either=True)
+        return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
     def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
         return AiSdkReader(heard)

@@ -17,7 +17,7 @@ from karat.targets.config import Text
 from karat.targets.http.event_values import EventKinds, misfit
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
-from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
@@ -59,7 +59,7 @@ class LangGraphServerTarget(WireTarget[LangGraphServerOptions]):
         }
         body |= {name: given for name, given in (("config", options.config), ("context", options.context)) if given}
         url, headers = f"{self._thread(talk)}/runs/stream", self.headers(talk, prompt)
-        return WireRequest(url, body, headers=headers, stream="sse", misfits=PRESET_MISFITS, either=True)
+        return WireRequest(url, body, headers=headers, stream="sse", protocol=True)
 
     def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
         return RunReader(talk, heard)

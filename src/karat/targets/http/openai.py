@@ -19,7 +19,7 @@ from karat.targets.http.openai_chat import ChatReader, chat_body, chat_call, cha
 from karat.targets.http.openai_responses import ResponsesReader, responses_body, responses_call, responses_result
 from karat.targets.http.openai_tools import OfferedTool, ToolTable, told
 from karat.targets.http.options import ServiceOptions
-from karat.targets.http.service import PRESET_MISFITS, WireRequest
+from karat.targets.http.service import WireRequest
 from karat.targets.http.talk import Heard, WireReader, WireTalk
 from karat.targets.http.target import WireTarget
 from karat.targets.threads import DaemonThreads
@@ -92,7 +92,7 @@ class OpenAiTarget(WireTarget[OpenAiOptions]):
         form: Literal["sse"] | None = "sse" if options.stream else None
         headers = self.headers(talk, prompt)
         sent = body | options.parameters
-        return WireRequest(url, sent, headers=headers, stream=form, misfits=PRESET_MISFITS, either=True)
+        return WireRequest(url, sent, headers=headers, stream=form, protocol=True)
 
     def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
         return self._step_reader(heard, 0)

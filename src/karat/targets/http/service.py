@@ -48,8 +48,8 @@ STREAM_SHARE = 8
 ERROR_BODY = 16_384
 SAME_REQUEST = (307, 308)
 
-PRESET_MISFITS = (*MISFITS, 422)
-"""What is sent to a protocol has one shape: who cannot read it speaks another."""
+UNREADABLE = 422
+"""Who cannot read what a protocol sends speaks another."""
 
 Body = Mapping[str, object] | list[object] | str | None
 
@@ -65,9 +65,8 @@ class WireRequest:
     stream: Format | None = None
     broken: tuple[int, ...] | None = None
     """The statuses that say that the turn broke; None: all from 400 on."""
-    misfits: tuple[int, ...] = MISFITS
-    either: bool = False
-    """A stream was asked for, and one JSON value is an answer too."""
+    protocol: bool = False
+    """Whether it is one of a protocol: where a stream was asked for, one JSON value is an answer too."""
 
 
 class Service:
@@ -113,7 +112,7 @@ class Service:
         """The whole answer: JSON, or text where the server says that it is no more than that."""
         async with self._answer(request, cookies, received) as response:
             data = await _whole(response, self._options.max_bytes, received)
-        return _read(data, _kind(response), received)
+        return _read(data, _kind(response), request, received)
 
     async def raw(self, request: WireRequest, cookies: Cookies, received: Received) -> tuple[str, bytes]:
         """What an answer says that it is, and its bytes: for a look at a service that nobody described."""
@@ -125,10 +124,10 @@ class Service:
         assert request.stream is not None
         most = self._options.max_bytes
         async with self._answer(request, cookies, received) as response:
-            if request.either and _kind(response) == "application/json":
+            if request.protocol and _kind(response) == "application/json":
                 yield WireEvent((await _whole(response, most, received)).decode("utf-8", "replace"), whole=True)
                 return
-            await _refuse_no_stream(response, request.stream, received)
+            await _refuse_no_stream(response, request, received)
             events = parser(request.stream, most)
             async for chunk in _chunks(response, most * STREAM_SHARE, received):
                 for event in _parsed(events.feed(chunk), received):
@@ -290,7 +289,7 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     if 300 <= status < 400:
         to = visible(shorten(response.headers.get("location", "nowhere"), 200))
         raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
-    misfit = status in request.misfits
+    misfit = status in MISFITS or (request.protocol and status == UNREADABLE)
     error = received.error("config" if misfit else "agent", f"{what}: {MISFIT}" if misfit else what)
     error.retry_after = retry_after(response)
     raise error
@@ -327,13 +326,13 @@ def _kind(response: Response) -> str:
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _read(data: bytes, kind: str, received: Received) -> Json:
+def _read(data: bytes, kind: str, request: WireRequest, received: Received) -> Json:
     if not data.strip():
         raise received.error("bad-answer", "the answer is empty")
     if kind == "text/event-stream":
         raise received.error("config", "the answer is a stream of events: say with `stream` how it is read")
     if kind == "text/html" or data.lstrip()[:1] == b"<":
-        raise received.error("bad-answer", "the answer is HTML, not JSON")
+        raise _unfit(request, received, "the answer is HTML, not JSON")
     try:
         return data.decode("utf-8") if kind == "text/plain" else loads(data)
     except ValueError as error:
@@ -348,8 +347,15 @@ def _parsed(events: Iterator[WireEvent], received: Received) -> Iterator[WireEve
         raise received.error("bad-answer", f"the stream cannot be read: {said(error)}") from error
 
 
-async def _refuse_no_stream(response: Response, form: Format, received: Received) -> None:
+async def _refuse_no_stream(response: Response, request: WireRequest, received: Received) -> None:
     kind = _kind(response)
-    if kind == "text/html" or (form == "sse" and kind == "application/json"):
+    if kind == "text/html" or (request.stream == "sse" and kind == "application/json"):
         await _beginning(response, received)
-        raise received.error("bad-answer", f"the answer is {kind}, no stream of {form}")
+        raise _unfit(request, received, f"the answer is {kind}, no stream of {request.stream}")
+
+
+def _unfit(request: WireRequest, received: Received, what: str) -> TargetError:
+    """A page where a protocol is expected: there is none at this address. Of what is mapped, a fault of one case."""
+    if request.protocol:
+        return received.error("config", f"{what}: {MISFIT}")
+    return received.error("bad-answer", what)
