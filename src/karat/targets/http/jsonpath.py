@@ -1,41 +1,36 @@
-"""JSONPath (RFC 9535) as the configuration writes it; paths of plain names, which most are, are walked directly."""
+"""JSONPath (RFC 9535) as the configuration writes it; names at the beginning, which most have, are walked directly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import cast
+from itertools import takewhile
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from karat.suites.findings import Json
 
+if TYPE_CHECKING:
+    from jsonpath_rfc9535 import JSONPathQuery
+    from jsonpath_rfc9535.segments import JSONPathSegment
+
 
 class JsonPath:
     """One path: the values that it finds."""
 
-    __slots__ = ("_find", "_found_within", "_keys", "text")
+    __slots__ = ("_found_within", "all", "text")
 
     def __init__(self, text: str) -> None:
         """Raises ValueError with what is wrong with it."""
-        from jsonpath_rfc9535 import JSONPathError, JSONPathQuery, compile
+        from jsonpath_rfc9535 import JSONPathError, compile
 
         self.text = text
         try:
             query = compile(text)
         except JSONPathError as error:
             raise ValueError(f"{text!r} is no JSONPath: {error}") from error
-        self._keys = _names(query)
-        self._find = query.find
-        self._found_within: Callable[..., object] = JSONPathQuery(env=query.env, segments=query.segments[:-1]).find
-
-    def all(self, value: Json) -> list[Json]:
-        if self._keys is None:
-            return cast("list[Json]", self._find(cast("dict[str, object]", value)).values())
-        for key in self._keys:
-            if not isinstance(value, dict) or key not in value:
-                return []
-            value = value[key]
-        return [value]
+        self.all = _walk(query, len(query.segments))
+        self._found_within = _walk(query, len(query.segments) - 1)
 
     def first(self, value: Json) -> Json:
         """The first value that is found; None if there is none, or if it is null."""
@@ -62,17 +57,31 @@ def count(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _names(query: object) -> list[str] | None:
-    """The names of a path that has nothing but names."""
+def _walk(query: JSONPathQuery, length: int) -> Callable[[Json], list[Json]]:
+    """What finds the values of so many steps of a path: names are walked, from the first other step on by the library."""
+    from jsonpath_rfc9535 import JSONPathQuery
+
+    segments = query.segments[:length]
+    names = [*takewhile(lambda name: name is not None, map(_name, segments))]
+    others = segments[len(names) :]
+    rest = JSONPathQuery(env=query.env, segments=others).find if others else None
+
+    def found(value: Json) -> list[Json]:
+        for name in names:
+            if not isinstance(value, dict) or name not in value:
+                return []
+            value = value[name]
+        return [value] if rest is None else cast("list[Json]", rest(cast("dict[str, object]", value)).values())
+
+    return found
+
+
+def _name(segment: JSONPathSegment) -> str | None:
+    """The name that a step of a path is; None if it is anything else."""
     from jsonpath_rfc9535.segments import JSONPathChildSegment
     from jsonpath_rfc9535.selectors import NameSelector
 
-    names = []
-    for segment in query.segments:  # type: ignore[attr-defined]
-        if not isinstance(segment, JSONPathChildSegment) or len(segment.selectors) != 1:
-            return None
-        selector = segment.selectors[0]
-        if not isinstance(selector, NameSelector):
-            return None
-        names.append(selector.name)
-    return names
+    if not isinstance(segment, JSONPathChildSegment) or len(segment.selectors) != 1:
+        return None
+    selector = segment.selectors[0]
+    return selector.name if isinstance(selector, NameSelector) else None

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urljoin, urlsplit
@@ -32,7 +33,7 @@ from karat.targets.http.strict_json import loads
 from karat.text.wording import said, shorten, visible
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Cookies, Response
+    from httpx2 import URL, AsyncClient, Cookies, Response
 
 MISSING = "pip install 'karat[http]'"
 MISFITS = (404, 405, 406, 415, 501)
@@ -46,6 +47,8 @@ REDIRECTS = 3
 STREAM_SHARE = 8
 """A whole stream may be so many times as long as one answer: its events are not kept."""
 ERROR_BODY = 16_384
+KNOWN_URLS = 64
+"""Addresses that are taken apart once: most services have one for all cases."""
 SAME_REQUEST = (307, 308)
 
 UNREADABLE = 422
@@ -176,7 +179,7 @@ class Service:
             raise RuntimeError("the target is not open")
         content, kind = _content(request.body)
         made = self._client.build_request(
-            request.method, url, content=content, headers=_encoded(kind | request.headers)
+            request.method, _parsed_url(url), content=content, headers=_encoded(kind | request.headers)
         )
         if cookies.jar:
             cookies.set_cookie_header(made)
@@ -184,6 +187,13 @@ class Service:
         if "set-cookie" in response.headers:
             cookies.extract_cookies(response)
         return response
+
+
+@lru_cache(KNOWN_URLS)
+def _parsed_url(url: str) -> URL:
+    from httpx2 import URL
+
+    return URL(url)
 
 
 def retry_after(response: Response) -> float | None:
