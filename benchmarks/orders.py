@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.programs.order_desk import SCHEMA, turn
-from benchmarks.workload import Case, planted, write_json
+from benchmarks.workload import POOL, Case, planted, write_json
 
 BROKEN: dict[str, object] = {
     "finds": "^B-",
@@ -33,7 +33,7 @@ def cases(count: int) -> Iterator[Case]:
     breaks = dict(zip((number * count // failures for number in range(failures)), BROKEN.items(), strict=False))
     for index in range(count):
         checks: dict[str, Any] = {
-            "finds": f"^A-0*{index}$",
+            "finds": f"^A-[0-9]{{6}}$|^variant-{index % POOL}$",
             "reserves": 2,
             "also": "bulb",
             "charges": [40, 90],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -60,6 +61,8 @@ _glimpse = msgspec.json.Decoder(Glimpse).decode
 _seen = msgspec.json.Decoder(SeenRecord).decode
 
 CASE = b'{"kind":"case"'
+WRITTEN = re.compile(rb'\{"kind":"case","index":([0-9]+)(?:,"repeat":([0-9]+))?,')
+"""How a line of a case begins that this program wrote."""
 BUFFER = 1 << 18
 LONGEST_HEADER = 1 << 24
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
@@ -177,13 +180,19 @@ class Journal:
                 where, fix = f"{self.path}:{number}", "The file was changed."
                 raise JournalError(f"this line cannot be read: {error}.", where=where, fix=fix) from error
 
+    def _place_of(self, line: bytes) -> int:
+        """Where a record belongs. A line is read to its end for it, unless it was written just now."""
+        if self._known is not None and (written := WRITTEN.match(line)):
+            return int(written[1]) << 32 | int(written[2] or 0)
+        place = _place(line)
+        return place.index << 32 | place.repeat
+
     def _take(self, line: bytes, offset: int) -> bool:
         """Note what a line holds; False if it is none that stands after the header."""
         if self.footer is not None:
             self._after_end += 1
         if line.startswith(CASE) or (kind := read_kind(line).kind) == "case":
-            place = _place(line)
-            self._places.append(place.index << 32 | place.repeat)
+            self._places.append(self._place_of(line))
             self._offsets.append(offset)
         elif kind == "footer":
             self.footer = read_footer(line)
