@@ -58,7 +58,7 @@ def count(value: Json) -> int | None:
 
 
 def _walk(query: JSONPathQuery, length: int) -> Callable[[Json], list[Json]]:
-    """What finds the values of so many steps of a path: names are walked, from the first other step on by the library."""
+    """What finds the values of so many steps of a path: names are walked, all from the first other step on is found."""
     from jsonpath_rfc9535 import JSONPathQuery
 
     segments = query.segments[:length]
