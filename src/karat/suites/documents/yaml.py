@@ -6,7 +6,7 @@ import copy
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final
 
 import yaml
 from yaml.events import (
@@ -37,12 +37,8 @@ _LONGEST_INTEGER = 21
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 
 
-class _Built(NamedTuple):
-    """A value, how much text and how many values it holds, and how deep it goes."""
-
-    value: object
-    size: int
-    height: int
+_OPEN: Final = object()
+"""What an anchor names while its value is being read."""
 
 
 class YamlDocument:
@@ -87,7 +83,7 @@ class _Builder:
         self._events = _events(text, lines)
         self._lines = lines
         self._places = places
-        self._anchors: dict[str, _Built | None] = {}
+        self._anchors: dict[str, object] = {}
         self._aliased = 0
         self.findings: list[Finding] = []
 
@@ -95,7 +91,7 @@ class _Builder:
         first = self._next()
         if isinstance(first, StreamEndEvent):
             raise refuse("the file is empty.", "empty-file")
-        value = self._build(self._next(), (), 0).value
+        value = self._build(self._next(), (), 0)
         while not isinstance(event := self._next(), StreamEndEvent):
             if not isinstance(event, DocumentEndEvent):
                 raise self._refuse(event, "a second document starts here. Put one suite in a file.", "not-yaml", ())
@@ -104,7 +100,7 @@ class _Builder:
     def _next(self) -> object:
         return next(self._events)
 
-    def _build(self, event: Any, path: Path, depth: int, key: int | None = None) -> _Built:
+    def _build(self, event: Any, path: Path, depth: int, key: int | None = None) -> object:
         offset = _start(event)
         if self._places is not None:
             self._places[path] = (offset if key is None else key, offset)
@@ -116,7 +112,8 @@ class _Builder:
             message = f"the tag {quoted(event.tag)} has no meaning here. Write the value without it."
             self._found(event, message, "yaml-tag", path)
         if event.anchor is not None:
-            self._anchors[event.anchor] = None
+            self._anchors[event.anchor] = _OPEN
+        built: object
         if isinstance(event, ScalarEvent):
             built = self._scalar(event, path)
         elif isinstance(event, SequenceStartEvent):
@@ -127,14 +124,14 @@ class _Builder:
             self._anchors[event.anchor] = built
         return built
 
-    def _sequence(self, path: Path, depth: int) -> _Built:
-        items: list[_Built] = []
+    def _sequence(self, path: Path, depth: int) -> list[object]:
+        items: list[object] = []
         while not isinstance(event := self._next(), SequenceEndEvent):
             items.append(self._build(event, (*path, len(items)), depth + 1))
-        return _around([item.value for item in items], items)
+        return items
 
-    def _mapping(self, path: Path, depth: int) -> _Built:
-        entries: dict[str, _Built] = {}
+    def _mapping(self, path: Path, depth: int) -> dict[str, object]:
+        entries: dict[str, object] = {}
         while not isinstance(event := self._next(), MappingEndEvent):
             if not isinstance(event, ScalarEvent):
                 message = "a key must be a plain string. Quote it, or write it out."
@@ -144,28 +141,26 @@ class _Builder:
             if name in entries:
                 self._found(event, "the same key stands twice in this object. Keep one.", "duplicate-key", here)
             entries[name] = self._build(self._next(), here, depth + 1, _start(event))
-        return _around({name: built.value for name, built in entries.items()}, list(entries.values()))
+        return entries
 
-    def _alias(self, event: Any, path: Path, depth: int) -> _Built:
-        built = self._anchors.get(event.anchor)
-        if built is None:
+    def _alias(self, event: Any, path: Path, depth: int) -> object:
+        built = self._anchors.get(event.anchor, _OPEN)
+        if built is _OPEN:
             inside = event.anchor in self._anchors
             what = "stands inside the value that it names" if inside else "names no anchor above it"
             raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {what}.", "yaml-alias", path)
-        self._aliased += built.size
-        if self._aliased > MOST_ALIASED or depth + built.height > DEEPEST:
+        size, height = _measured(built)
+        self._aliased += size
+        if self._aliased > MOST_ALIASED or depth + height > DEEPEST:
             raise self._refuse(event, "the aliases of this file stand for too much. Write it out.", "yaml-alias", path)
-        return built._replace(value=copy.deepcopy(built.value))
+        return copy.deepcopy(built)
 
-    def _scalar(self, event: Any, path: Path) -> _Built:
+    def _scalar(self, event: Any, path: Path) -> object:
         text: str = event.value
-        if _SURROGATE.search(text):
+        if not text.isascii() and _SURROGATE.search(text):
             message = "half of a surrogate pair stands alone. Write the character itself."
             raise self._refuse(event, message, "lone-surrogate", path)
-        value: object = text
-        if event.style is None or event.style == "":
-            value = self._plain(event, text, path)
-        return _Built(value, 1 + len(text), 0)
+        return self._plain(event, text, path) if event.style is None or event.style == "" else text
 
     def _plain(self, event: object, text: str, path: Path) -> object:
         if text in _WORDS:
@@ -187,8 +182,12 @@ class _Builder:
         return refuse(message, slug, self._lines.place(_start(event)), path)
 
 
-def _around(value: object, parts: list[_Built]) -> _Built:
-    return _Built(value, 1 + sum(p.size for p in parts), 1 + max((p.height for p in parts), default=0))
+def _measured(value: object) -> tuple[int, int]:
+    """How much text and how many values a value holds, and how deep it goes."""
+    if not isinstance(value, dict | list):
+        return 1 + len(str(value)), 0
+    parts = [_measured(part) for part in (value.values() if isinstance(value, dict) else value)]
+    return 1 + sum(size for size, _ in parts), 1 + max((height for _, height in parts), default=0)
 
 
 def _events(text: str, lines: _Lines) -> Iterator[object]:

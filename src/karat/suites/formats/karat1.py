@@ -148,8 +148,9 @@ class _Reader(CaseReader):
         self.tables: dict[str, bytes] = {}
 
     def _read(self, raw: Json, path: Path) -> None:
-        if not isinstance(raw, dict):
-            super()._read(raw, path)
+        if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
+            self._where = ""
+            super()._read(raw, path)  # as it is written
             return
         origin = _Origin(raw, self._defaults, path)
         given = {**self._vars, **_object(self._defaults.get("vars")), **_object(raw.get("vars"))}
@@ -170,8 +171,7 @@ class _Reader(CaseReader):
             message = f"the variables {' → '.join(circle)} stand for each other. Give one of them a value."
             self.findings.append(Finding((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
-        # Without variables a case is as it was written, unless it shares parts with others.
-        filled = variables.filled(plain) if values or missing or self._defaults else plain
+        filled = variables.filled(plain)
         self.findings += [finding.under(*origin.path) for finding in variables.findings]
         self.warnings += [finding.under(*origin.path) for finding in variables.near_misses]
         if len(self.findings) == at:
