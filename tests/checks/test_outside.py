@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import msgspec
 import pytest
+from msgspec import Struct
 
 from karat import scoring
 from karat.checks import catalog
@@ -46,6 +47,21 @@ class Shouts(Check):
         return self.passed() if trace.final_message.isupper() else self.failed(trace.final_message)
 
 
+class Whispers(Check, Struct, frozen=True):
+    """The same as a struct, of the other thing."""
+
+    name: ClassVar = "whispers"
+    group: ClassVar = "loudness"
+    fields: ClassVar = (Field("whispers", bool, "The answer is in small letters."),)
+    aloud: bool = False
+
+
+class Plain(Check):
+    """One whose arguments nobody can know."""
+
+    name: ClassVar = "plain"
+
+
 class Namesake(Shouts):
     name: ClassVar = "outcome"
 
@@ -77,10 +93,11 @@ def installed(monkeypatch: pytest.MonkeyPatch, value: str) -> Catalog:
     return Catalog()
 
 
-def test_an_outside_check_joins_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = installed(monkeypatch, f"{__name__}:Shouts")
-    assert found.classes["shouts"] is Shouts
-    assert "shouts" in {field.name for field in found.fields}
+@pytest.mark.parametrize("cls", [Shouts, Whispers])
+def test_an_outside_check_joins_ours(monkeypatch: pytest.MonkeyPatch, cls: type[Check]) -> None:
+    found = installed(monkeypatch, f"{__name__}:{cls.__name__}")
+    assert found.classes[cls.name] is cls
+    assert cls.name in {field.name for field in found.fields}
     assert len(found.classes) == len(catalog.CHECKS) + 1
 
 
@@ -91,6 +108,7 @@ def test_an_outside_check_joins_ours(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("karat.checks.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
         pytest.param("karat.checks.catalog:CHECKS", "it is no subclass of karat.Check", id="no-class"),
         pytest.param("karat.errors:UsageError", "it is no subclass of karat.Check", id="no-check"),
+        pytest.param(f"{__name__}:Plain", "it is neither a dataclass nor a struct", id="no-arguments"),
         pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat has that name already", id="namesake"),
     ],
 )

@@ -58,7 +58,7 @@ def kill_at_a_moment(run: Started, folder: Path, chance: random.Random) -> None:
     run.process.wait()
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (2, 3, 4))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3, 4))])
 def test_a_killed_run_loses_only_what_was_in_flight(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     folder, log = tmp_path / "out", tmp_path / "calls"

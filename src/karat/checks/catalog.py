@@ -238,7 +238,7 @@ def flaw_of(found: object) -> str:
     if not (isinstance(found, type) and Check in found.__mro__):
         return "it is no subclass of karat.Check."
     if not (is_dataclass(found) or issubclass(found, msgspec.Struct)):
-        return "it is no dataclass, and its arguments are the fields of one."
+        return "it is neither a dataclass nor a struct, and its arguments are the fields of one."
     for name in ("name", "group"):
         text = getattr(found, name, None)
         if not (isinstance(text, str) and text.strip() and text.isprintable()):
