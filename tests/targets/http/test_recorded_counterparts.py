@@ -20,3 +20,7 @@ async def test_a_preset_reads_what_its_counterpart_said(part: Counterpart, tmp_p
         row = expect(part, await judged(part, address, tmp_path))
     shown = " | ".join((f"`{part.kind}:`", part.shown, *row.values()))
     assert f"| {shown} |" in PAGE.read_text(), f"write this row into {PAGE.name}:\n| {shown} |"
+
+
+def test_the_table_has_no_other_rows() -> None:
+    assert PAGE.read_text().count("\n| `") == len(COUNTERPARTS)
