@@ -82,6 +82,7 @@ def test_a_chat_with_a_button_and_a_spinner(karat: Karat) -> None:
         assert len(stub.heard) == 3  # one to look, two to prove
 
 
+QUOTING = "You ask: Is the desk open? It is open until ten, and the bar is open until the last guest leaves."
 WIDGET = """<!doctype html><title>Hotel</title><h1>Hotel</h1>
 <iframe title="Chat" srcdoc='<chat-widget></chat-widget><script>
 const root = document.querySelector("chat-widget").attachShadow({ mode: "open" });
@@ -97,14 +98,14 @@ root.querySelector("button").onclick = () => {
   say("visitor", box.value);
   box.value = "";
   say("typing", "...");
-  setTimeout(() => { root.querySelector(".typing").remove(); say("agent", "The desk is open until ten."); }, 600);
+  setTimeout(() => { root.querySelector(".typing").remove(); say("agent", SAID); }, 600);
 };
 </script>'></iframe>"""
 
 
 def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
     with serving() as stub:
-        stub.page = lambda _: WIDGET
+        stub.page = lambda _: WIDGET.replace("SAID", f'"{QUOTING}"')
         ran = karat("inspect", f"{stub.url}/echo?page=x", "--prompt", "Is the desk open?")
     assert ran.code == 0, ran.err
     written = table(ran.out)["options"]
@@ -114,7 +115,7 @@ def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
         "send": {"role": "button", "name": "Send"},
         "answer": {"selector": ".agent"},
     }
-    assert "said 'The desk is open until ten.'" in ran.err
+    assert f"said {QUOTING!r}" in ran.err
 
 
 def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:

@@ -1,6 +1,7 @@
 // Where the answer to a prompt stands: selectors for the assistant's messages, the likeliest first.
 ([prompt, box]) => {
   const { before, touched } = window.karatLook, old = new Map(window.karatLook.old);
+  const LABEL = 40;  // letters that a name or a time beside the prompt may have; with more, an answer quotes it
   const flat = (text) => text.replace(/\s+/g, " ").trim();
   const INLINE = /^(P|SPAN|A|B|I|EM|STRONG|CODE|PRE|LI|UL|OL|TABLE|TBODY|TR|TD|H[1-6]|BLOCKQUOTE|DL|DD|DT)$/;
   const CHROME = "button, [role=button], nav, footer, [role=status], [role=alert], [role=navigation], time, label, option, [aria-hidden=true]";
@@ -9,7 +10,9 @@
   const echoes = found("*").filter((element) => holds(document.body, element) && !holds(box, element)
     && shown(element) && flat(element.textContent).includes(wanted)
     && ![...element.children].some((child) => flat(child.textContent).includes(wanted)));
-  const echo = echoes.filter((element) => !near(element, "nav, aside, title, header")).at(-1) || echoes.at(-1) || null;
+  const isQuote = (element) => flat(element.textContent).length > wanted.length + LABEL;
+  const bare = echoes.some((element) => !isQuote(element)) ? echoes.filter((element) => !isQuote(element)) : echoes;
+  const echo = bare.filter((element) => !near(element, "nav, aside, title, header")).at(-1) || bare.at(-1) || null;
   const stood = (node) => {
     const left = old.get(node.data.trim()) || 0;
     old.set(node.data.trim(), left - 1);

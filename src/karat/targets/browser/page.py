@@ -75,7 +75,7 @@ CLEARED = """(elements) => {
 SIZE = """(elements) => {
   if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
   const own = (one) => /^(TEXTAREA|INPUT)$/.test(one.tagName) ? one.value : one.innerText || "";
-  const boxes = (one) => [...one.querySelectorAll("textarea[readonly], input[readonly]")].map((box) => box.value);
+  const boxes = (one) => [...one.querySelectorAll("textarea[readonly]")].map((box) => box.value);
   const said = (element) => [element, ...element.querySelectorAll("*")].filter((one) => one.shadowRoot)
     .flatMap((one) => [...one.shadowRoot.children])
     .reduce((text, one) => text + said(one), own(element) + boxes(element).join());

@@ -3,6 +3,7 @@
 // that was marked, also the places as they were last. A box that nobody can write into is read as words are.
 (elements, mark) => {
   const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "SELECT", "IFRAME", "OBJECT"]);
+  const NARROW = 20;  // editors of code have boxes that nobody sees
   const shown = (element, style) => style.display === "contents" || element.checkVisibility();
   const path = (element) => [
     element.tagName.toLowerCase(),
@@ -58,6 +59,7 @@
     inside.end(breaks);
   };
   const isBox = (node) => node.tagName === "TEXTAREA" || (node.tagName === "INPUT" && node.type === "text");
+  const showsWords = (node) => node.tagName === "TEXTAREA" && node.readOnly && node.offsetWidth > NARROW;
   const readBox = (node, into) => {
     if (!shown(node, styleOf(node))) return;
     into.end(1);
@@ -69,7 +71,7 @@
       if (node.nodeType === Node.TEXT_NODE) put(node, block, into);
       else if (node.nodeType !== Node.ELEMENT_NODE || ignored.has(node.tagName)) continue;
       else if (node.tagName === "BR") into.newline(block);
-      else if (isBox(node)) { if (places.has(node) || node.readOnly) readBox(node, places.get(node) || into); }
+      else if (isBox(node)) { if (places.has(node) || showsWords(node)) readBox(node, places.get(node) || into); }
       else enter(node, block, into);
     }
   };
