@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.targets.base import RunContext
+from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
 
@@ -21,6 +21,7 @@ from .stub import Stub, serving
 BOX = {"selector": "#in"}
 SEND = {"selector": "#go"}
 QUICK = {"quiet_ms": 250}
+WAITS = (2_000, 8_000, 30_000)
 
 
 class OneBrowser:
@@ -111,6 +112,25 @@ def case(prompt: str, case_id: str = "one", **rest: Any) -> Case:
 
 async def ask(target: BrowserTarget, prompt: str, context: RunContext | None = None, **rest: Any) -> Trace:
     return await target.run(case(prompt, **rest), context or RunContext())
+
+
+async def waited_in_vain(
+    url: str, path: str, prompt: str, said: str, context: Callable[[], RunContext] = RunContext, **options: Any
+) -> RunContext:
+    """Ask what is not answered, and hold the error against what it has to say, in which {} is the wait.
+
+    How far a page comes in a short wait depends on what else the machine does: what it said then counts only if a
+    longer one says the same.
+    """
+    for wait in WAITS:
+        seen = context()
+        async with opened(url, path, **options, wait_ms=wait) as target:
+            with pytest.raises(TargetError) as caught:
+                await ask(target, prompt, seen)
+        if str(caught.value) == said.format(wait):
+            break
+    assert str(caught.value) == said.format(wait)
+    return seen
 
 
 async def few_at_a_time(asked: Iterable[Coroutine[Any, Any, Trace]]) -> list[Trace]:

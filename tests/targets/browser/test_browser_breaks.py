@@ -23,7 +23,7 @@ from karat.targets.config import TargetConfig
 from karat.traces.limits import cap_trace
 from processes import below
 
-from .conftest import ask, case, opened, target_for
+from .conftest import ask, case, opened, target_for, waited_in_vain
 from .stub import HUGE, Stub
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -59,18 +59,20 @@ async def answered(target: BrowserTarget, prompt: str) -> str:
     ],
 )
 async def test_a_turn_that_hangs_keeps_what_was_seen(stub: Stub, prompt: str, why: str) -> None:
-    context = RunContext()
-    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=4000) as target:
-        with pytest.raises(TargetError) as caught:
-            await ask(target, prompt, context)
-        assert str(caught.value) == f"no complete answer within 4000 ms: {why} [timeout]"
-        partial = written(context.recorder.partial(case(prompt), caught.value.error))
-        assert partial.page_before
-        if prompt == "hang":
-            assert partial.page is not None
-            assert partial.final_message == ""
-            assert [(m.role, m.content) for m in partial.messages] == [("user", "hang")]
-        stub.let_go.set()
+    said = f"no complete answer within {{}} ms: {why} [timeout]"
+    context = await waited_in_vain(stub.url, "/chat?how=busy", prompt, said, **BUSY)
+    partial = written(context.recorder.partial(case(prompt), TraceError("timeout", why)))
+    assert partial.page_before
+    if prompt == "hang":
+        assert partial.page is not None
+        assert partial.final_message == ""
+        assert [(m.role, m.content) for m in partial.messages] == [("user", "hang")]
+
+
+async def test_a_target_goes_on_after_a_turn_that_hung(stub: Stub) -> None:
+    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=2000) as target:
+        with pytest.raises(TargetError):
+            await ask(target, "spin")
         assert await answered(target, "say next") == "next"
 
 

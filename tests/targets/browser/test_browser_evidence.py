@@ -13,7 +13,7 @@ import karat
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.evidence import scrub
 
-from .conftest import ask, config_for, opened
+from .conftest import ask, config_for, opened, waited_in_vain
 from .stub import COOKIE, Stub
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -50,13 +50,11 @@ async def test_a_broken_turn_has_its_evidence_too(stub: Stub, tmp_path: Path) ->
 
 
 async def test_a_page_that_is_stuck_does_not_hold_the_case_up(stub: Stub, tmp_path: Path) -> None:
-    context = RunContext(attachments=tmp_path)
-    async with opened(stub.url, "/chat?how=busy", complete={"busy": "#out"}, wait_ms=2500) as target:
-        with pytest.raises(TargetError) as caught:
-            await ask(target, "spin", context)
-    assert str(caught.value) == (
-        "no complete answer within 2500 ms: the page is stuck: it answers no look, as if a script of it never ended "
-        "[timeout]"
+    why = "the page is stuck: it answers no look, as if a script of it never ended"
+    said = f"no complete answer within {{}} ms: {why} [timeout]"
+    options: dict[str, Any] = {"complete": {"busy": "#out"}}
+    context = await waited_in_vain(
+        stub.url, "/chat?how=busy", "spin", said, lambda: RunContext(attachments=tmp_path), **options
     )
     assert "screenshot" not in context.kept(passed=False)
 

@@ -10,7 +10,7 @@ import pytest
 from karat.errors import ConfigError
 from karat.targets.base import TargetError
 
-from .conftest import ask, opened
+from .conftest import ask, opened, waited_in_vain
 from .stub import Stub
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -55,10 +55,8 @@ async def test_a_variable_that_is_not_set_is_told_before_any_case(stub: Stub, mo
 @pytest.mark.usefixtures("_keys")
 async def test_a_closed_door_is_an_error_that_says_which_step(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAT_WORD", "wrong-pass")
-    async with opened(stub.url, "/login", steps=DOOR, wait_ms=1000) as target:
-        with pytest.raises(TargetError) as caught:
-            await ask(target, "say hi")
-    assert str(caught.value) == f'step 3: "Welcome." could not be reached within 1000 ms at {stub.url}/login [agent]'
+    said = f'step 3: "Welcome." could not be reached within {{}} ms at {stub.url}/login [agent]'
+    await waited_in_vain(stub.url, "/login", "say hi", said, steps=DOOR)
     assert stub.heard == []
 
 
@@ -76,15 +74,13 @@ async def test_headers_and_cookies_open_the_way(
     async with opened(stub.url, "/guarded", **options) as target:
         assert (await ask(target, "say hi")).final_message == "hi"
     monkeypatch.setenv("MAGIC", "simsalabim")
-    async with opened(stub.url, "/guarded", **options, wait_ms=1000) as target:
-        with pytest.raises(TargetError) as caught:
-            await ask(target, "say hi")
-    assert str(caught.value) == (f"the chat box: #in could not be reached within 1000 ms at {stub.url}/guarded [agent]")
+    said = f"the chat box: #in could not be reached within {{}} ms at {stub.url}/guarded [agent]"
+    await waited_in_vain(stub.url, "/guarded", "say hi", said, **options)
 
 
 async def test_a_chat_in_a_frame(stub: Stub) -> None:
     stub.page = '<h1>Hotel</h1><a>{}</a><iframe title="Chat" src="/chat?how=busy"></iframe>'.format
-    options: dict[str, Any] = {"steps": [{"frame": "[title=Chat]", "wait_for": {"selector": "#go"}}], "wait_ms": 4000}
+    options: dict[str, Any] = {"steps": [{"frame": "[title=Chat]", "wait_for": {"selector": "#go"}}]}
     options |= {"complete": {"busy": "#out"}, "answer": {"selector": ".bot"}}
     async with opened(stub.url, "/echo?page=x", frame="[title=Chat]", **options) as target:
         trace = await ask(target, "stream it", setup_prompts=("say hi",))
