@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -319,5 +319,6 @@ class MaxWords(Check, Struct, frozen=True):
         return self.unknown(why) if why else self.passed(f"{count} words")
 
 
+@lru_cache(maxsize=8)
 def words_in(text: str) -> int:
     return sum(1 for _ in _WORD.finditer(seen(text).text))

@@ -248,6 +248,8 @@ def _tells(stated: StatedNumber, value: Decimal) -> bool:
     if given.adjusted() > LARGEST:
         return False
     step = max(stated.step, _roundness(told)) if stated.about else stated.step
+    if abs(told - given) > step:
+        return False  # rounding moves a number by half a step
     steps = given / step
     return any(told == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
 

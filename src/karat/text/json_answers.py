@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import jiter
@@ -19,6 +20,7 @@ class JsonAnswer(NamedTuple):
     why_not: str = ""
 
 
+@lru_cache(maxsize=8)
 def json_answer(text: str) -> JsonAnswer:
     """The value that an answer is, or that its one block of JSON holds."""
     whole = _value(text)
