@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 
 from cli.support import Ran, eval_set, write
-from karat.inspections.page.inspect import signs
-from karat.inspections.page.look import Look, WorkSign
 from targets.browser.stub import serving
 
 Karat = Callable[..., Ran]
@@ -118,19 +116,6 @@ def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
         "answer": {"selector": ".agent"},
     }
     assert f"said {QUOTING!r}" in ran.err
-
-
-def test_signs_that_go_before_the_last_words_come_after_others() -> None:
-    def sign(value: str, last: float, gap: float = 0.0, named: bool = True) -> WorkSign:
-        return {"kind": "spinner", "value": value, "named": named, "first": 0.0, "last": last, "gap": gap}
-
-    shown = [
-        sign(".progress", 1700.0),
-        sign(".stop", 2050.0, named=False),
-        sign(".flash", 900.0),
-        sign(".gap", 2050.0, 700.0),
-    ]
-    assert [each["value"] for each in signs(Look(spoke=2000.0, signs=shown))] == [".stop", ".progress"]
 
 
 def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:

@@ -21,7 +21,6 @@ from karat.text.wording import counted, shorten, visible
 
 LATE = 500.0
 """Milliseconds by which a sign of work may be over before the last words stand."""
-SOON = 100.0
 LONGEST_GAP = 600.0
 SHORTEST = 100.0
 """What shows for less may be missed in the next turn; `aria-busy` is never missed."""
@@ -60,10 +59,7 @@ def _patience(seen: Look, options: BrowserOptions) -> dict[str, object]:
 
 
 def signs(seen: Look) -> list[WorkSign]:
-    """The signs of work that tell when an answer is complete: on until the last words, without a break; best first.
-
-    One that was off a little before the last words may go with the first of a longer answer: it comes after the others.
-    """
+    """The signs of work that tell when an answer is complete: on until the last words, without a break; best first."""
     fit = [
         sign
         for sign in seen.signs
@@ -71,12 +67,7 @@ def signs(seen: Look) -> list[WorkSign]:
         and sign["gap"] <= LONGEST_GAP
         and (sign["kind"] == "busy" or sign["last"] - sign["first"] >= SHORTEST)
     ]
-
-    def worth(sign: WorkSign) -> tuple[object, ...]:
-        early = sign["last"] < seen.spoke - SOON
-        return early, WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300
-
-    return sorted(fit, key=worth)
+    return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
 
 
 def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, object]]:

@@ -9,7 +9,7 @@
   const suggest = (kind, value) => {
     const key = `${kind} ${value}`;
     if (value && !signs.has(key) && signs.size < MOST) signs.set(key, {
-      kind, value, named: WORKING.test(value), first: null, last: null, off: null, gap: 0,
+      kind, value, named: WORKING.test(value), first: null, last: null, gap: 0,
     });
   };
   const standing = (words) => textsIn(document.body).some((node) => node.data.trim() === words && shown(above(node)));
@@ -39,16 +39,12 @@
       ofElement(element);
     }
   };
-  // A break is one that was seen, however long nobody had the time to look.
   const note = (sign) => {
+    if (!on(sign)) return;
     const now = since();
-    if (on(sign)) {
-      if (sign.off !== null) sign.gap = Math.max(sign.gap, now - sign.off);
-      sign.first ??= now;
-      [sign.last, sign.off] = [now, null];
-    } else if (sign.last !== null && sign.off === null) {
-      sign.off = now;
-    }
+    if (sign.last !== null) sign.gap = Math.max(sign.gap, now - sign.last);
+    sign.first ??= now;
+    sign.last = now;
   };
   const tick = () => {
     openRoots().forEach(adopt);
