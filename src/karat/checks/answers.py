@@ -19,6 +19,7 @@ from karat.matchers.values import MISSING, shown
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Cut, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text import lazy
 from karat.text.folding import fold
 from karat.text.json_answers import json_answer
 from karat.text.views import seen
@@ -31,8 +32,8 @@ MOST_ERRORS = 5
 NO_STATE = "the target gave no state"
 ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
 CUT_OFF = says("Total", cuts={"final_message": Cut("only a part was kept")})
-_GROUPING = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_WORD = regex.compile(
+_GROUPING = lazy.regex(r"(?<=\d),(?=\d{3}(?!\d))")
+_WORD = lazy.regex(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
 )
 """What stands between white space and holds a letter or digit; where no spaces are written, each sign."""

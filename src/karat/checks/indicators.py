@@ -8,6 +8,7 @@ from typing import Literal
 
 import regex
 
+from karat.text import lazy
 from karat.text.characters import plain
 from karat.text.denial import denial
 from karat.text.offsets import Span
@@ -92,7 +93,7 @@ NEUTRAL = (
 
 Kind = Literal["success", "failure", "neutral", "open", "used up"]
 
-_OPEN = regex.compile(
+_OPEN = lazy.regex(
     r"\b(?:can|could|'ll|may|might|must|shall|should|to|will|would|wird|werde)(?:[^\S\n]+\w+)?[^\S\n]+"
     r"(?:be|get|have)(?:[^\S\n]+(?:been|it|that|this|\w+ly))?[^\S\n]+\Z"
     r"|\b(?:as soon as|if|in case|once|provided|unless|until|when)\b[^,:]*\Z"

@@ -15,6 +15,7 @@ from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text import lazy
 from karat.text.views import seen
 
 Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
@@ -23,7 +24,7 @@ SHOWN = frozenset({"tool_success", "tool_started"})
 """Outcomes that a call shows, whatever else was called and not seen."""
 NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
 IN_WORDS = NOT_DONE | {"response_only"}
-_IN_WORDS = regex.compile(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
+_IN_WORDS = lazy.regex(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
 
 
 class Found(NamedTuple):

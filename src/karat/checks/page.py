@@ -11,9 +11,10 @@ import regex
 
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.trace import Trace
+from karat.text import lazy
 from karat.text.folding import fold
 
-NODE = regex.compile(
+NODE = lazy.regex(
     r"""^([ \t]*)-[ \t]+['"]?([a-z]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*+)")?"""
     r"""((?:[ \t]+\[[^\]\n]*\])*)['"]?(?::[ \t]*(.*))?$""",
     regex.M,

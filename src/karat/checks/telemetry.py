@@ -16,8 +16,9 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.telemetry.events import Event, parse_all
+from karat.text import lazy
 
-SHORTHAND = regex.compile(
+SHORTHAND = lazy.regex(
     r"\s*(?:tool\.(?P<start>[\w.-]+)\s+start|tool\.(?P<result>[\w.-]+)\s+result\s+success:\s*(?P<success>true|false)"
     r"|success:\s*false\s+with\s+missing_?fields\s+containing\s+(?P<field>\S+))\s*",
     regex.I,

@@ -21,6 +21,7 @@ from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, CheckSpec, Suite, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text import lazy
 from karat.text.folding import fold
 
 HEADING = '{"role": "heading", "name": "My Activity"}'
@@ -36,12 +37,12 @@ LOOSE_HEADING = "the heading {} is new and stands in no component: {}"
 LONGEST = 80
 LISTED = 6
 
-SHOWN = regex.compile(
+SHOWN = lazy.regex(
     r"(?P<article>an?|one|the) (?P<what>.+?) (?:component|widget|tile|panel) is (?:visible|shown)\.?", regex.I
 )
-NONE_ADDED = regex.compile(r"no (?:new )?(?:component|widget|tile|panel) is added\.?", regex.I)
-BECOMES = regex.compile(r"(?:.*\s)?title becomes (?P<what>.+?)\.?", regex.I)
-SLOT = regex.compile(r"\{([^\W\d]\w*)\}")
+NONE_ADDED = lazy.regex(r"no (?:new )?(?:component|widget|tile|panel) is added\.?", regex.I)
+BECOMES = lazy.regex(r"(?:.*\s)?title becomes (?P<what>.+?)\.?", regex.I)
+SLOT = lazy.regex(r"\{([^\W\d]\w*)\}")
 
 ACTIVITY = '- main:\n  - region "GitHub My Activity":\n    - heading "My Activity" [level=2]\n    - list:\n'
 ECHO = f'- link "Milk" {THE_PROMPT}'

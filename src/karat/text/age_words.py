@@ -33,7 +33,7 @@ class WordedAge(NamedTuple):
 
 
 def _spaced(pattern: str) -> re.Pattern[str]:
-    return re.compile(spaced(pattern), re.IGNORECASE)
+    return lazy.pattern(spaced(pattern), re.IGNORECASE)
 
 
 _NUMERALS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
