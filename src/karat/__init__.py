@@ -80,11 +80,11 @@ if TYPE_CHECKING:
     from karat.reports.catalog import Report as Report
     from karat.reports.run_result import RunResult as RunResult
     from karat.smells.linter import LintReport as LintReport
-    from karat.targets.base import Limits as Limits
     from karat.targets.base import RunContext as RunContext
     from karat.targets.base import Target as Target
     from karat.targets.base import TargetError as TargetError
     from karat.targets.config import TargetConfig as TargetConfig
+    from karat.targets.limits import Limits as Limits
     from karat.validators import DecisionValidator as DecisionValidator
     from karat.validators import QAValidator as QAValidator
     from karat.validators import Validation as Validation
@@ -143,7 +143,8 @@ _HOMES = {
     "karat.reports.catalog": ("Report",),
     "karat.reports.run_result": ("RunResult",),
     "karat.smells.linter": ("LintReport",),
-    "karat.targets.base": ("Limits", "RunContext", "Target", "TargetError"),
+    "karat.targets.base": ("RunContext", "Target", "TargetError"),
+    "karat.targets.limits": ("Limits",),
     "karat.targets.config": ("TargetConfig",),
     "karat.validators": ("DecisionValidator", "QAValidator", "Validation"),
 }

@@ -12,7 +12,7 @@ import pytest
 
 from karat.engine.events import CaseFinished, Event
 from karat.engine.limiter import Limiter
-from karat.targets.base import Limits
+from karat.targets.limits import Limits
 
 from .support import carried_out, kind
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from karat.errors import ConfigError, Exit, KaratError
 from karat.model.suite import Case
 from karat.model.trace import SCRIPT, ScreenMap, Trace, TraceError
+from karat.targets.limits import Limits
 from karat.targets.scripted_user import ScriptedUser
 from karat.telemetry.spans.marks import Marks
 from karat.text.wording import said
@@ -22,8 +23,6 @@ from karat.traces.turns import conversation
 
 DENIED = "denied"
 """The kind of error that ends a run: what is wrong is the configuration, and no other case would fare better."""
-FOREVER = 1e9
-"""Seconds; JSON knows no infinity."""
 
 
 class TargetError(KaratError):
@@ -56,20 +55,6 @@ class TargetError(KaratError):
     @property
     def error(self) -> TraceError:
         return TraceError(self.kind, self.message, self.detail)
-
-
-class Limits(Struct, frozen=True, omit_defaults=True):
-    """What a target can bear. None: no limit of its own."""
-
-    max_concurrency: int | None = None
-    per_minute: float | None = None
-    why: str = ""
-    """Why no more cases may run at once, if the target itself says so."""
-    max_per_worker: int | None = None
-    """How many cases may run at once in each process, where each has an agent of its own."""
-    max_workers: int | None = None
-    """In how many processes the target can be open at once."""
-    why_workers: str = ""
 
 
 @dataclass(slots=True)

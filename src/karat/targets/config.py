@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 from karat.plugins.tables import UNKNOWN, dotted, line_of, nearest, read
-from karat.targets.base import FOREVER, Limits
+from karat.targets.limits import FOREVER, Limits
 from karat.text.wording import did_you_mean
 
 Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]

@@ -23,7 +23,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from karat.model.suite import Case
 from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
-from karat.targets.base import FOREVER, TargetError
+from karat.targets.base import TargetError
+from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
 from karat.telemetry.tool_results import missing_fields, said, structured
 from karat.text.wording import did_you_mean

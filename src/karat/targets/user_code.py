@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from karat.errors import ConfigError
-from karat.targets.base import FOREVER, TargetError
+from karat.targets.base import TargetError
+from karat.targets.limits import FOREVER
 from karat.targets.threads import DaemonThreads
 from karat.text.wording import did_you_mean, said
 

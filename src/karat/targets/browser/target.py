@@ -14,7 +14,7 @@ from msgspec import structs
 
 from karat.model.suite import Case
 from karat.model.trace import UNSEEN_WORDS, Message, Trace
-from karat.targets.base import Limits, RunContext, TargetError, converse
+from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.browser import window
 from karat.targets.browser.evidence import PageEvidence
 from karat.targets.browser.log import TurnLog
@@ -31,6 +31,7 @@ from karat.targets.browser.page import ChatPage
 from karat.targets.browser.stage import Stage
 from karat.targets.browser.window import HURRY
 from karat.targets.config import TargetConfig, read_options
+from karat.targets.limits import Limits
 from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
 
