@@ -155,7 +155,8 @@ def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
 def carried_out(check: Check, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
-        result: object = _of_unseen_words(check, trace) or check.judge(trace)
+        unseen = _of_unseen_words(check, trace) if check.forbids else None
+        result: object = unseen or check.judge(trace)
         if isinstance(result, CheckResult) and isinstance(result.status, Status):
             return result
         why = f"it gave {type(result).__name__}, not a CheckResult with a Status"
@@ -173,7 +174,7 @@ def _wanted(check: Check) -> str:
 
 def _of_unseen_words(check: Check, trace: Trace) -> CheckResult | None:
     """What forbids words looks for them also where no reader sees them; None if they are not there."""
-    words = trace.unseen_words if check.forbids else ""
+    words = trace.unseen_words
     result = check.judge(structs.replace(trace, final_message=words)) if words else None
     if result is None or result.status is Status.PASSED:
         return None

@@ -74,10 +74,10 @@ def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, mo
 
 
 def test_pieces_come_in_order_and_a_worker_that_is_gone_is_told() -> None:
-    assert list(pieces(lambda number: b"%d" % number, 9, 3)) == [b"%d" % number for number in range(9)]
-    assert list(pieces(lambda number: b"", 0, 3)) == []
+    assert list(pieces(lambda number: b"%d" % number, 9, 3, bytes, bytes)) == [b"%d" % number for number in range(9)]
+    assert list(pieces(lambda number: b"", 0, 3, bytes, bytes)) == []
     with pytest.raises(KaratError, match="is gone"):
-        list(pieces(lambda number: os._exit(9) if number == 4 else b"x", 9, 2))
-    first = pieces(lambda number: b"x" * 100_000, 1000, 2)
+        list(pieces(lambda number: os._exit(9) if number == 4 else b"x", 9, 2, bytes, bytes))
+    first = pieces(lambda number: b"x" * 100_000, 1000, 2, bytes, bytes)
     assert len(next(first)) == 100_000
     first.close()  # type: ignore[attr-defined]

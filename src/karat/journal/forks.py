@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec import Struct
 from karat.errors import Exit, KaratError
 
 _SIZE = 8
+Part = TypeVar("Part")
 
 
 class WorkerGoneError(KaratError):
@@ -42,8 +43,17 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Broke | Made).decode
 
 
-def pieces(work: Callable[[int], bytes], count: int, workers: int) -> Iterator[bytes]:
-    """`work(0)`, `work(1)`, ... in order. Who works ahead waits for its reader, so that little is held at once."""
+def pieces(
+    work: Callable[[int], Part],
+    count: int,
+    workers: int,
+    pack: Callable[[Part], bytes],
+    unpack: Callable[[bytes], Part],
+) -> Iterator[Part]:
+    """`work(0)`, `work(1)`, ... in order. Who works ahead waits for its reader, so that little is held at once.
+
+    What another process made comes through `pack` and `unpack`.
+    """
     workers = min(workers, count)
     if workers < 2 or threading.active_count() > 1:  # a copy of this process would have none of its other threads
         yield from map(work, range(count))
@@ -51,13 +61,18 @@ def pieces(work: Callable[[int], bytes], count: int, workers: int) -> Iterator[b
     started: list[tuple[int, BinaryIO]] = []
     try:
         for number in range(workers):
-            started.append(_forked(work, range(number, count, workers), [pipe for _, pipe in started]))
+            packed = _packed(work, pack)
+            started.append(_forked(packed, range(number, count, workers), [pipe for _, pipe in started]))
         for number in range(count):
-            yield _received(started[number % workers][1])
+            yield unpack(_received(started[number % workers][1]))
     finally:
         for process, pipe in started:
             pipe.close()  # who still writes hears of it, and ends
             os.waitpid(process, 0)
+
+
+def _packed(work: Callable[[int], Part], pack: Callable[[Part], bytes]) -> Callable[[int], bytes]:
+    return lambda number: pack(work(number))
 
 
 def _forked(work: Callable[[int], bytes], numbers: range, others: Sequence[BinaryIO]) -> tuple[int, BinaryIO]:

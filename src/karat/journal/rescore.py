@@ -95,20 +95,19 @@ def _judged_in_part(journal: Journal, record: CaseRecord) -> CaseRecord:
     """Judged by a case that lost secrets: a check that did is unknown."""
     results = [
         structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None) if lost(spec, record.trace) else result
-        for (_, spec), result in zip(record.case.asked, _results(journal, record), strict=True)
+        for (_, spec), result in zip(record.case.asked, _results(journal, record.case, record.trace), strict=True)
     ]
     return structs.replace(record, verdict=scoring.case_verdict(record.case, tuple(results)))
 
 
 def _judged(journal: Journal, record: CaseRecord, case: Case) -> CaseRecord:
-    results = _results(journal, structs.replace(record, case=case))
+    results = _results(journal, case, record.trace)
     return structs.replace(record, case=case, verdict=scoring.case_verdict(case, results, record.trace.error))
 
 
-def _results(journal: Journal, record: CaseRecord) -> tuple[CheckResult, ...]:
-    case = record.case
+def _results(journal: Journal, case: Case, trace: Trace) -> tuple[CheckResult, ...]:
     try:
-        return scoring.case_results(case, record.trace)
+        return scoring.case_results(case, trace)
     except msgspec.DecodeError as error:
         message = f"a check of case {case.id!r} cannot be read: {error}."
         raise JournalError(message, where=journal.path, fix="The file was changed.") from error

@@ -85,8 +85,9 @@ class Rewriting:
         try:
             with JournalWriter(str(self._into)) as journal:
                 journal.write(encode(self._header))
-                for made in pieces(self._piece, -(-len(self._journal) // PIECE), workers):
-                    if lines := self._noted(_unpack(made)):
+                count = -(-len(self._journal) // PIECE)
+                for made in pieces(self._piece, count, workers, _pack, _unpack):
+                    if lines := self._noted(made):
                         journal.write(lines)
                 for record in self._judge.missing(self._seen):
                     self._count(_counts(record))
@@ -98,7 +99,7 @@ class Rewriting:
             self._into.unlink(missing_ok=True)
             raise
 
-    def _piece(self, number: int) -> bytes:
+    def _piece(self, number: int) -> Piece:
         """Judge some records. It looks at nothing that another piece changes."""
         lines, notes = [], []
         for record in self._journal.records(number * PIECE, PIECE):
@@ -107,7 +108,7 @@ class Rewriting:
             notes.append(Note(record.case.id, record.index, record.repeat, self.identity.is_of_case(record), counts))
             if judged is not None:
                 lines.append(self._line(judged))
-        return _pack(Piece(b"\n".join(lines), notes))
+        return Piece(b"\n".join(lines), notes)
 
     def _line(self, record: CaseRecord) -> bytes:
         if self._along:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import BUILT_IN, CATALOG
 from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
@@ -40,6 +40,7 @@ NOTHING_AMISS: Final = Facts([], [], [], [], [])
 
 
 SOURCES: Final[Metric] = "sources"
+_NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.feeds != SOURCES)
 BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
 """What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
@@ -69,8 +70,12 @@ def label(turn: int | None, path: str) -> str:
 
 def required_sources(record: CaseRecord) -> list[str]:
     """The sources that the answer was to draw on."""
+    case = record.case
+    specs = [spec for _, spec in case.asked] if case.turns else case.checks
     return [
-        _lack(cls, spec) for _, spec in record.case.asked if (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
+        _lack(cls, spec)
+        for spec in specs
+        if spec.name not in _NO_SOURCES and (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
     ]
 
 

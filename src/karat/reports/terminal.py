@@ -6,6 +6,7 @@ import os
 import unicodedata
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, NamedTuple, TextIO
 
 from karat.model.run import CaseRecord
@@ -119,8 +120,8 @@ class CaseLines:
         word = f"{status:<{_STATUS_WIDTH}}"
         if self._colour:
             word = f"{_CASE_COLOURS[status]}{word}{PLAIN}"
-        name, self._id_width = _column(name, self._id_width)
-        category, self._category_width = _column(category, self._category_width)
+        name, self._id_width = _column(terminal(name, NAME), self._id_width)
+        category, self._category_width = _column(_shown_category(category), self._category_width)
         gap = "  " if category else ""
         return f"{word}  {name}  {category}{gap}{duration_ms / 1000:.2f}s{more}\n"
 
@@ -151,9 +152,13 @@ def _columns(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
+@lru_cache
+def _shown_category(category: str) -> str:
+    return terminal(category, NAME)
+
+
 def _column(text: str, columns: int) -> tuple[str, int]:
     """The text padded to its column, and how wide that column is now."""
-    text = terminal(text, NAME)
     taken = width(text)
     if taken > columns:
         columns = min(taken, WIDEST)

@@ -49,7 +49,7 @@ def write_all(run: RunView, names: Names, others: Sequence[Wanted] = (), workers
     ours = [Wanted(name, report) for name, report in EVERY_RUN.items()]
     if workers < 2:
         return _in_one_reading(run, names, (*ours, *others))
-    each = [_unpack(told) for told in pieces(lambda number: _apart(run, names, ours[number]), len(ours), workers)]
+    each = list(pieces(lambda number: _apart(run, names, ours[number]), len(ours), workers, _pack, _unpack))
     rest = _in_one_reading(run, names, others) if others else Written((), ())
     paths = [Path(told.path) for told in each if told.path]
     failures = [
@@ -58,13 +58,13 @@ def write_all(run: RunView, names: Names, others: Sequence[Wanted] = (), workers
     return Written((*paths, *rest.paths), (*failures, *rest.failures))
 
 
-def _apart(run: RunView, names: Names, wanted: Wanted) -> bytes:
+def _apart(run: RunView, names: Names, wanted: Wanted) -> ReportTold:
     """Write one report in another process, and tell what became of it."""
     paths, failures = _in_one_reading(run, names, [wanted])
     if paths:
-        return _pack(ReportTold(str(paths[0])))
+        return ReportTold(str(paths[0]))
     error = failures[0]
-    return _pack(ReportTold("", error.message, error.where, error.fix, error.slug))
+    return ReportTold("", error.message, error.where, error.fix, error.slug)
 
 
 def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted]) -> Written:
