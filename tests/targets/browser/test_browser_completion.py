@@ -75,6 +75,13 @@ async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub, complete: dict[
         pytest.param("busy(1); setTimeout(busy, 700, 0)", "await sleep(900); busy(1)", {"busy": "#out"}, id="loading"),
         pytest.param("", "busy(1); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="flash"),
         pytest.param("", "thinking()", {"gone": "Thinking..."}, id="shadow-root"),
+        pytest.param(
+            "",
+            "busy(1); await sleep(50); busy(0); for (const end of ['…', '', '…', '']) "
+            "{ await sleep(600); said.textContent = 'All is well' + end; }",
+            {"busy": "#out"},
+            id="over-before-the-words-are",
+        ),
     ],
 )
 async def test_work_that_is_hard_to_see(stub: Stub, before: str, work: str, complete: dict[str, Any]) -> None:

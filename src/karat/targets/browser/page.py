@@ -293,7 +293,9 @@ class ChatPage:
             return False
         if self._watch and not work.unseen:
             pause = SETTLE_MS if self._ended() else PAUSE_MS
-            return min(work.calm, over if complete.event else math.inf) * 1000 >= pause
+            told = over if complete.event else math.inf
+            still = unchanged if self._options.answer is not None else math.inf
+            return min(work.calm, told, still) * 1000 >= pause
         if complete.quiet_ms is not None:
             return True
         return unchanged * 1000 >= (SETTLE_MS if complete.event and not self._watch else UNSEEN_MS)
