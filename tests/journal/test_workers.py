@@ -12,6 +12,7 @@ import karat
 from karat.errors import KaratError
 from karat.journal import rewrite
 from karat.journal.forks import pieces
+from karat.reports import markdown, writing
 from karat.reports.json import JsonReport
 
 
@@ -30,6 +31,8 @@ def test_the_bytes_are_the_same(
     recorded: Path, tmp_path: Path, with_suite: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewrite, "PIECE", 7)
+    monkeypatch.setattr(writing, "PIECE", 9)
+    monkeypatch.setattr(markdown, "DETAILED_CASES", 12)
     suite = None
     if with_suite:
         cases = [{"id": f"c{n}", "prompt": f"prompt {n}", "expected": {"must_say_any": ["3"]}} for n in range(10, 65)]
@@ -46,14 +49,16 @@ def test_the_bytes_are_the_same(
     assert [len(each) for each in reports] == [2, 2, 2]
     told = [(json.loads(rows)["cases"], table[table.index("| Case") :]) for rows, table in reports]
     assert told[0] == told[1] == told[2]
+    assert told[0][1].count("### ") == 12, "details of as many as there may be"
 
 
-def test_a_report_that_breaks_in_its_own_process_spoils_no_other(
+def test_a_report_that_breaks_in_another_process_spoils_no_other(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(report: object, record: object) -> None:
         raise ValueError("no more ink")
 
+    monkeypatch.setattr(JsonReport, "part", broken)
     monkeypatch.setattr(JsonReport, "case", broken)
     result = karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
     assert [path.suffix for path in result.artifacts] == [".jsonl", ".md"]
@@ -61,6 +66,16 @@ def test_a_report_that_breaks_in_its_own_process_spoils_no_other(
     assert "no more ink" in str(failure)
     assert "karat report" in str(failure)
     assert result.exit_code == 3
+
+
+def test_reports_are_made_here_where_a_process_that_makes_them_is_gone(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "PIECE", 7)
+    monkeypatch.setattr(JsonReport, "part", lambda *given: os._exit(9))
+    result = karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
+    assert [path.suffix for path in result.artifacts] == [".jsonl", ".json", ".md"]
+    assert len(json.loads(result.artifacts[1].read_text())["cases"]) == 60
 
 
 def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

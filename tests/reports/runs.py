@@ -41,8 +41,11 @@ class MemoryRun:
     finished_at: str = "2026-11-15T18:30:14.400000Z"
     path: str = "minimum_set-20261115T183011Z.jsonl"
 
-    def records(self) -> Iterator[CaseRecord]:
-        return iter(self.cases)
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def records(self, first: int = 0, count: int | None = None) -> Iterator[CaseRecord]:
+        return iter(self.cases[first : None if count is None else first + count])
 
 
 @dataclass

@@ -49,6 +49,14 @@ class Joining(Protocol):
     def also(self, run: RunView) -> None: ...
 
 
+class Dealt(Report, Protocol):
+    """A report that can be made by several processes: what `part` says of some cases, `add` puts behind the rest."""
+
+    def part(self, records: Sequence[CaseRecord]) -> bytes: ...
+
+    def add(self, part: bytes) -> None: ...
+
+
 class Wanted(NamedTuple):
     """A report that a run is to have, and its file or folder; without, beside the journal."""
 
@@ -57,7 +65,7 @@ class Wanted(NamedTuple):
     place: str = ""
 
 
-EVERY_RUN: Final[Mapping[str, type[Report]]] = {"json": JsonReport, "markdown": MarkdownReport}
+EVERY_RUN: Final[Mapping[str, type[Dealt]]] = {"json": JsonReport, "markdown": MarkdownReport}
 ON_REQUEST: Final[Mapping[str, str]] = {
     "html": "karat.reports.html.report:HtmlReport",
     "junit": "karat.reports.junit:JunitReport",

@@ -154,7 +154,7 @@ class JsonReport:
         self._out = out
         self._before = b"\n"
         header = run.header
-        self._together = Together(lambda runs: self._write(repeated_row(runs))) if header.repeat > 1 else None
+        self._together = Together(lambda runs: self.add(encode(repeated_row(runs)))) if header.repeat > 1 else None
         head = {
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
@@ -166,12 +166,15 @@ class JsonReport:
 
     def case(self, record: CaseRecord) -> None:
         if self._together is None:
-            self._write(case_row(record))
+            self.add(encode(case_row(record)))
         else:
             self._together.add(record)
 
-    def _write(self, row: CaseRow) -> None:
-        self._out.write(self._before + encode(row))
+    def part(self, records: Sequence[CaseRecord]) -> bytes:
+        return b",\n".join([encode(case_row(record)) for record in records])
+
+    def add(self, part: bytes) -> None:
+        self._out.write(self._before + part)
         self._before = b",\n"
 
     def end(self) -> None:

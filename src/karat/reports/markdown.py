@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
+
+import msgspec
+from msgspec import Struct
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
@@ -48,6 +51,18 @@ COLUMNS: Final = (
 _escaped = lru_cache(maxsize=1024)(markdown_cell)
 
 
+class Told(Struct, array_like=True):
+    """What is said of some cases: their rows, details of the first that did not pass, and how many have none."""
+
+    rows: str = ""
+    details: list[str] = []
+    undetailed: int = 0
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Told).decode
+
+
 class MarkdownReport:
     """Writes the table as cases come, and keeps a bounded number of details for its end."""
 
@@ -57,6 +72,7 @@ class MarkdownReport:
         self._out = out
         self._details: list[str] = []
         self._undetailed = 0
+        self._made = 0
         self._what = "Runs" if run.header.repeat > 1 else "Cases"
         self._together = Together(self._repeated) if run.header.repeat > 1 else None
         out.write("".join(_head(run)).encode())
@@ -64,25 +80,45 @@ class MarkdownReport:
     def case(self, record: CaseRecord) -> None:
         if self._together is not None:
             self._together.add(record)
-            return
-        known = facts(record)
-        name = case_name(record.case.id, record.repeat)
-        self._out.write(f"{_row(name, record.verdict.status, record, known, after_errors(record))}\n".encode())
-        if record.verdict.status in BROKEN:
-            self._detail(name, record, known)
+        else:
+            self._put(self._told([record]))
+
+    def part(self, records: Sequence[CaseRecord]) -> bytes:
+        return _pack(self._told(records))
+
+    def add(self, part: bytes) -> None:
+        self._put(_unpack(part))
+
+    def _told(self, records: Sequence[CaseRecord]) -> Told:
+        told = Told()
+        for record in records:
+            known = facts(record)
+            name = case_name(record.case.id, record.repeat)
+            told.rows += f"{_row(name, record.verdict.status, record, known, after_errors(record))}\n"
+            if record.verdict.status in BROKEN:
+                self._detail(told, name, record, known)
+        return told
 
     def _repeated(self, runs: list[CaseRecord]) -> None:
         total = repeated(runs)
         row = _row(total.shown.case.id, total.status, total.shown, facts(total.shown))
-        self._out.write(f"{row} {markdown_cell(str(total))} |\n".encode())
+        told = Told(f"{row} {markdown_cell(str(total))} |\n")
         for record in total.not_passed:
-            self._detail(run_name(record), record, facts(record))
+            self._detail(told, run_name(record), record, facts(record))
+        self._put(told)
 
-    def _detail(self, name: str, record: CaseRecord, known: Facts) -> None:
-        if len(self._details) < DETAILED_CASES:
-            self._details.append("".join(_detail(name, record, known)))
+    def _detail(self, told: Told, name: str, record: CaseRecord, known: Facts) -> None:
+        if self._made < DETAILED_CASES:
+            told.details.append("".join(_detail(name, record, known)))
+            self._made += 1
         else:
-            self._undetailed += 1
+            told.undetailed += 1
+
+    def _put(self, told: Told) -> None:
+        self._out.write(told.rows.encode())
+        free = DETAILED_CASES - len(self._details)
+        self._details += told.details[:free]
+        self._undetailed += told.undetailed + len(told.details[free:])
 
     def end(self) -> None:
         if self._together is not None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from karat.errors import ArtifactError
 from karat.journal.forks import pieces
-from karat.model.run import CaseRecord, RunView
+from karat.model.run import RunView
 from karat.reports.artifacts import Names, Sink, whole_file
 from karat.reports.catalog import EVERY_RUN, Joining, Report, Wanted, placed
 from karat.text.wording import said
 
 PLACE = "name another place for it"
+PIECE = 250
+"""Cases that are told of together where several processes make the reports."""
+
+Made = TypeVar("Made", bound=Report)
 
 
 class Written(NamedTuple):
@@ -27,93 +30,85 @@ class Written(NamedTuple):
     failures: tuple[ArtifactError, ...]
 
 
-class ReportTold(Struct, frozen=True, array_like=True):
-    """Where a report came to stand, or why it could not be written."""
-
-    path: str
-    message: str = ""
-    where: str = ""
-    fix: str = ""
-    slug: str = ""
-
-
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(ReportTold).decode
+_unpack = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def write_all(run: RunView, names: Names, others: Sequence[Wanted] = (), workers: int = 1) -> Written:
     """Write our reports and others. One that fails spoils no other.
 
-    With several workers each report of ours has a process of its own; code of others stays in this one.
+    Several workers say what ours hold of the cases, unless a case has several records; code of others stays in this
+    process.
     """
     ours = [Wanted(name, report) for name, report in EVERY_RUN.items()]
-    if workers < 2:
+    if workers < 2 or run.header.repeat > 1:
         return _in_one_reading(run, names, (*ours, *others))
-    each = list(pieces(lambda number: _apart(run, names, ours[number]), len(ours), workers, _pack, _unpack))
+    try:
+        dealt = _in_parts(run, names, workers)
+    except Exception:  # noqa: BLE001 - whatever it is, one reading tells of which report, and spares the other
+        return _in_one_reading(run, names, (*ours, *others))
     rest = _in_one_reading(run, names, others) if others else Written((), ())
-    paths = [Path(told.path) for told in each if told.path]
-    failures = [
-        ArtifactError(told.message, where=told.where, fix=told.fix, slug=told.slug) for told in each if not told.path
-    ]
-    return Written((*paths, *rest.paths), (*failures, *rest.failures))
-
-
-def _apart(run: RunView, names: Names, wanted: Wanted) -> ReportTold:
-    """Write one report in another process, and tell what became of it."""
-    paths, failures = _in_one_reading(run, names, [wanted])
-    if paths:
-        return ReportTold(str(paths[0]))
-    error = failures[0]
-    return ReportTold("", error.message, error.where, error.fix, error.slug)
+    return Written((*dealt.paths, *rest.paths), (*dealt.failures, *rest.failures))
 
 
 def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted]) -> Written:
-    writings = [_Writing(report, run, names) for report in wanted]
-    try:
+    writings = [_Writing(each.name, each.report, run, names, each.place) for each in wanted]
+    with _together(writings):
         for record in run.records():
             for writing in writings:
-                writing.case(record)
+                if writing.report is not None:
+                    writing.step(writing.report.case, record)
+    return _written(writings)
+
+
+def _in_parts(run: RunView, names: Names, workers: int) -> Written:
+    writings = [_Writing(name, report, run, names) for name, report in EVERY_RUN.items()]
+
+    def said(number: int) -> list[bytes]:
+        records = list(run.records(number * PIECE, PIECE))
+        return [writing.report.part(records) if writing.report is not None else b"" for writing in writings]
+
+    with _together(writings):
+        for parts in pieces(said, -(-len(run) // PIECE), workers, _pack, _unpack):
+            for writing, part in zip(writings, parts, strict=True):
+                if writing.report is not None:
+                    writing.step(writing.report.add, part)
+    return _written(writings)
+
+
+@contextmanager
+def _together(writings: Sequence[_Writing[Made]]) -> Iterator[None]:
+    """Where none of them can go on, none is left half written."""
+    try:
+        yield
     except BaseException as error:
         for writing in writings:
             writing.discard(error)
         raise
     for writing in writings:
         writing.end()
+
+
+def _written(writings: Sequence[_Writing[Made]]) -> Written:
     failures = tuple(writing.failure for writing in writings if writing.failure is not None)
     return Written(tuple(writing.file.path for writing in writings if writing.failure is None), failures)
 
 
-class _Writing:
+class _Writing(Generic[Made]):
     """One report in the making. What it raises is kept, and nothing more is asked of it."""
 
-    def __init__(self, wanted: Wanted, run: RunView, names: Names) -> None:
-        self._name, self._journal = wanted.name, run.path
+    def __init__(self, name: str, report: type[Made], run: RunView, names: Names, place: str = "") -> None:
+        self._name, self._journal = name, run.path
         self._stack = ExitStack()
         self.failure: ArtifactError | None = None
-        usual = names.report(wanted.report.extension)
+        usual = names.report(report.extension)
         self.file = whole_file(usual)
-        if wanted.place:
-            self.file = whole_file(placed(wanted.place, usual.name), replace=True, elsewhere=PLACE)
-        self._report: Report
-        self._step(self._start, wanted.report, run)
+        if place:
+            self.file = whole_file(placed(place, usual.name), replace=True, elsewhere=PLACE)
+        self.report: Made | None = None
+        self.step(self._start, report, run)
 
-    def case(self, record: CaseRecord) -> None:
-        if self.failure is None:
-            self._step(self._report.case, record)
-
-    def end(self) -> None:
-        if self.failure is None:
-            self._step(self._report.end)
-        if self.failure is None:
-            self._step(self._stack.close)
-
-    def discard(self, error: BaseException) -> None:
-        self._stack.__exit__(type(error), error, error.__traceback__)
-
-    def _start(self, report: type[Report], run: RunView) -> None:
-        self._report = report(run, self._stack.enter_context(self.file))
-
-    def _step(self, step: Callable[..., object], *given: object) -> None:
+    def step(self, step: Callable[..., object], *given: object) -> None:
         try:
             step(*given)
         except KeyboardInterrupt:
@@ -121,6 +116,19 @@ class _Writing:
         except BaseException as error:  # noqa: BLE001 - code of others may raise anything, and the run has its verdict
             self.discard(error)
             self.failure = self._failed(error)
+            self.report = None
+
+    def end(self) -> None:
+        if self.report is not None:
+            self.step(self.report.end)
+        if self.report is not None:
+            self.step(self._stack.close)
+
+    def discard(self, error: BaseException) -> None:
+        self._stack.__exit__(type(error), error, error.__traceback__)
+
+    def _start(self, report: type[Made], run: RunView) -> None:
+        self.report = report(run, self._stack.enter_context(self.file))
 
     def _failed(self, error: BaseException) -> ArtifactError:
         if not isinstance(error, ArtifactError):
