@@ -151,9 +151,9 @@ async def test_who_overruns_alone_is_not_asked_again(tmp_path: Path, monkeypatch
 
 
 async def test_cases_that_block_the_event_loop_are_not_late_for_each_other(tmp_path: Path) -> None:
-    """Alone, each takes a second of the two that it has; side by side, each waits for all the others."""
-    found = await carried_out(tmp_path, ["blocks async"] * 5, timeout=2.0, concurrency=5)
-    assert [kind(record) for record in found.values()] == [PASSED] * 5
+    """Alone, each takes a second of the five that it has; side by side, each waits for all the others."""
+    found = await carried_out(tmp_path, ["blocks async"] * 7, timeout=5.0, concurrency=7)
+    assert [kind(record) for record in found.values()] == [PASSED] * 7
 
 
 async def test_a_turn_has_a_time_of_its_own(tmp_path: Path) -> None:

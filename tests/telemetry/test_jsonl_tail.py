@@ -169,7 +169,7 @@ async def test_a_log_that_is_made_in_the_turn(tmp_path: Path) -> None:
 
 
 async def test_without_an_end_the_log_must_come_to_rest(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl_tail, "SETTLE", 0.2)
+    monkeypatch.setattr(jsonl_tail, "SETTLE", 2)
     segment = LogSegment(log, mine)
     append(log, '{"a": 1}\n')
     reading = asyncio.create_task(read(segment, 0.01))

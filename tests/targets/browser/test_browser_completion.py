@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Playwright
 
 from karat.targets.base import TargetError
-from karat.targets.browser import chromium
+from karat.targets.browser import chromium, page
 from karat.targets.browser.options import Complete
 from karat.targets.browser.watch import Watch
 
@@ -71,20 +71,23 @@ async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub, complete: dict[
 @pytest.mark.parametrize(
     ("before", "work", "complete"),
     [
-        pytest.param("", "busy(1); await sleep(50); busy(0); await sleep(500); busy(1)", {"busy": "#out"}, id="pauses"),
+        pytest.param("", "busy(1); await sleep(50); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="pauses"),
         pytest.param("busy(1); setTimeout(busy, 700, 0)", "await sleep(900); busy(1)", {"busy": "#out"}, id="loading"),
         pytest.param("", "busy(1); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="flash"),
         pytest.param("", "thinking()", {"gone": "Thinking..."}, id="shadow-root"),
         pytest.param(
             "",
-            "busy(1); await sleep(50); busy(0); for (const end of ['…', '', '…', '']) "
-            "{ await sleep(600); said.textContent = 'All is well' + end; }",
+            "busy(1); await sleep(50); busy(0); for (let n = 0; n < 12; n++) "
+            "{ await sleep(300); said.textContent = 'All is well' + (n % 2 ? '' : '…'); }",
             {"busy": "#out"},
             id="over-before-the-words-are",
         ),
     ],
 )
-async def test_work_that_is_hard_to_see(stub: Stub, before: str, work: str, complete: dict[str, Any]) -> None:
+async def test_work_that_is_hard_to_see(
+    stub: Stub, before: str, work: str, complete: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "PAUSE_MS", 3000)  # a busy machine makes a pause of 300 ms much longer
     stub.script = f"""
     const busy = (on) => at("out").setAttribute("aria-busy", on ? "true" : "false");
     const thinking = () => {{
