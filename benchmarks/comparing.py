@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import copyfile
 
 from benchmarks.compare import Files, Plan
 from benchmarks.measure import least
@@ -21,7 +22,7 @@ def section(plan: Plan) -> Commands:
     """The largest run beside a copy of itself."""
     files = Files(plan.scratch, max(plan.sizes))
     base = journal(files)
-    new = files.file("copy.jsonl", lambda path: path.write_bytes(base.read_bytes()))
+    new = files.file("copy.jsonl", lambda path: copyfile(base, path))
     commands = {
         LOOP: (sys.executable, "-c", DECODE, str(base), str(new)),
         COMPARE: (KARAT, "compare", str(base), str(new)),

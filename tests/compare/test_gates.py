@@ -218,3 +218,26 @@ def test_costs(
 
     (told,) = karat.compare_runs(run("a", base), run("b", new), max_cost_ratio=1.2).gates
     assert told.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "verdict"),
+    [
+        pytest.param({"input": 90, "output": 10}, {"input": 95, "output": 10}, "met", id="both"),
+        pytest.param({"input": 90, "output": 10}, {"input": 190, "output": 10}, "broken", id="twice-as-many"),
+        pytest.param({"input": 90, "output": 10}, {"output": 10}, "undecided", id="input-is-not-known"),
+    ],
+)
+def test_tokens_of_which_half_is_known_are_not_known(
+    tmp_path: Path, base: dict[str, int], new: dict[str, int], verdict: str
+) -> None:
+    cases = [{"id": f"c{n}", "prompt": "hi", "expected": {"must_say_any": ["ok"]}} for n in range(3)]
+
+    def run(name: str, tokens: dict[str, int]) -> str:
+        told = {"final_message": "ok", "tokens": tokens}
+        return karat.run(
+            {"version": "0.3", "cases": cases}, lambda prompt: told, results_dir=tmp_path / name
+        ).journal.path
+
+    (told,) = karat.compare_runs(run("a", base), run("b", new), max_tokens_ratio=1.2).gates
+    assert told.verdict == verdict

@@ -319,8 +319,8 @@ def _quantities(run: JudgedRun) -> dict[str, float]:
 
 def _spent(trace: TimedTrace) -> Iterator[tuple[str, float]]:
     tokens, prices = trace.tokens, current().prices
-    if tokens is not None and (tokens.input is not None or tokens.output is not None):
-        counted = float((tokens.input or 0) + (tokens.output or 0))
+    if tokens is not None and tokens.input is not None and tokens.output is not None:
+        counted = float(tokens.input + tokens.output)
         if counted >= 0:
             yield "tokens", counted
     cost = cost_usd(trace.metadata, tokens, None if prices is None else (prices.input, prices.output))
