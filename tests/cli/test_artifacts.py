@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, report_of, results, traces, write
+from cli.support import Karat, case, eval_set, journal_of, report_of, results, traces, write
 from karat.session import Session
-
-Karat = Callable[..., Ran]
 
 STAMP = r"\d{8}T\d{6}Z"
 SUMMARY = ["pass", "fail", "partial", "error", "total", "avg_soft_score"]

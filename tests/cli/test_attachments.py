@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, results, write
-
-Karat = Callable[..., Ran]
+from cli.support import Karat, Ran, case, eval_set, journal_of, results, write
 
 SHOT = Path("recorded/files-1/A 1.png")
 

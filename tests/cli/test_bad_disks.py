@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import SCRIPT, Ran, case, eval_set, results, write
-
-Karat = Callable[..., Ran]
+from cli.support import SCRIPT, Karat, case, eval_set, results, write
 
 GOOD = json.dumps(eval_set())
 TARGET = ("-t", "python:agent.py:greet")

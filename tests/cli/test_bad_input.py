@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
-from cli.support import HELLO, Ran, case, eval_set, report_of, results, write
-
-Karat = Callable[..., Ran]
+from cli.support import HELLO, Karat, case, eval_set, report_of, results, write
 
 GOOD = json.dumps(eval_set())
 TARGET = ("-t", "python:agent.py:greet")

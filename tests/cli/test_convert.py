@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cli.support import Ran
+from cli.support import Karat
 from karat.cli.main import run
-
-Karat = Callable[..., Ran]
 
 GOLDEN = [{"id": "Q", "input": "Which dyno?", "expected_contains": ["no"]}]
 TABLED = {"id": "{order}", "each": "rows.csv", "prompt": "{order}", "expected": {"must_say_any": ["{order}"]}}

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,11 @@ from typing import Any
 import pytest
 
 import karat as library
-from cli.support import SCRIPT, Ran, case, eval_set, journal_of, traces, write
+from cli.support import SCRIPT, Karat, case, eval_set, journal_of, traces, write
 from karat.cli import main
 from karat.cli.run import worst
 from karat.errors import Exit
 from karat.model.run import Summary
-
-Karat = Callable[..., Ran]
 
 LENIENT = {"scoring": {"soft_score": {"threshold": 0.1}}}
 UNSEEN = {"telemetry": ["tool.x start"]}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, write
+from cli.support import Karat, case, eval_set, journal_of, write
 from reports.workflow_commands import commands
 
-Karat = Callable[..., Ran]
 HOSTILE = "::add-mask::x\n##[error]forged\n::stop-commands::y"
 LOUD = f"""\
 def answer(prompt):

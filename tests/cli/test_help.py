@@ -6,17 +6,14 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
 from glob import glob
 from pathlib import Path
 
 import pytest
 
-from cli.support import SCRIPT, Ran, case, eval_set, journal_of, program, write
+from cli.support import SCRIPT, Karat, case, eval_set, journal_of, program, write
 from karat.cli.main import COMMANDS
 from karat.cli.main import karat as group
-
-Karat = Callable[..., Ran]
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
 CONFIGURATION = '[targets.staging]\nuse = "python:my_agent.py:answer"\n'

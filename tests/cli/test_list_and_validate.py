@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, write
-
-Karat = Callable[..., Ran]
+from cli.support import Karat, case, eval_set, write
 
 ROWS = eval_set(case("A", category="x", prompt="First?"), case("B", prompt="two\n\tlines \x1b[31m"))
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, report_of, results, write
-
-Karat = Callable[..., Ran]
+from cli.support import Karat, case, eval_set, journal_of, report_of, results, write
 
 CHECKS = """\
 from karat.model.verdict import CheckResult, Status

@@ -7,16 +7,14 @@ import errno
 import io
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import junitparser
 import pytest
 
 import karat as library
-from cli.support import Ran, case, eval_set, journal_of, write
+from cli.support import Karat, case, eval_set, journal_of, write
 
-Karat = Callable[..., Ran]
 FORMATS = ["json", "markdown", "junit", "github", "github-summary", "gitlab", "csv", "jsonl"]
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, results, write
+from cli.support import Karat, case, eval_set, journal_of, results, write
 
-Karat = Callable[..., Ran]
 KNOWN = "Known are json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
 GREET = ("-t", "python:agent.py:greet")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, process, results, traces, write
-
-Karat = Callable[..., Ran]
+from cli.support import Karat, case, eval_set, journal_of, process, results, traces, write
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cli.support import HELLO, Ran, case, eval_set, journal_of, process, program, report_of, results, traces, write
-
-Karat = Callable[..., Ran]
+from cli.support import HELLO, Karat, case, eval_set, journal_of, process, program, report_of, results, traces, write
 
 YAML = """\
 # the same suite, as people like to write it

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import jsonschema
 import pytest
 
-from cli.support import Ran, case, eval_set
+from cli.support import Karat, case, eval_set
 from karat import scoring
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, SoftScore, Status
-
-Karat = Callable[..., Ran]
 
 DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, program, results, traces, write
+from cli.support import Karat, case, eval_set, journal_of, program, results, traces, write
 
-Karat = Callable[..., Ran]
 SECRET = "sk-super'secret\\42"
 USER_INFO = "https://bob:hunter2@host/"
 OTHER = "judge by the suite, with --suite"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import HELLO, Ran, report_of, traces, write
+from cli.support import HELLO, Karat, report_of, traces, write
 from karat.errors import Exit
-
-Karat = Callable[..., Ran]
 
 CASES: dict[str, dict[str, Any]] = {
     "refund-fr": {"tags": ["smoke", "money"]},

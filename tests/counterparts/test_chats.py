@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cli.support import Ran
+from cli.support import Karat
 from counterparts.chats import CHATS, HERE, Chat, free_port, serving
 from counterparts.recording import record
 
-Karat = Callable[..., Ran]
 SUITE = str(HERE / "suite.json")
 CASES = ("checkout", "rooms", "cancel", "pool", "memory")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, eval_set, write
-
-Karat = Callable[..., Ran]
+from cli.support import Karat, eval_set, write
 
 GRAPHS = """\
 from dataclasses import dataclass

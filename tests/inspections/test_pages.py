@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from cli.support import Ran, eval_set, write
+from cli.support import Karat, eval_set, write
 from targets.browser.stub import serving
 
-Karat = Callable[..., Ran]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CANVAS = {
     "start": "{python} -m canvas_app --port {port}",

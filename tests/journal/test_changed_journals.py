@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from cli.support import Ran, case, eval_set, journal_of, traces, write
+from cli.support import Karat, case, eval_set, journal_of, traces, write
 from karat.journal.reader import Journal
 
-Karat = Callable[..., Ran]
 Lines = list[Any]
 Change = Callable[[Lines], Lines]
 

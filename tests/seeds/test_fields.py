@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 
-from cli.support import Ran, eval_set, report_of, write
+from cli.support import Karat, eval_set, report_of, write
 from karat.checks.catalog import CATALOG
 
-Karat = Callable[..., Ran]
 Trace = dict[str, Any]
 
 PAGE = '- main:\n  - region "GitHub My Activity":\n    - heading "My Activity"\n'

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.support import Ran, report_of, write
-
-Karat = Callable[..., Ran]
+from cli.support import Karat, report_of, write
 
 DATA = Path(__file__).parent / "data"
 SUITES = {

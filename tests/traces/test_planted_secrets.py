@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from cli.support import Ran, eval_set, write
+from cli.support import Karat, eval_set, write
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Trace
@@ -22,7 +22,6 @@ from karat.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
 from karat.traces.redact import Redactor
 
 SECRET = "k4r/at+pässwörd<&>7'"
-Karat = Callable[..., Ran]
 
 
 def in_base64(before: str) -> str:
