@@ -51,7 +51,7 @@ COLUMNS: Final = (
 _escaped = lru_cache(maxsize=1024)(markdown_cell)
 
 
-class Told(Struct, array_like=True):
+class ToldCases(Struct, array_like=True):
     """What is said of some cases: their rows, details of the first that did not pass, and how many have none."""
 
     rows: str = ""
@@ -60,7 +60,7 @@ class Told(Struct, array_like=True):
 
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(Told).decode
+_unpack = msgspec.msgpack.Decoder(ToldCases).decode
 
 
 class MarkdownReport:
@@ -89,8 +89,8 @@ class MarkdownReport:
     def add(self, part: bytes) -> None:
         self._put(_unpack(part))
 
-    def _told(self, records: Sequence[CaseRecord]) -> Told:
-        told = Told()
+    def _told(self, records: Sequence[CaseRecord]) -> ToldCases:
+        told = ToldCases()
         for record in records:
             known = facts(record)
             name = case_name(record.case.id, record.repeat)
@@ -102,19 +102,19 @@ class MarkdownReport:
     def _repeated(self, runs: list[CaseRecord]) -> None:
         total = repeated(runs)
         row = _row(total.shown.case.id, total.status, total.shown, facts(total.shown))
-        told = Told(f"{row} {markdown_cell(str(total))} |\n")
+        told = ToldCases(f"{row} {markdown_cell(str(total))} |\n")
         for record in total.not_passed:
             self._detail(told, run_name(record), record, facts(record))
         self._put(told)
 
-    def _detail(self, told: Told, name: str, record: CaseRecord, known: Facts) -> None:
+    def _detail(self, told: ToldCases, name: str, record: CaseRecord, known: Facts) -> None:
         if self._made < DETAILED_CASES:
             told.details.append("".join(_detail(name, record, known)))
             self._made += 1
         else:
             told.undetailed += 1
 
-    def _put(self, told: Told) -> None:
+    def _put(self, told: ToldCases) -> None:
         self._out.write(told.rows.encode())
         free = DETAILED_CASES - len(self._details)
         self._details += told.details[:free]
