@@ -42,6 +42,4 @@ def _tell_github(result: RunResult, screen: Screen) -> None:
 
 def _worth_reading(result: RunResult, screen: Screen) -> Iterator[CaseRecord]:
     """Whole records of those cases alone that something is to be told of."""
-    for seen, record in result.journal.glimpses():
-        if seen.verdict.status in BROKEN or screen.loudness is Loudness.WHOLE:
-            yield record()
+    return result.journal.records() if screen.loudness is Loudness.WHOLE else result.journal.of_status(*BROKEN)

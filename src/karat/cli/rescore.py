@@ -68,22 +68,17 @@ def _again(journal: str, by: Suite | None, screen: Screen, *, results_dir: Path 
     result = api.rescore(recorded, by, results_dir=folder, **how)
     if result.left_out:
         click.echo(f"karat: recorded but not in the suite, left out: {', '.join(result.left_out)}", err=True)
-    show_cases(result, screen)
+    show_cases(result, screen, how["workers"])
     show_ending(result, screen)
     return result.exit_code
 
 
-def show_cases(result: RunResult, screen: Screen) -> None:
+def show_cases(result: RunResult, screen: Screen, workers: int) -> None:
     """A line for every case, unless those that passed are folded away; repeats come together at the end."""
-    from karat.model.verdict import CaseStatus
-    from karat.reports.facts import case_name
     from karat.reports.terminal import CaseLines
 
     if screen.folds or result.journal.header.repeat > 1:
         return
     lines = CaseLines(screen)
-    for seen, record in result.journal.glimpses():
-        if seen.verdict.status is CaseStatus.PASS:
-            lines.one(seen.verdict.status, case_name(seen.case.id, seen.repeat), seen.case.category, seen.duration_ms)
-        else:
-            lines(record())
+    for seen in result.journal.glimpses(workers):
+        lines(seen)

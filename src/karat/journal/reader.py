@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
 from karat.errors import JournalError
+from karat.journal.forks import pieces
 from karat.journal.integrity import Derived, Places, SeenRecord
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
@@ -43,9 +44,14 @@ class _CaseSeen(msgspec.Struct):
 
 class _VerdictSeen(msgspec.Struct):
     status: CaseStatus
+    reason: str = ""
 
 
-class Glimpse(msgspec.Struct):
+class _AttemptSeen(msgspec.Struct):
+    pass
+
+
+class Glimpse(msgspec.Struct, omit_defaults=True):
     """As much of a record as tells how its case came out, for a third of what reading all of it costs."""
 
     index: int
@@ -53,18 +59,23 @@ class Glimpse(msgspec.Struct):
     verdict: _VerdictSeen
     repeat: int = 0
     duration_ms: float = 0.0
+    attempts: list[_AttemptSeen] = []
 
 
 read_kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
 _glimpse = msgspec.json.Decoder(Glimpse).decode
 _seen = msgspec.json.Decoder(SeenRecord).decode
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(list[Glimpse]).decode
 
 CASE = b'{"kind":"case"'
 WRITTEN = re.compile(rb'\{"kind":"case","index":([0-9]+)(?:,"repeat":([0-9]+))?,')
 """How a line of a case begins that this program wrote."""
 BUFFER = 1 << 18
 LONGEST_HEADER = 1 << 24
+PIECE = 500
+"""Records that one of several processes takes a glimpse of at a time."""
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
@@ -84,6 +95,7 @@ class Journal:
         self._after_end = 0
         self._offsets = array("Q")
         self._places = array("Q")
+        self._statuses: list[CaseStatus] = []
         self._scan()
         self._put_in_order()
 
@@ -115,9 +127,12 @@ class Journal:
 
     def lines(self, first: int = 0, count: int | None = None) -> Iterator[bytes]:
         """The raw line of every record, or of `count` from the `first`: in suite order, repeats of a case together."""
+        return self._lines_at(self._offsets[first : None if count is None else first + count])
+
+    def _lines_at(self, offsets: Iterable[int]) -> Iterator[bytes]:
         with self._open() as file:
             position = -1
-            for offset in self._offsets[first : None if count is None else first + count]:
+            for offset in offsets:
                 if offset != position:
                     file.seek(offset)
                 line = file.readline()
@@ -129,10 +144,25 @@ class Journal:
         for line in self.lines(first, count):
             yield self.decoded(line, read_record)
 
-    def glimpses(self) -> Iterator[tuple[Glimpse, Callable[[], CaseRecord]]]:
-        """How every case came out, in suite order, each with a way to the whole record."""
-        for line in self.lines():
-            yield self.decoded(line, _glimpse), partial(self.decoded, line, read_record)
+    def glimpses(self, workers: int = 1) -> Iterator[Glimpse]:
+        """How every case came out, in suite order."""
+        statuses = []
+        for piece in pieces(self._glimpsed, -(-len(self) // PIECE), workers, _pack, _unpack):
+            for seen in piece:
+                statuses.append(seen.verdict.status)
+                yield seen
+        self._statuses = statuses
+
+    def _glimpsed(self, number: int) -> list[Glimpse]:
+        return [self.decoded(line, _glimpse) for line in self.lines(number * PIECE, PIECE)]
+
+    def of_status(self, *wanted: CaseStatus) -> Iterator[CaseRecord]:
+        """The records of cases that came out so, in suite order; the others are not read again."""
+        if not self._statuses:
+            deque(self.glimpses(), maxlen=0)
+        offsets = (offset for offset, one in zip(self._offsets, self._statuses, strict=True) if one in wanted)
+        for line in self._lines_at(offsets):
+            yield self.decoded(line, read_record)
 
     def is_doubled(self, index: int, repeat: int) -> bool:
         """Whether several lines tell of this run of a case, so that none can be believed."""

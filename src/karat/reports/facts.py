@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,9 @@ from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.inert import last_lines
 from karat.text.wording import counted
+
+if TYPE_CHECKING:
+    from karat.journal.reader import Glimpse
 
 
 class Judged(NamedTuple):
@@ -116,7 +119,7 @@ def log(record: CaseRecord) -> list[str]:
     return last_lines(error.detail, error.message) if error is not None and error.detail else []
 
 
-def after_errors(record: CaseRecord) -> str:
+def after_errors(record: CaseRecord | Glimpse) -> str:
     """` after 2 errors` behind the status of a case that was tried again, else nothing."""
     return f" after {counted(len(record.attempts), 'error')}" if record.attempts else ""
 

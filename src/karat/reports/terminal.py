@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus, Status
@@ -15,6 +15,9 @@ from karat.reports.facts import BROKEN, after_errors, case_name
 from karat.reports.inert import terminal
 from karat.reports.repeated import repeated
 from karat.reports.why import plain, why_not_passed
+
+if TYPE_CHECKING:
+    from karat.journal.reader import Glimpse
 
 LINE: Final = 300
 NAME: Final = 60
@@ -78,11 +81,11 @@ class CaseLines:
         self.folder = ""
         """Where the journal stands: files of a case are named relative to it."""
 
-    def __call__(self, record: CaseRecord) -> None:
+    def __call__(self, record: CaseRecord | Glimpse) -> None:
         """The line of a case; of one that was skipped, or failed as it was known to, with the reason."""
         show(self._out, self._own(record))
 
-    def _own(self, record: CaseRecord) -> str:
+    def _own(self, record: CaseRecord | Glimpse) -> str:
         case, verdict = record.case, record.verdict
         more = f" {after_errors(record)}" if record.attempts else ""
         if verdict.reason and verdict.status is not CaseStatus.PASS and verdict.status not in BROKEN:
