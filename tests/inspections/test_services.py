@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from karat.errors import ConfigError
+from karat.inspections import services
 from karat.inspections.services import inspect_service
 from karat.targets.config import TargetConfig
 from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
@@ -77,3 +78,28 @@ async def test_what_comes_from_the_environment_is_sent_and_not_shown(monkeypatch
     with pytest.raises(ConfigError) as caught:
         await inspect_service(named, "Hello?")
     assert str(caught.value) == ("the environment variable BOT_KEY is not set. Set it before the run. [bad-options]")
+
+
+async def test_a_service_that_does_not_come_to_an_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "PATIENCE", 0.3)
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(started())
+        await asyncio.sleep(60)
+
+    async with serving(answer) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert found.problem == "there was no whole answer within 0.3 s"
+    assert [len(sighting.seen) for sighting in found.sightings] == [1], "what was taken is not sent in other shapes"
+
+
+async def test_a_service_that_has_nothing_more_to_say_is_told() -> None:
+    said = iter(['{"reply": "Hi."}'])
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(http(next(said, '{"reply": ""}')))
+
+    async with serving(answer) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert found.trace is None
+    assert found.problem == "the turn ended without a word and without a tool call"

@@ -49,6 +49,9 @@ async def inspect_service(config: TargetConfig, prompt: str) -> Inspection:
             kind, data = await _answer(config, body, prompt)
         except TargetError as error:
             seen.append(f"{body}: {error.message}")
+            if error.kind == "timeout":  # it was taken; to try the others would take as long again
+                problem = error.message
+                break
             continue
         sightings = (Sighting("takes", (str(body),)), Sighting(f"gives {kind or 'no type'}", (_shown(data, config),)))
         options = {"body": body, **_mapping(kind, data), **given}

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 PROMPT = "{prompt}"
 START = "__start__"
 MESSAGES = "messages"
-MISSING = "pip install 'karat[langgraph]'"
 SAY_WHERE = 'Say in its options where the answer stands: output = "$.answer".'
 
 Way = Literal["input", "output"]
@@ -103,10 +102,8 @@ class Shapes:
 
 
 def _compiled(path: str) -> Callable[[Any], list[Any]]:
-    try:
-        from jsonpath_rfc9535 import JSONPathError, compile
-    except ModuleNotFoundError as error:
-        raise ConfigError("`output` needs jsonpath-rfc9535.", fix=MISSING) from error
+    from jsonpath_rfc9535 import JSONPathError, compile
+
     try:
         query = compile(path)
     except JSONPathError as error:
