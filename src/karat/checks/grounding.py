@@ -9,7 +9,16 @@ import msgspec
 from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, unreadable, unsure
-from karat.checks.grounds import Ground, alike_grounds, derived_grounds, pairs, rests_on, seen_grounds
+from karat.checks.grounds import (
+    Ground,
+    alike_grounds,
+    counted_things,
+    derived_grounds,
+    pairs,
+    rests_on,
+    seen_grounds,
+    singular,
+)
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Field
@@ -43,7 +52,7 @@ def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
 class GroundedNumbers(Check, Struct, frozen=True):
     """Every number of the answer stands in what was seen, or is a count, sum, difference or percentage of that.
 
-    Dates, times, ids, ranks, the numbering of lists and the user's own numbers are no claims.
+    Dates, times, ids, ranks, the numbering of lists, the user's own numbers, and "two ways" are no claims.
     """
 
     name: ClassVar = "grounded_numbers"
@@ -69,6 +78,8 @@ class GroundedNumbers(Check, Struct, frozen=True):
         Example({}, reported("There were 49 visits."), Status.FAILED),
         Example({}, reported("1. 3 orders, 2 of them paid\n2. 12 pieces in all, 8 paid"), Status.PASSED),
         Example({}, reported("13 pieces in all"), Status.FAILED),
+        Example({}, reported("Eleven orders came in. There are two ways to go on."), Status.FAILED),
+        Example({}, reported("Three orders came in. There are two ways to go on."), Status.PASSED),
         Example({}, reported("4 pieces, up 1 from 3; 67% of the orders are paid"), Status.PASSED),
         Example({}, reported("68% of the orders are paid"), Status.FAILED),
         Example({"constants": [24]}, reported("Within 24 hours."), Status.PASSED),
@@ -90,7 +101,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
         return "numbers that stand in what was seen, or can be reckoned from it"
 
     def judge(self, trace: Trace) -> CheckResult:
-        stated = stated_numbers(trace.final_message)
+        stated = [one for one in stated_numbers(trace.final_message) if _is_claim(one, trace)]
         loose, told = self._loose(trace, stated)
         unread = next((one for one in loose if one.unread), None)
         firm = [one for one in loose if not one.unread]
@@ -117,6 +128,11 @@ class GroundedNumbers(Check, Struct, frozen=True):
                 grounds[one] = _ground(one, derived) or _reckoned(one, trace, grounds)
         loose = [one for one in stated if grounds[one] is None or one.unread]
         return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in grounds.items() if ground]
+
+
+def _is_claim(stated: StatedNumber, trace: Trace) -> bool:
+    """A small number in a word is one where it counts what the user asked for the number of, or what a tool gave."""
+    return not stated.counts or not counted_things(trace).isdisjoint(map(singular, stated.counts))
 
 
 def _ground(stated: StatedNumber, grounds: Sequence[Ground]) -> Ground | None:

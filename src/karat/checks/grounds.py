@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from karat.checks.page import nodes
 from karat.model.trace import Trace
 from karat.telemetry.tool_results import structured
+from karat.text import lazy
 from karat.text.folding import fold
 from karat.text.stated_numbers import StatedNumber, numbers_in
 
@@ -22,6 +24,10 @@ MOST_COLUMNS = 12
 MOST_KINDS = 50
 LONGEST_OWN_WORDS = 4
 USERS = ("user", "human")
+_HOW_MANY = lazy.pattern(
+    r"\b(?:how many|number of|count (?:all|my|our|the)) (?:[a-z'-]+ ){0,2}?([a-z'-]+s)\b", re.IGNORECASE
+)
+_WORD = lazy.pattern(r"[a-zA-Z][a-z]+")
 HUNDRED = Decimal(100)
 LONGEST_LINE = 300
 """Characters of a text whose numbers are remembered."""
@@ -109,6 +115,32 @@ def _page_texts(trace: Trace) -> Iterator[str]:
 def _is_answer(text: str, answer: str) -> bool:
     """Whether a text of a page without a log of the talk may be the answer, or a part of it."""
     return answer in text or (text in answer and len(text.split()) >= LONGEST_OWN_WORDS)
+
+
+def counted_things(trace: Trace) -> frozenset[str]:
+    """What there may be a number of, in the singular: what the user asked it of, and the names in results."""
+    asked = (word for text in _users_words(trace) for word in _HOW_MANY.findall(text))
+    named = (word for name, result in results(trace) for key in _names(result) for word in _WORD.findall(key))
+    return frozenset(singular(word.casefold()) for word in (*asked, *named))
+
+
+def singular(word: str) -> str:
+    """An English noun without the ending of the plural."""
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word.removesuffix("s")
+
+
+def _names(value: object) -> Iterator[str]:
+    """The names of members that hold lists or numbers."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if isinstance(below, list | int | float):
+                yield str(key)
+            yield from _names(below)
+    elif isinstance(value, list):
+        for below in value[:MOST_KINDS]:
+            yield from _names(below)
 
 
 def derived_grounds(trace: Trace) -> Iterator[Ground]:

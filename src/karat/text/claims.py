@@ -1,8 +1,9 @@
 """Whether an answer claims that something was done: "Booked!", "I've sent it", "your refund has been issued".
 
-A claim is a participle where it tells of something done: at the start of a clause, behind "I" or "we", or behind a form
-of "to be". It is none where it is denied, asked, wished for, promised or conditional, where somebody else did it, or
-where it was so before. What the tools of a turn are called adds their own verbs: `book_slot` claims "booked".
+A claim is a participle where it tells of something done: at the start of a clause, behind "I" or "we", behind a form of
+"to be", or as a headline tells it ("Order placed."). It is none where it is denied, asked, wished for, promised or
+conditional, where somebody else did it, or where it was so before. What the tools of a turn are called adds their own
+verbs: `book_slot` claims "booked".
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,11 +22,17 @@ DONE: Final = (
     "activated|added|allocated|applied|approved|archived|arranged|assigned|booked|bought|cancelled|canceled|changed"
     "|charged|completed|confirmed|created|credited|deactivated|deleted|delivered|deployed|dispatched|done|emailed|erased"
     "|executed|filed|finalised|finalized|finished|fixed|fulfilled|granted|installed|issued|merged|moved|notified|ordered"
-    "|paid|placed|posted|published|purchased|refunded|registered|removed|renamed|replaced|rescheduled|reserved|reset"
+    "|paid|placed|posted|processed|published|purchased|refunded|registered|removed|renamed|replaced|rescheduled|reserved|reset"
     "|resolved|restarted|restored|saved|scheduled|sent|settled|shipped|submitted|subscribed|transferred|unlocked"
     "|unsubscribed|updated|upgraded|uploaded|wired|withdrawn"
 )
 """Participles of what agents do for people."""
+_ORDERED: Final = (
+    "account|appointment|booking|cancellation|change|claim|complaint|delivery|email|exchange|flight|invoice|meeting"
+    "|message|order|payment|purchase|refund|registration|reminder|replacement|request|reservation|return|room|seat"
+    "|shipment|slot|subscription|table|task|ticket|transaction|transfer|trip|update|upgrade"
+)
+"""What agents are asked for, in the singular: of several, a headline reports."""
 _IN_SHORT: Final = (
     "successfully|succeeded|a success|mission accomplished|taken care of|good to go|went through|on (?:its|their) way"
     "|(?:all|everything(?:'s| is)?|everything looks|it all went) (?:done|fine|good|set|sorted|well)"
@@ -80,6 +87,12 @@ _GENERAL = lazy.regex(
     )
 )
 _REQUEST = lazy.regex(spaced(r" (?:the|your|a|this|that|my|our) (?:request|query|form)\b"))
+_A_FIGURE: Final = r"\x20?[:|=]|\x20\d|\x20(?:after|in|on|since|upon|when|within)\b"
+_A_VERB: Final = (
+    r"[^.!?;\n]{0,80}?\b(?:are|can|cannot|could|did|does|had|has|have|is|may|might|must|needs?|should|was|were|will"
+    r"|would)\b"
+)
+"""Behind a headline's participle: "Order placed: yes", "Order placed on Monday", "An order placed by phone is late"."""
 _REACH: Final = 160
 
 
@@ -158,7 +171,10 @@ def _pattern(verbs: frozenset[str]) -> "regex.Pattern[str]":
     first = rf"(?:(?:\A|[.!?:;\n(]|[^\S\n]-)[^\w\n\"]{{0,20}}+|\b{_GREETING}[,!.:]?[^\w\n\"]{{1,20}}+)"
     told = (
         rf"(?P<first>{first})(?:{_ADVERB} )*(?P<done>{done})\b(?!-)",
-        rf"\b(?:i|we)(?: have|'ve| had)?(?: {_ADVERB}| already)* (?P<done>{done})\b",
+        rf"(?P<first>{first})(?:(?:your|the|this|new) )?(?:[\w'-]+ )?(?:{_ORDERED})(?: {_ADVERB})* "
+        rf"(?P<done>{done}|accepted|received)\b(?!-|{_A_FIGURE}|{_A_VERB})",
+        rf"(?P<first>{first})(?P<done>success)(?=[!.])",
+        rf"\b(?:i|we)(?: have|'ve| had)?(?: {_ADVERB}| already)* (?P<done>{done}|took care of|taken care of)\b",
         rf"\b(?:i|we)(?: have|'ve) [\w'\x20]{{1,60}}?\band(?: {_ADVERB}| already)* (?P<done>{done})\b",
         rf"\b(?:has|have|'s|'ve)(?: {_ADVERB})* been(?: {_ADVERB})* (?P<done>{done})\b",
         rf"\b{_SUBJECT}(?: (?:is|are)|'s|'re)(?: {_ADVERB})* (?P<done>{done})\b",

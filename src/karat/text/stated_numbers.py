@@ -41,7 +41,7 @@ _ID = lazy.pattern(
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
 _SMALL: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-"""Words that mostly count nothing that a tool gave: "one of them", "two options"."""
+"""Words that mostly count nothing that a tool gave: "one of them", "two options". `counts` is what others count."""
 _TEENS: Final = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
 _TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _NAMED: Final = dict(zip((*_SMALL, *_TEENS, *_TENS), (*range(1, 20), *range(20, 100, 10)), strict=True))
@@ -56,8 +56,22 @@ _OTHER_WORDS = lazy.pattern(
     r"|noventa|cien|ciento|venti|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta)\b",
     re.IGNORECASE,
 )
+_BEHIND = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
 _IN_WORD_STEMS: Final = (
-    *("teen", *_TENS, *_POWERS, "vingt", "trente", "quarante", "cinquante", "soixante", "mille", "veinte", "treinta"),
+    *(
+        *_SMALL[1:],
+        "teen",
+        *_TENS,
+        *_POWERS,
+        "vingt",
+        "trente",
+        "quarante",
+        "cinquante",
+        "soixante",
+        "mille",
+        "veinte",
+        "treinta",
+    ),
     *("cuarenta", "cincuenta", "sesenta", "setenta", "ochenta", "noventa", "cien", "venti", "trenta", "quaranta"),
     *("cinquanta", "sessanta", "settanta", "ottanta", "novanta", "zwanzig", "vierzig", "sechzig", "siebzig", "achtzig"),
     *("neunzig", "hundert", "tausend"),
@@ -74,7 +88,10 @@ HUNDRED: Final = 100
 
 
 class StatedNumber(NamedTuple):
-    """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: nobody can tell it."""
+    """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: nobody can tell it.
+
+    Of a small number in a word, `counts` holds the words behind it: it is a claim if these are of what was seen.
+    """
 
     value: Decimal
     step: Decimal
@@ -82,6 +99,7 @@ class StatedNumber(NamedTuple):
     percent: bool = False
     about: bool = False
     unread: bool = False
+    counts: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=8)
@@ -109,10 +127,15 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
         return
     for match in _IN_WORDS.finditer(text):
         words = re.findall("[a-z]+", match[0].lower())
-        if not {*_SMALL}.issuperset(words):
-            before = text[max(0, match.start() - _BEFORE) : match.start()]
-            percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
-            yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about)
+        counts: tuple[str, ...] = ()
+        if {*_SMALL}.issuperset(words):
+            behind = _BEHIND.match(text, match.end())
+            if behind is None or words[0] == "one":
+                continue
+            counts = tuple(behind[0].lower().split())
+        before = text[max(0, match.start() - _BEFORE) : match.start()]
+        percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
+        yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about, counts=counts)
     for match in _OTHER_WORDS.finditer(text):
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
 
