@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, TypeVar
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from karat.errors import Exit, KaratError
 
-_SIZE = 8
+_HEAD = struct.Struct("<?Q")
 Part = TypeVar("Part")
 
 
@@ -23,7 +24,7 @@ class WorkerGoneError(KaratError):
     slug = "worker-gone"
 
 
-class Broke(Struct, frozen=True, tag=True):
+class Broke(Struct, frozen=True):
     """What a user can mend, as it was raised in another process."""
 
     message: str
@@ -33,14 +34,8 @@ class Broke(Struct, frozen=True, tag=True):
     code: int
 
 
-class Made(Struct, frozen=True, tag=True):
-    """A piece."""
-
-    piece: bytes
-
-
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Broke | Made).decode
+_decode = msgspec.msgpack.Decoder(Broke).decode
 
 
 def pieces(
@@ -87,7 +82,8 @@ def _forked(work: Callable[[int], bytes], numbers: range, others: Sequence[Binar
             os.close(descriptor)  # while a copy is open somewhere, who writes there does not hear that nobody reads
         with os.fdopen(writing, "wb", 1 << 20) as pipe:
             for number in numbers:
-                _send(pipe, _carried_out(work, number))
+                if not _sent(pipe, work, number):
+                    break
         code = 0
     except (BrokenPipeError, KeyboardInterrupt):
         code = 2  # nobody wants the rest
@@ -95,28 +91,29 @@ def _forked(work: Callable[[int], bytes], numbers: range, others: Sequence[Binar
         os._exit(code)  # nothing of the process that this is a copy of is to be closed or flushed twice
 
 
-def _carried_out(work: Callable[[int], bytes], number: int) -> Made | Broke:
+def _sent(pipe: BinaryIO, work: Callable[[int], bytes], number: int) -> bool:
+    """Send a piece, or why there is none."""
     try:
-        return Made(work(number))
+        data = work(number)
+        made = True
     except KaratError as error:
-        return Broke(error.message, error.where, error.fix, error.slug, error.exit_code)
-
-
-def _send(pipe: BinaryIO, told: Made | Broke) -> None:
-    data = _encode(told)
-    pipe.write(len(data).to_bytes(_SIZE, "little"))
+        data = _encode(Broke(error.message, error.where, error.fix, error.slug, error.exit_code))
+        made = False
+    pipe.write(_HEAD.pack(made, len(data)))
     pipe.write(data)
     pipe.flush()
+    return made
 
 
 def _received(pipe: BinaryIO) -> bytes:
-    size = pipe.read(_SIZE)
-    data = pipe.read(int.from_bytes(size, "little")) if len(size) == _SIZE else b""
-    if not data:
+    head = pipe.read(_HEAD.size)
+    made, size = _HEAD.unpack(head) if len(head) == _HEAD.size else (True, -1)
+    data = pipe.read(size) if size >= 0 else b""
+    if len(data) != size:
         raise WorkerGoneError("a process that judged with us is gone.", fix="Try again, or with --workers 1.")
-    told: Broke | Made = _decode(data)
-    if isinstance(told, Broke):
-        error = KaratError(told.message, where=told.where, fix=told.fix, slug=told.slug)
-        error.exit_code = Exit(told.code)
-        raise error
-    return told.piece
+    if made:
+        return data
+    told = _decode(data)
+    error = KaratError(told.message, where=told.where, fix=told.fix, slug=told.slug)
+    error.exit_code = Exit(told.code)
+    raise error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from typing import ClassVar
 
 import msgspec
 from msgspec import structs
@@ -30,6 +31,8 @@ LOST = "what was expected held a secret, which is not in the journal: judge by t
 class OwnCases:
     """Judges each record by its own case."""
 
+    by_suite: ClassVar = False
+
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
@@ -49,6 +52,8 @@ class SuiteCases:
     An answer to another prompt says nothing of this one, so that is an ERROR too; prompts are compared as the journal
     holds them, without their secrets.
     """
+
+    by_suite: ClassVar = True
 
     def __init__(self, journal: Journal, cases: Mapping[str, Case], redactor: Redactor) -> None:
         self._journal = journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -25,7 +25,9 @@ PIECE = 250
 
 
 class Judge(Protocol):
-    """How recorded cases are judged again."""
+    """How recorded cases are judged again; `by_suite`: by one that may have cases of which none was recorded."""
+
+    by_suite: ClassVar[bool]
 
     def judged(self, record: CaseRecord) -> CaseRecord | None: ...
 
@@ -121,7 +123,8 @@ class Rewriting:
     def _noted(self, piece: Piece) -> bytes:
         for note in piece.notes:
             self.identity.note(note.case_id, note.index, own=note.own)
-            self._seen.add((note.case_id, note.repeat))
+            if self._judge.by_suite:
+                self._seen.add((note.case_id, note.repeat))
             if note.counts is None:
                 self.dropped[note.case_id] = None
             else:
