@@ -7,11 +7,13 @@ and the footer. Nothing here can tell who forges all of these at once.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from itertools import pairwise
 from typing import Protocol, TypedDict
 
 from msgspec import Struct
 
 from karat import scoring
+from karat.journal.seen_ids import SeenIds
 from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
@@ -51,7 +53,7 @@ class Places:
 
     def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
         """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
-        each = set(places)
+        each = places if all(one < other for one, other in pairwise(places)) else set(places)
         known = sum(self._promised(place) for place in each)
         found = []
         if len(each) != len(places):
@@ -73,12 +75,12 @@ class Identity:
     def __init__(self, header: Header) -> None:
         target = header.options.get("target", {})
         self._keys = None if REMOVED in str(target) else Keys(same_target(target))
-        self._indexes: dict[str, int] = {}
+        self._ids = SeenIds()
         self.edited: dict[str, None] = {}
 
     def note(self, case_id: str, index: int, *, own: bool) -> None:
         """Note that a record of this case stands at this place; `own`: all else of it is as its run wrote it."""
-        if self._indexes.setdefault(case_id, index) != index or not own:
+        if self._ids.is_elsewhere(case_id, index) or not own:
             self.edited[case_id] = None
 
     def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:
