@@ -14,6 +14,7 @@ from karat.audits.judging import judged
 from karat.audits.operators.base import Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.checks.catalog import CATALOG
+from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 
 PROOFS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.kills]
@@ -108,3 +109,21 @@ def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
         "budget-spent", "state-changed", "number-off-by-one", "result-changed", "json-changed", "answer-padded",
         "precondition-dropped", "turn-skipped",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ("There were 48 visits.", ["There were 49 visits."]),
+        ("There were twenty visits.", ["There were 21 visits."]),
+        ("It was 1,200 and −5.", ["It was 1201 and −5.", "It was 1,200 and 6."]),
+        ("zwanzig Besuche, two ways, ٤٨", None),
+        ("one hundred and five; 12k; 1.234,56; 1'000; ½", None),
+    ],
+)
+def test_a_number_is_another_however_it_is_written(answer: str, wrong: list[str] | None) -> None:
+    (operator,) = (one for one in OPERATORS if one.name == "number-off-by-one")
+    trace = Trace(case_id="A", input="?", final_message=answer)
+    made = [mutant.trace.final_message for mutant in mutants(operator, Subject(bare_case(QUIET), trace))]
+    assert answer not in made
+    assert wrong is None or made == wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import regex
 from msgspec import structs
@@ -79,7 +79,7 @@ def state_changed(subject: Subject) -> Iterator[Mutant]:
 def off_by_one(subject: Subject) -> Iterator[Mutant]:
     """Each amount that the answer tells, in its last digit."""
     text = subject.answer
-    for stated in stated_numbers(text):
+    for stated in _amounts(text):
         start, end = stated.span
         other = _next(stated, text[start:end])
         changed = subject.with_answer(f"{text[:start]}{other}{text[end:]}")
@@ -89,7 +89,7 @@ def off_by_one(subject: Subject) -> Iterator[Mutant]:
 def results_changed(subject: Subject) -> Iterator[Mutant]:
     """Each amount that the answer tells, in the results that hold it."""
     own = set(numbers_in(subject.trace.input))
-    for value in dict.fromkeys(abs(stated.value) for stated in stated_numbers(subject.answer)):
+    for value in dict.fromkeys(abs(stated.value) for stated in _amounts(subject.answer)):
         if value in own:
             continue
         calls = tuple(structs.replace(call, result=_without(call.result, value)) for call in subject.trace.tool_calls)
@@ -145,9 +145,17 @@ def other_value(value: object) -> object:
     return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE
 
 
+def _amounts(text: str) -> Iterator[StatedNumber]:
+    """Numbers that are claims whatever they count, and that can be read."""
+    return (stated for stated in stated_numbers(text) if not stated.counts and not stated.unread)
+
+
 def _next(stated: StatedNumber, written: str) -> str:
     scale = stated.step if stated.step < 1 else Decimal(1)
-    plain = Decimal(written.replace(",", "").replace("'", "").replace(" ", "").lstrip("+-") or 0)
+    try:
+        plain = Decimal(written.replace(",", "").replace("'", "").replace(" ", "").lstrip("+-") or 0)
+    except InvalidOperation:  # it is written in words
+        plain = abs(stated.value)
     return f"{plain + scale:f}"
 
 
