@@ -48,7 +48,7 @@ _NAMED: Final = dict(zip((*_SMALL, *_TEENS, *_TENS), (*range(1, 20), *range(20, 
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _WORD: Final = "|".join((*_NAMED, *_POWERS))
 _IN_WORDS = lazy.pattern(
-    rf"(?<![\w.,-])(?<!\d )(?:a )?(?:{_WORD})(?:(?:[ -]|,? and )(?:{_WORD}))*(?![\w])", re.IGNORECASE
+    rf"\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})(?:(?:[ -]|,? and )(?:{_WORD}))*(?![\w])", re.IGNORECASE
 )
 _OTHER_WORDS = lazy.pattern(
     r"\b\w*(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend)\w*\b"
@@ -57,24 +57,12 @@ _OTHER_WORDS = lazy.pattern(
     re.IGNORECASE,
 )
 _BEHIND = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
-_IN_WORD_STEMS: Final = (
-    *(
-        *_SMALL[1:],
-        "teen",
-        *_TENS,
-        *_POWERS,
-        "vingt",
-        "trente",
-        "quarante",
-        "cinquante",
-        "soixante",
-        "mille",
-        "veinte",
-        "treinta",
-    ),
-    *("cuarenta", "cincuenta", "sesenta", "setenta", "ochenta", "noventa", "cien", "venti", "trenta", "quaranta"),
-    *("cinquanta", "sessanta", "settanta", "ottanta", "novanta", "zwanzig", "vierzig", "sechzig", "siebzig", "achtzig"),
-    *("neunzig", "hundert", "tausend"),
+_STEMS: Final = (*_SMALL[1:], "teen", *_TENS, *_POWERS)
+_OTHER_STEMS: Final = (
+    *("vingt", "trente", "quarante", "cinquante", "soixante", "mille", "veinte", "treinta", "cuarenta", "cincuenta"),
+    *("sesenta", "setenta", "ochenta", "noventa", "cien", "venti", "trenta", "quaranta", "cinquanta", "sessanta"),
+    *("settanta", "ottanta", "novanta", "zwanzig", "vierzig", "sechzig", "siebzig", "achtzig", "neunzig", "hundert"),
+    "tausend",
 )
 _DATE_STEMS: Final = ("19", "20", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ABOUT = lazy.pattern(
@@ -123,9 +111,7 @@ def numbers_in(text: str) -> list[Decimal]:
 
 def _in_words(text: str) -> Iterator[StatedNumber]:
     """Numbers in English words; those of other languages are told apart and not read."""
-    if not _may_hold(text, _IN_WORD_STEMS):
-        return
-    for match in _IN_WORDS.finditer(text):
+    for match in _IN_WORDS.finditer(text) if _may_hold(text, _STEMS) else ():
         words = re.findall("[a-z]+", match[0].lower())
         counts: tuple[str, ...] = ()
         if {*_SMALL}.issuperset(words):
@@ -136,7 +122,7 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
         before = text[max(0, match.start() - _BEFORE) : match.start()]
         percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
         yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about, counts=counts)
-    for match in _OTHER_WORDS.finditer(text):
+    for match in _OTHER_WORDS.finditer(text) if _may_hold(text, _OTHER_STEMS) else ():
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
 
 
