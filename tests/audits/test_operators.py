@@ -117,13 +117,13 @@ def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
         ("There were 48 visits.", ["There were 49 visits."]),
         ("There were twenty visits.", ["There were 21 visits."]),
         ("It was 1,200 and −5.", ["It was 1201 and −5.", "It was 1,200 and 6."]),
-        ("zwanzig Besuche, two ways, ٤٨", None),
-        ("one hundred and five; 12k; 1.234,56; 1'000; ½", None),
+        ("zwanzig Besuche, two ways, ٤٨", ["zwanzig Besuche, two ways, 49"]),
+        ("one hundred and five; 12k; 1'000; ½", ["106; 12k; 1'000; ½", "one hundred and five; 13k; 1'000; ½",
+                                                "one hundred and five; 12k; 1001; ½"]),
     ],
-)
-def test_a_number_is_another_however_it_is_written(answer: str, wrong: list[str] | None) -> None:
+)  # fmt: skip
+def test_a_number_is_another_however_it_is_written(answer: str, wrong: list[str]) -> None:
     (operator,) = (one for one in OPERATORS if one.name == "number-off-by-one")
     trace = Trace(case_id="A", input="?", final_message=answer)
     made = [mutant.trace.final_message for mutant in mutants(operator, Subject(bare_case(QUIET), trace))]
-    assert answer not in made
-    assert wrong is None or made == wrong
+    assert made == wrong

@@ -101,8 +101,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
         return "numbers that stand in what was seen, or can be reckoned from it"
 
     def judge(self, trace: Trace) -> CheckResult:
-        stated = [one for one in stated_numbers(trace.final_message) if _is_claim(one, trace)]
-        loose, told = self._loose(trace, stated)
+        loose, told = self._loose(trace, _claims(trace))
         unread = next((one for one in loose if one.unread), None)
         firm = [one for one in loose if not one.unread]
         if firm:
@@ -130,9 +129,13 @@ class GroundedNumbers(Check, Struct, frozen=True):
         return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in grounds.items() if ground]
 
 
-def _is_claim(stated: StatedNumber, trace: Trace) -> bool:
-    """A small number in a word is one where it counts what the user asked for the number of, or what a tool gave."""
-    return not stated.counts or not counted_things(trace).isdisjoint(map(singular, stated.counts))
+def _claims(trace: Trace) -> Sequence[StatedNumber]:
+    """The numbers of the answer; a small one in a word where it counts what the user asked for, or what a tool gave."""
+    stated = stated_numbers(trace.final_message)
+    if not any(one.counts for one in stated):
+        return stated
+    things = counted_things(trace)
+    return [one for one in stated if not one.counts or not things.isdisjoint(map(singular, one.counts))]
 
 
 def _ground(stated: StatedNumber, grounds: Sequence[Ground]) -> Ground | None:

@@ -174,7 +174,7 @@ def _pattern(verbs: frozenset[str]) -> "regex.Pattern[str]":
         rf"(?P<first>{first})(?:(?:your|the|this|new) )?(?:[\w'-]+ )?(?:{_ORDERED})(?: {_ADVERB})* "
         rf"(?P<done>{done}|accepted|received)\b(?!-|{_A_FIGURE}|{_A_VERB})",
         rf"(?P<first>{first})(?P<done>success)(?=[!.])",
-        rf"\b(?:i|we)(?: have|'ve| had)?(?: {_ADVERB}| already)* (?P<done>{done}|took care of|taken care of)\b",
+        rf"\b(?:i|we)(?: have|'ve| had)?(?: {_ADVERB}| already)* (?P<done>{done}|took care of)\b",
         rf"\b(?:i|we)(?: have|'ve) [\w'\x20]{{1,60}}?\band(?: {_ADVERB}| already)* (?P<done>{done})\b",
         rf"\b(?:has|have|'s|'ve)(?: {_ADVERB})* been(?: {_ADVERB})* (?P<done>{done})\b",
         rf"\b{_SUBJECT}(?: (?:is|are)|'s|'re)(?: {_ADVERB})* (?P<done>{done})\b",
