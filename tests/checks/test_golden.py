@@ -10,7 +10,7 @@ from karat.checks.golden import AllocationValid
 from karat.checks.indicators import FAILURE, SUCCESS, indicators
 from karat.checks.sample_traces import calls, says
 from karat.model.verdict import Status
-from karat.text.claims import claim
+from karat.text.prose.claims import claim
 
 NEGATED = (
     "Vehicle 42 has not been allocated.",

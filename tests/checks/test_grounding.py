@@ -11,7 +11,7 @@ from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
 from karat.checks.numbers import MustGroundNumber
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import Status
-from karat.text.stated_numbers import stated_numbers
+from karat.text.numbers.claimed import stated_numbers
 
 SALES = {
     "week": 46,

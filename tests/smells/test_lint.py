@@ -17,8 +17,8 @@ from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint
 from karat.suites.reading import located
 from karat.targets.langgraph.tools import tools_of
-from karat.text import safe_regex
-from karat.text.regex_examples import UnreadableError, example
+from karat.text.regexes import safe_regex
+from karat.text.regexes.examples import UnreadableError, example
 
 ROOT = Path(__file__).parents[2]
 KNOWN = Surroundings(

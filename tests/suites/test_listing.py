@@ -21,7 +21,7 @@ HEAVY = (
     "yaml",
     "tree_sitter",
     "karat.model.suite",
-    "karat.text.folding",
+    "karat.text.forms.folding",
     "difflib",
 )
 

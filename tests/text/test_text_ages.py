@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.ages import ages_by, doubtful_ages, stated_ages
+from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 
 SEED_REGEX = r"(?i)[0-9]{1,4}\s*(?:m|min|minute|minutes)"
 HOUR, DAY = 60.0, 1440.0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.text.asking import asked_for
-from karat.text.questions import asked
+from karat.text.prose.asking import asked_for
+from karat.text.prose.questions import asked
 
 ORDER = "order number"
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text import safe_regex
-from karat.text.safe_regex import (
+from karat.text.regexes import safe_regex
+from karat.text.regexes.safe_regex import (
     BadPattern,
     RegexTimeout,
     compile_pattern,

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from karat.text import safe_regex
-from karat.text.ages import doubtful_ages, stated_ages
-from karat.text.claims import claim
-from karat.text.numbers import ground, number_spans, unread_number
+from karat.text.ages.stated import doubtful_ages, stated_ages
+from karat.text.numbers.whole import ground, number_spans, unread_number
 from karat.text.phrases import find, find_forbidden, find_word
-from karat.text.questions import asked
-from karat.text.safe_regex import seen_matches
+from karat.text.prose.claims import claim
+from karat.text.prose.questions import asked
+from karat.text.regexes import safe_regex
+from karat.text.regexes.safe_regex import seen_matches
 
 SIZE = 2**16
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.text.forms.views import is_plain, seen, shown, shown_words, spelled_out
+from karat.text.forms.wide import wide_forms
 from karat.text.phrases import find, find_forbidden
-from karat.text.views import is_plain, seen, shown, shown_words, spelled_out
-from karat.text.wide import wide_forms
 
 MARKUP = st.lists(
     st.sampled_from(

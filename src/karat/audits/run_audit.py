@@ -20,7 +20,7 @@ from karat.model.audit import Apart, AuditReport, AuditSummary, CaseAudit, Opera
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.repeats import case_status
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
 
 LOST = "what was expected held a secret, which is not in the journal"
 

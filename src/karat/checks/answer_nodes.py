@@ -6,8 +6,9 @@ import re
 
 from karat.checks.page import below, nodes
 from karat.model.trace import Trace
-from karat.text import phrases, safe_regex
-from karat.text.offsets import Span
+from karat.text import phrases
+from karat.text.forms.offsets import Span
+from karat.text.regexes import safe_regex
 
 
 def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:

@@ -19,10 +19,10 @@ from karat.matchers.values import MISSING, shown
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Cut, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text import lazy
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
+from karat.text.forms.views import seen
 from karat.text.json_answers import json_answer
-from karat.text.views import seen
+from karat.text.regexes import lazy
 
 if TYPE_CHECKING:
     import jsonschema_rs

@@ -53,7 +53,9 @@ class AsksFor(Check, Struct, frozen=True):
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        from karat.text.asking import asked_for_any  # its patterns take a while to be read, and few suites ask for it
+        from karat.text.prose.asking import (
+            asked_for_any,  # its patterns take a while to be read, and few suites ask for it
+        )
 
         return self.present(trace, asked_for_any(trace.final_message, self.things))
 

@@ -158,7 +158,7 @@ def quoted(phrases: Sequence[str]) -> str:
 
 def blank(phrases: Sequence[str], *path: str | int) -> Iterator[Flaw]:
     """Phrases that stand in every text once white space and invisible characters are set aside."""
-    from karat.text.folding import fold_phrase
+    from karat.text.forms.folding import fold_phrase
 
     for index, phrase in enumerate(phrases):
         if not fold_phrase(phrase):

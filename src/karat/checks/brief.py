@@ -29,9 +29,9 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text import ages
-from karat.text.offsets import Span
-from karat.text.prose import prose
+from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
+from karat.text.forms.offsets import Span
+from karat.text.prose.sentences import prose
 
 LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
 CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
@@ -226,14 +226,14 @@ class EvidenceFreshness(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message
-        stated = ages.ages_by(self.regex, text) if self.regex else ages.stated_ages(text)
+        stated = ages_by(self.regex, text) if self.regex else stated_ages(text)
         oldest = max(stated, key=lambda age: age.minutes, default=None)
         if oldest is not None and oldest.minutes > self.minutes:
             return self.failed(f"{oldest.minutes:g} minutes", At("final_message", *oldest.span))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        doubtful = () if self.regex else ages.doubtful_ages(text)
+        doubtful = () if self.regex else doubtful_ages(text)
         doubt = max(doubtful, key=lambda age: age.minutes, default=None)
         if doubt is not None and doubt.minutes > self.minutes and (oldest is not None or doubt.in_words):
             written = excerpt(text[slice(*doubt.span)])
@@ -293,7 +293,7 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
 
 def _offered(text: str, action: str) -> Span | None:
     """Where the action stands and is not denied."""
-    from karat.text.denial import denies_action
+    from karat.text.prose.denial import denies_action
 
     words = prose(text)
     offered = (words.written(*place) for place in words.places(action) if not denies_action(words, *place))

@@ -14,8 +14,8 @@ from karat.checks.says import regex_flaws
 from karat.model.check import Flaw
 from karat.model.snapshot import THE_PROMPT
 from karat.model.trace import Trace
-from karat.text import safe_regex
-from karat.text.folding import fold, fold_phrase
+from karat.text.forms.folding import fold, fold_phrase
+from karat.text.regexes import safe_regex
 
 COMPONENT = "component"
 

@@ -28,7 +28,7 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text import phrases
-from karat.text.offsets import Span
+from karat.text.forms.offsets import Span
 
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
 

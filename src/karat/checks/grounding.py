@@ -24,9 +24,9 @@ from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text.claims import claimed_deeds, verbs_of
+from karat.text.numbers.claimed import StatedNumber, stated_numbers
 from karat.text.phrases import find
-from karat.text.stated_numbers import StatedNumber, stated_numbers
+from karat.text.prose.claims import claimed_deeds, verbs_of
 
 ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
 MOST_TOLD = 5

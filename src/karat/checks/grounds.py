@@ -13,9 +13,9 @@ from typing import NamedTuple
 from karat.checks.page import nodes
 from karat.model.trace import Trace
 from karat.telemetry.tool_results import structured
-from karat.text import lazy
-from karat.text.folding import fold
-from karat.text.stated_numbers import StatedNumber, numbers_in
+from karat.text.forms.folding import fold
+from karat.text.numbers.claimed import StatedNumber, numbers_in
+from karat.text.regexes import lazy
 
 MOST_SEEN = 20_000
 MOST_ALIKE = 12

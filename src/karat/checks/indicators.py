@@ -8,12 +8,12 @@ from typing import Literal
 
 import regex
 
-from karat.text import lazy
-from karat.text.characters import plain
-from karat.text.denial import denial
-from karat.text.offsets import Span
-from karat.text.prose import Prose, prose
-from karat.text.used_up import used_up
+from karat.text.forms.characters import plain
+from karat.text.forms.offsets import Span
+from karat.text.prose.denial import denial
+from karat.text.prose.sentences import Prose, prose
+from karat.text.prose.used_up import used_up
+from karat.text.regexes import lazy
 
 SUCCESS = (
     "allocated",

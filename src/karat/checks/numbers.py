@@ -18,7 +18,8 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.telemetry.tool_results import structured
-from karat.text import numbers, safe_regex
+from karat.text.numbers.whole import ground, unread_number
+from karat.text.regexes import safe_regex
 
 
 def looked_up(text: str, total: float) -> Trace:
@@ -148,9 +149,9 @@ class MustGroundNumber(Check, Struct, frozen=True):
     def _told(self, trace: Trace, value: str) -> CheckResult:
         text = trace.final_message
         forms = (value, *_rounded(value)) if self.from_tool else (value,)
-        tried = (numbers.ground(text, form, self.context_any, self.within == "line") for form in forms)
+        tried = (ground(text, form, self.context_any, self.within == "line") for form in forms)
         grounded = next(filter(None, tried), None)
-        unread = None if grounded else numbers.unread_number(text, value)
+        unread = None if grounded else unread_number(text, value)
         if unread:
             near = excerpt(text[unread[0] : unread[1] + 20])
             return self.unknown(f"{near!r} may be another number: have it written in digits")

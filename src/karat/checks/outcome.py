@@ -15,8 +15,8 @@ from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text import lazy
-from karat.text.views import seen
+from karat.text.forms.views import seen
+from karat.text.regexes import lazy
 
 Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
 
@@ -118,7 +118,7 @@ class Outcome(Check, Struct, frozen=True):
 
 def _claimed(trace: Trace, tools: Sequence[str]) -> Found | None:
     """A claim of success that no tool bears out: of anything if nothing succeeded, else of what the tools are for."""
-    from karat.text.claims import claim, claim_of
+    from karat.text.prose.claims import claim, claim_of
 
     succeeded = {call.name for call in trace.tool_calls if call.success is True}
     names = set(tools or (call.name for call in trace.tool_calls)) - succeeded
@@ -154,7 +154,7 @@ def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
 
 
 def _asked(trace: Trace) -> Found:
-    from karat.text.questions import asked
+    from karat.text.prose.questions import asked
 
     lacking = next((c for c in trace.tool_calls if c.called and c.success is False and c.missing_fields), None)
     if lacking:

@@ -11,8 +11,8 @@ import regex
 
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.trace import Trace
-from karat.text import lazy
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
+from karat.text.regexes import lazy
 
 NODE = lazy.regex(
     r"""^([ \t]*)-[ \t]+['"]?([a-z]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*+)")?"""

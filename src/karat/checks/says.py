@@ -12,7 +12,8 @@ from karat.checks.sample_traces import says
 from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Cut, Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.text import phrases, safe_regex
+from karat.text import phrases
+from karat.text.regexes import safe_regex
 
 CUT_SHORT = says("All good so far", cuts={"final_message": Cut("only the first part was kept")})
 

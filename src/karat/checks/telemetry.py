@@ -16,7 +16,7 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.telemetry.events import Event, parse_all
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 SHORTHAND = lazy.regex(
     r"\s*(?:tool\.(?P<start>[\w.-]+)\s+start|tool\.(?P<result>[\w.-]+)\s+result\s+success:\s*(?P<success>true|false)"

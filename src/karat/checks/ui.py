@@ -21,8 +21,8 @@ from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, CheckSpec, Suite, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
-from karat.text import lazy
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
+from karat.text.regexes import lazy
 
 HEADING = '{"role": "heading", "name": "My Activity"}'
 HOW_TO_DEFINE = (

@@ -13,8 +13,8 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
-from karat.text.offsets import Span
-from karat.text.prose import prose
+from karat.text.forms.offsets import Span
+from karat.text.prose.sentences import prose
 
 MARKERS = (
     "assumption",
@@ -100,7 +100,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
 
 def _told(text: str, marker: str, span: Span, whole: bool) -> Span | None:
     """Where the marker stands and is not denied; markup in it is looked for as written, where nothing denies it."""
-    from karat.text.denial import denies_marker
+    from karat.text.prose.denial import denies_marker
 
     words = prose(text)
     places = words.places(marker, whole)

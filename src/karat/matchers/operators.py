@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.values import MISSING, same_value, shown
-from karat.text import safe_regex
+from karat.text.regexes import safe_regex
 from karat.text.wording import listed
 
 Compare = Callable[[float | str, float | str], bool]

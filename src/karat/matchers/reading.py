@@ -26,7 +26,7 @@ from karat.matchers.operators import (
     is_number,
 )
 from karat.model.check import Flaw
-from karat.text import safe_regex
+from karat.text.regexes import safe_regex
 from karat.text.wording import did_you_mean, kind, listed, quoted
 
 Path = tuple[str | int, ...]

@@ -20,7 +20,8 @@ from karat.checks.ui import Ui
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding, Path, render
 from karat.telemetry.events import PREFIX
-from karat.text import phrases, safe_regex
+from karat.text import phrases
+from karat.text.regexes import safe_regex
 from karat.text.wording import quoted
 
 SLUG = "contradiction"

@@ -8,7 +8,7 @@ import regex
 
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.findings import Finding, Path
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
 from karat.text.wording import quoted
 
 WORDS = """

@@ -21,7 +21,7 @@ from karat.model.verdict import CaseStatus, Status
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.findings import Finding
 from karat.text import phrases
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
 from karat.text.wording import quoted
 
 DUPLICATE = "duplicate-prompt"

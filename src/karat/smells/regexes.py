@@ -8,8 +8,8 @@ import regex
 
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.findings import Finding, Path
-from karat.text import safe_regex
-from karat.text.regex_examples import UnreadableError, example
+from karat.text.regexes import safe_regex
+from karat.text.regexes.examples import UnreadableError, example
 
 LISTS = ("must_match_regex", "must_not_match_regex")
 SINGLE = (

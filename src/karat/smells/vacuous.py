@@ -11,7 +11,7 @@ from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.ui import Ui
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.findings import Finding
-from karat.text.folding import fold
+from karat.text.forms.folding import fold
 from karat.text.wording import quoted
 
 SHORT_NAME = 2

@@ -11,7 +11,7 @@ from karat.targets.base import Target, made
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import Hooked
 from karat.targets.interpreted import Interpreted
-from karat.targets.otlp_options import Otlp, otlp_of
+from karat.targets.otlp.options import Otlp, otlp_of
 from karat.text.wording import did_you_mean
 
 
@@ -56,7 +56,7 @@ def build(config: TargetConfig) -> Target:
 
 
 def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
-    from karat.targets.spanned import Spanned  # few targets have spans, and its server takes time to load
+    from karat.targets.otlp.spanned import Spanned  # few targets have spans, and its server takes time to load
 
     return Spanned(_proxied, config, otlp)
 

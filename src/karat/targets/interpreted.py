@@ -13,12 +13,12 @@ from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp_options import Otlp
+from karat.targets.otlp.options import Otlp
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
 from karat.telemetry.failures import broken_backend
 from karat.telemetry.tool_results import structured
-from karat.text import safe_regex
+from karat.text.regexes import safe_regex
 from karat.text.wording import did_you_mean, shorten, visible
 from karat.traces.recorder import completed
 

@@ -11,7 +11,7 @@ from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
-from karat.targets.otlp_options import filled_in
+from karat.targets.otlp.options import filled_in
 from karat.telemetry.otlp.mcp_proxy import CrossedCall, McpProxy
 from karat.traces.recorder import completed
 

@@ -24,7 +24,7 @@ from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, no_options
-from karat.targets.otlp_recording import OtlpRecording, is_otlp
+from karat.targets.otlp.recording import OtlpRecording, is_otlp
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.wording import counted, did_you_mean
 from karat.traces.clean import loads

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from karat.telemetry.events import Event, parse_all
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 _BROKE = lazy.pattern(
     r"stream[\W_]*(?:error|fail|abort|broke|interrupt|closed)|rate[\W_]*limit|too many requests|overloaded|quota"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 Stage = Literal["request", "call", "start", "result", "error", "other"]
 """What an event tells of a call. `call` may be its request or its start: the log does not say."""

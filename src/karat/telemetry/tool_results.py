@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from karat.text import lazy, python_reprs
-from karat.text.failure_words import speaks_of_failure
+from karat.text import python_reprs
+from karat.text.prose.failure_words import speaks_of_failure
+from karat.text.regexes import lazy
 
 MISSING = ("missingFields", "missing_fields")
 DEEPEST = 4

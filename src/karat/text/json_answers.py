@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import jiter
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 _FENCE = lazy.pattern(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
 

@@ -7,12 +7,12 @@ phrase that begins or ends with a digit does not stand inside a longer number.
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from karat.text import lazy
-from karat.text.characters import is_word_char
-from karat.text.folding import fold, fold_phrase, original_span
-from karat.text.offsets import Span
-from karat.text.views import View, is_plain, where_required
-from karat.text.wide import wide_forms, wide_phrase
+from karat.text.forms.characters import is_word_char
+from karat.text.forms.folding import fold, fold_phrase, original_span
+from karat.text.forms.offsets import Span
+from karat.text.forms.views import View, is_plain, where_required
+from karat.text.forms.wide import wide_forms, wide_phrase
+from karat.text.regexes import lazy
 
 _NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
 _NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 LONGEST = 1 << 18
 DEEPEST = 64

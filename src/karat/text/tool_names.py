@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from unicodedata import category, normalize
 
-from karat.text import lazy
-from karat.text.characters import plain
-from karat.text.look_alikes import ASCII_OF
+from karat.text.forms.characters import plain
+from karat.text.forms.look_alikes import ASCII_OF
+from karat.text.regexes import lazy
 
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""

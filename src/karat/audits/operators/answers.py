@@ -11,8 +11,8 @@ from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.golden import MustNotContain
 from karat.checks.says import MustNotMatchRegex, MustNotSay
 from karat.model.trace import ToolCall, Trace
-from karat.text import safe_regex
-from karat.text.regex_examples import UnreadableError, example
+from karat.text.regexes import safe_regex
+from karat.text.regexes.examples import UnreadableError, example
 
 REFUSAL = "I'm sorry, but I can't help with that request."
 SUCCESS_CLAIM = "Done! Everything was completed successfully."

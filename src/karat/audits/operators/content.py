@@ -12,7 +12,9 @@ from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.sources import RequiredSource
 from karat.checks.uncertainty import MARKERS, MustLabelAssumptions
-from karat.text import ages, phrases, safe_regex
+from karat.text import phrases
+from karat.text.ages.stated import Age, ages_by, stated_ages
+from karat.text.regexes import safe_regex
 
 NUMBER = regex.compile(
     r"(?<![\w.,:/-])(?:\d{4}-\d\d-\d\d(?![\w-])|\d{1,2}:\d\d(?![\w:])|"
@@ -83,7 +85,7 @@ def ages_stale(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer
     asked = next(subject.arguments(EvidenceFreshness), None)
     pattern = asked.get("regex", "") if asked else ""
-    stated = ages.stated_ages(text)
+    stated = stated_ages(text)
     if asked is None or pattern:
         # Not every span of time is an age: the answer must say so, if the case does not take it for one.
         stated = [age for age in stated if STATED.match(text, age.span[1])]
@@ -99,9 +101,9 @@ def ages_stale(subject: Subject) -> Iterator[Mutant]:
             yield Mutant(subject.with_answer(_replaced(text, spans, stale)), change, mend)
 
 
-def _found_by(pattern: str, text: str) -> list[ages.Age]:
+def _found_by(pattern: str, text: str) -> list[Age]:
     try:
-        return ages.ages_by(pattern, text)
+        return ages_by(pattern, text)
     except safe_regex.RegexTimeout:
         return []
 

@@ -15,7 +15,7 @@ from karat.checks.grounds import results
 from karat.model.cost import COST, told_cost
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.text.json_answers import json_answer
-from karat.text.stated_numbers import StatedNumber, numbers_in, stated_numbers
+from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 from karat.traces.turns import conversation
 
 FAR_TOO_MUCH = 1000

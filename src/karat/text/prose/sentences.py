@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from karat.text import lazy
-from karat.text.characters import is_word_char, plain
-from karat.text.folding import lines, original_span_of_lines
-from karat.text.offsets import Span
-from karat.text.views import View, seen
+from karat.text.forms.characters import is_word_char, plain
+from karat.text.forms.folding import lines, original_span_of_lines
+from karat.text.forms.offsets import Span
+from karat.text.forms.views import View, seen
+from karat.text.regexes import lazy
 
 SOFT_END: Final = "\v"
 """The end of a line within prose. A clause may go on behind it, a value does not."""

@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from karat.text import lazy
-from karat.text.markup import MARKS, Edit, Markup, scan
-from karat.text.offsets import OffsetMap, Span, Stretch
+from karat.text.forms.markup import MARKS, Edit, Markup, scan
+from karat.text.forms.offsets import OffsetMap, Span, Stretch
+from karat.text.regexes import lazy
 
 _TEXTS: Final = 8
 _MARKED = lazy.pattern(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")

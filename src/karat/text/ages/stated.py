@@ -19,13 +19,13 @@ from unicodedata import digit
 
 from msgspec import Struct
 
-from karat.text import lazy
-from karat.text.age_words import worded_ages
-from karat.text.characters import is_word_char
-from karat.text.folding import lines, original_span_of_lines
-from karat.text.offsets import Span
-from karat.text.safe_regex import seen_matches
-from karat.text.views import seen as seen_by_reader
+from karat.text.ages.words import worded_ages
+from karat.text.forms.characters import is_word_char
+from karat.text.forms.folding import lines, original_span_of_lines
+from karat.text.forms.offsets import Span
+from karat.text.forms.views import seen as seen_by_reader
+from karat.text.regexes import lazy
+from karat.text.regexes.safe_regex import seen_matches
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR

@@ -11,11 +11,10 @@ from typing import Final, NamedTuple
 
 import regex
 
-from karat.text import lazy
-from karat.text.offsets import Span
-from karat.text.prose import SOFT_END, Prose, prose
-from karat.text.questions import LONGEST_SENTENCE, MOST_TEXT, is_courtesy
-from karat.text.ways_of_asking import (
+from karat.text.forms.offsets import Span
+from karat.text.prose.questions import LONGEST_SENTENCE, MOST_TEXT, is_courtesy
+from karat.text.prose.sentences import SOFT_END, Prose, prose
+from karat.text.prose.ways_of_asking import (
     ASIDE,
     CANNOT,
     FRAGMENT_AFTER,
@@ -30,6 +29,7 @@ from karat.text.ways_of_asking import (
     REQUEST_BEFORE,
     WITHOUT,
 )
+from karat.text.regexes import lazy
 
 MOST_PLACES: Final = 64
 """Nobody asks for something that he names so often."""

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 
 def _names(listed: str) -> frozenset[str]:

@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 import regex
 
-from karat.text import lazy
-from karat.text.prose import spaced
+from karat.text.prose.sentences import spaced
+from karat.text.regexes import lazy
 
 _GIVE: Final = (
     "(?:give|send|share|provide|tell|enter|type|specify|state|supply|upload|attach|choose|select|pick|name|describe"

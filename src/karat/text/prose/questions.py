@@ -3,9 +3,9 @@
 from functools import lru_cache
 from typing import Final
 
-from karat.text import lazy
-from karat.text.offsets import Span
-from karat.text.prose import Prose, prose, spaced
+from karat.text.forms.offsets import Span
+from karat.text.prose.sentences import Prose, prose, spaced
+from karat.text.regexes import lazy
 
 _MARK = lazy.regex(r"[?？؟⁇⁈](?![\w=&/%])")
 """A question mark, but not one inside an address."""
@@ -69,7 +69,9 @@ def asked(text: str) -> Span | None:
 
 def _asked_in_other_words(words: Prose) -> Span | None:
     """Where somebody requests something in another language than English."""
-    from karat.text.ways_of_asking import OTHER_LANGUAGES  # they take a while to be read, and few answers need them
+    from karat.text.prose.ways_of_asking import (
+        OTHER_LANGUAGES,  # they take a while to be read, and few answers need them
+    )
 
     for sentence in _SENTENCE.finditer(words.text, max(0, len(words.text) - LAST_WORDS)):
         text = sentence[0]

@@ -7,7 +7,7 @@ does not see them, so they must neither hide a phrase ("err<U+200B>or") nor spli
 from typing import Final
 from unicodedata import category, normalize
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 SINGLE_QUOTES: Final = "‘’‚‛′‹›"
 DOUBLE_QUOTES: Final = "“”„‟″«»"

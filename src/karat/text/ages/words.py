@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from karat.text import lazy
-from karat.text.foreign_days import QUICK, foreign_days
-from karat.text.prose import spaced
+from karat.text.ages.foreign_days import QUICK, foreign_days
+from karat.text.prose.sentences import spaced
+from karat.text.regexes import lazy
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR

@@ -13,7 +13,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp_options import Otlp, handed_on
+from karat.targets.otlp.options import Otlp, handed_on
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process

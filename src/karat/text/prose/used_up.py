@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from karat.text import lazy
-from karat.text.prose import Prose, spaced
+from karat.text.prose.sentences import Prose, spaced
+from karat.text.regexes import lazy
 
 _NUMERAL: Final = r"\d+|two|three|four|five|six|seven|eight|nine|ten"
 _ALL = lazy.regex(

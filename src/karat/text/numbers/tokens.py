@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from unicodedata import category, digit
 
-from karat.text import lazy
-from karat.text.characters import is_word_char
-from karat.text.magnitudes import UNREAD_MAGNITUDE
+from karat.text.forms.characters import is_word_char
+from karat.text.numbers.magnitudes import UNREAD_MAGNITUDE
+from karat.text.regexes import lazy
 
 _GROUP_SPACES: Final = " \xa0\u2007\u2009\u202f"
 _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"

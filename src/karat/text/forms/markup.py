@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from karat.text import lazy
-from karat.text.characters import is_word_char
-from karat.text.html_tags import TAG, read_tag
-from karat.text.offsets import Span
+from karat.text.forms.characters import is_word_char
+from karat.text.forms.html_tags import TAG, read_tag
+from karat.text.forms.offsets import Span
+from karat.text.regexes import lazy
 
 MARKS: Final = r"\\`<&~*_\[\]>\x1b"
 """Characters that may begin markup, as the inside of a character class."""

@@ -8,11 +8,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from karat.text import lazy
-from karat.text.folding import glyphs, original_span_of_lines
-from karat.text.number_tokens import Number, all_numbers
-from karat.text.offsets import Span
-from karat.text.views import seen
+from karat.text.forms.folding import glyphs, original_span_of_lines
+from karat.text.forms.offsets import Span
+from karat.text.forms.views import seen
+from karat.text.numbers.tokens import Number, all_numbers
+from karat.text.regexes import lazy
 
 _SCALES: Final = {
     "k": 3, "thousand": 3, "m": 6, "mn": 6, "mln": 6, "mio": 6, "million": 6, "b": 9, "bn": 9, "mrd": 9, "billion": 9,

@@ -16,13 +16,13 @@ from unicodedata import normalize
 
 import regex
 
-from karat.text import lazy
-from karat.text.characters import WIDE_SPACES
-from karat.text.folding import fold, fold_phrase, original_span
-from karat.text.look_alikes import ASCII_OF
-from karat.text.markup import Edit
-from karat.text.offsets import Span
-from karat.text.views import View, edited, initials, is_plain, seen, spelled_out
+from karat.text.forms.characters import WIDE_SPACES
+from karat.text.forms.folding import fold, fold_phrase, original_span
+from karat.text.forms.look_alikes import ASCII_OF
+from karat.text.forms.markup import Edit
+from karat.text.forms.offsets import Span
+from karat.text.forms.views import View, edited, initials, is_plain, seen, spelled_out
+from karat.text.regexes import lazy
 
 _TEXTS: Final = 8
 _NEARBY: Final = 40

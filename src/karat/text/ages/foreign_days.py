@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from karat.text import lazy
-from karat.text.offsets import Span
-from karat.text.prose import spaced
+from karat.text.forms.offsets import Span
+from karat.text.prose.sentences import spaced
+from karat.text.regexes import lazy
 
 _YESTERDAY: Final = (
     "gestern|vorgestern|gisteren|eergisteren|ayer|anteayer|anoche|ieri|avantieri|ontem|anteontem|avant-hier|i går|igår"

@@ -6,8 +6,8 @@ are kept. Both are in NFC with plain quotes, dashes and line ends and without in
 
 from functools import lru_cache
 
-from karat.text.characters import folded, folded_plain, plain, plain_spaces
-from karat.text.offsets import OffsetMap, Span, fold_map, plain_map
+from karat.text.forms.characters import folded, folded_plain, plain, plain_spaces
+from karat.text.forms.offsets import OffsetMap, Span, fold_map, plain_map
 
 # A text may have a mebibyte and is judged by many checks in a row: few entries, each used often.
 _TEXTS = 8

@@ -2,7 +2,7 @@
 
 import re
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 _WORDS = (
     # Latin: thousands, then millions and what lies above, then dozens and hundreds, then slang.

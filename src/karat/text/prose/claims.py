@@ -12,11 +12,11 @@ from typing import Final
 
 import regex
 
-from karat.text import lazy
-from karat.text.denial import denial
-from karat.text.offsets import Span
-from karat.text.prose import Prose, prose, spaced
-from karat.text.used_up import used_up
+from karat.text.forms.offsets import Span
+from karat.text.prose.denial import denial
+from karat.text.prose.sentences import Prose, prose, spaced
+from karat.text.prose.used_up import used_up
+from karat.text.regexes import lazy
 
 DONE: Final = (
     "activated|added|allocated|applied|approved|archived|arranged|assigned|booked|bought|cancelled|canceled|changed"

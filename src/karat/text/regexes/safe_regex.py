@@ -15,11 +15,11 @@ from typing import Final, TypeVar
 
 import regex
 
-from karat.text.folding import lines, original_span_of_lines
-from karat.text.offsets import Span
-from karat.text.pattern_syntax import BadPattern, rewritten
-from karat.text.views import View, is_plain, seen, shown, shown_words
-from karat.text.wide import wide_forms
+from karat.text.forms.folding import lines, original_span_of_lines
+from karat.text.forms.offsets import Span
+from karat.text.forms.views import View, is_plain, seen, shown, shown_words
+from karat.text.forms.wide import wide_forms
+from karat.text.regexes.syntax import BadPattern, rewritten
 
 __all__ = [
     "BadPattern",

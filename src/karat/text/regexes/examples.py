@@ -10,8 +10,8 @@ from functools import lru_cache
 from re import _parser as syntax  # type: ignore[attr-defined]  # the standard library's own reading of a regex
 from typing import Any
 
-from karat.text import safe_regex
-from karat.text.pattern_syntax import rewritten
+from karat.text.regexes import safe_regex
+from karat.text.regexes.syntax import rewritten
 
 TRIES = 300
 EXTRA_REPEATS = 2

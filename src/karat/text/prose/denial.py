@@ -5,8 +5,8 @@ It reads `Prose`: small letters, with a line end only where a clause ends.
 
 from typing import Final, NamedTuple
 
-from karat.text import lazy
-from karat.text.prose import SOFT_END, Prose, spaced
+from karat.text.prose.sentences import SOFT_END, Prose, spaced
+from karat.text.regexes import lazy
 
 _FAR: Final = 120
 

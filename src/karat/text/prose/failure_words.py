@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from karat.text import lazy
+from karat.text.regexes import lazy
 
 HEAD = 2_000
 LINE = 300

@@ -9,8 +9,8 @@ from unicodedata import is_normalized, normalize
 
 from msgspec import Struct
 
-from karat.text import lazy
-from karat.text.characters import INVISIBLE, all_spaces, folded, plain
+from karat.text.forms.characters import INVISIBLE, all_spaces, folded, plain
+from karat.text.regexes import lazy
 
 Span = tuple[int, int]
 

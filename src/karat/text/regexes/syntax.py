@@ -9,8 +9,8 @@ import re
 from typing import Final
 from unicodedata import lookup, normalize
 
-from karat.text import lazy
-from karat.text.characters import INVISIBLE, PLAIN_FORMS, WIDE_SPACES
+from karat.text.forms.characters import INVISIBLE, PLAIN_FORMS, WIDE_SPACES
+from karat.text.regexes import lazy
 
 _LONGEST_PATTERN: Final = 4096
 _MOST_REPEATS: Final = 1000

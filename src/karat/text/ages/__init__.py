@@ -1,0 +1,1 @@
+"""How old a text says that something is: in figures, in words, and in other languages than English."""

@@ -1,0 +1,1 @@
+"""What prose says: what it asks, claims and denies."""
