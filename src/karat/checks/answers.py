@@ -16,7 +16,7 @@ from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
 from karat.matchers.values import MISSING, shown
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import Cut, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.forms.folding import fold
@@ -57,7 +57,7 @@ class AnswerEquals(Check, Struct, frozen=True):
     text: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "answer_equals" in expected:
             given = expected["answer_equals"]
             yield Reading({"text": given if isinstance(given, str) else shown(given)}, ("answer_equals",))
@@ -109,7 +109,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
     schema: dict[str, Any] | bool
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "answer_json" in expected:
             yield Reading({"schema": expected["answer_json"]}, ("answer_json",))
 
@@ -183,7 +183,7 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
         return matcher(self.value)
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for path, value in expected.get("answer_at", {}).items():
             yield Reading({"path": path, "value": value}, ("answer_at", path))
 
@@ -241,7 +241,7 @@ class State(Check, Struct, frozen=True, dict=True):
         return matcher(self.value)
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for path, value in expected.get("state", {}).items():
             yield Reading({"path": path, "value": value}, ("state", path))
 
@@ -273,7 +273,7 @@ class MinWords(Check, Struct, frozen=True):
     least: int
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "min_words" in expected:
             yield Reading({"least": expected["min_words"]}, ("min_words",))
 
@@ -304,7 +304,7 @@ class MaxWords(Check, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "max_words" in expected:
             yield Reading({"most": expected["max_words"]}, ("max_words",))
 

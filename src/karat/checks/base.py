@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.model.check import Example, Field, Flaw, Metric
+from karat.model.check import Example, Expected, Field, Flaw, Metric
 from karat.model.suite import CheckSpec
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
 from karat.model.verdict import At, CheckResult, Status
@@ -146,7 +146,7 @@ def excerpt(text: str, limit: int = EXCERPT) -> str:
     return line if len(line) <= limit and len(text) <= limit * 4 else line[: limit - 1] + "…"
 
 
-def each(field: str, argument: str, expected: Mapping[str, Any]) -> Iterator[Reading]:
+def each(field: str, argument: str, expected: Expected) -> Iterator[Reading]:
     """One check per entry of a list."""
     for index, entry in enumerate(expected.get(field) or ()):
         yield Reading({argument: entry}, (field, index))

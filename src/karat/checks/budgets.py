@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from karat.checks.base import CALLS, Check, Phrase, Reading
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
@@ -72,7 +72,7 @@ class MaxToolCalls(Check, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "max_tool_calls" in expected:
             yield Reading({"most": expected["max_tool_calls"]}, ("max_tool_calls",))
 
@@ -106,7 +106,7 @@ class MaxCalls(Check, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for tool, most in expected.get("max_calls", {}).items():
             yield Reading({"tool": tool, "most": most}, ("max_calls", tool))
 
@@ -140,7 +140,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     seconds: float
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "max_seconds" in expected:
             yield Reading({"seconds": expected["max_seconds"]}, ("max_seconds",))
 
@@ -170,7 +170,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     seconds: float
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "max_first_token_seconds" in expected:
             yield Reading({"seconds": expected["max_first_token_seconds"]}, ("max_first_token_seconds",))
 
@@ -201,7 +201,7 @@ class MaxSteps(Budget, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "max_steps" in expected:
             yield Reading({"most": expected["max_steps"]}, ("max_steps",))
 
@@ -248,7 +248,7 @@ class MaxTokens(Budget, Struct, frozen=True):
     of: Literal["input", "output", "total"]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         given = expected.get("max_tokens", {})
         for of, most in given.items() if isinstance(given, dict) else [("total", given)]:
             yield Reading({"most": most, "of": of}, ("max_tokens", of) if isinstance(given, dict) else ("max_tokens",))
@@ -294,7 +294,7 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     prices: tuple[float, float] | None = None
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "max_cost_usd" in expected:
             known = current().prices
             prices = {} if known is None else {"prices": [known.input, known.output]}

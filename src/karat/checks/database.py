@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from karat.checks.base import Check, Phrase, Reading, excerpt
 from karat.checks.says import unfailable
 from karat.matchers.values import same_value
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 
@@ -54,7 +54,7 @@ class Database(Check, Struct, frozen=True):
     rows: list[object]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for sql, rows in expected.get("database", {}).items():
             yield Reading({"sql": sql, "rows": rows}, ("database", sql))
 

@@ -24,7 +24,7 @@ from karat.checks.base import (
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import called, nameless, not_understood
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text import phrases
@@ -159,7 +159,7 @@ class AllocationValid(Check, Struct, frozen=True):
     tools: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "allocation_valid" in expected:
             lists = ("success_indicators", "failure_indicators")
             args = {"valid": expected["allocation_valid"], **{k: expected[k] for k in lists if k in expected}}
@@ -245,7 +245,7 @@ class _Contains(Check):
     phrase: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         return each(cls.name, "phrase", expected)
 
     @property

@@ -21,7 +21,7 @@ from karat.checks.grounds import (
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, not_understood
-from karat.model.check import Example, Field
+from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.numbers.claimed import StatedNumber, stated_numbers
@@ -91,7 +91,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
     constants: tuple[float, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "grounded_numbers" in expected:
             constants = expected.get("grounded_constants")
             yield Reading({"constants": constants} if constants else {}, ("grounded_numbers",))
@@ -204,7 +204,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     )
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "no_false_success" in expected:
             yield Reading({}, ("no_false_success",))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
+from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
@@ -14,7 +14,7 @@ from karat.checks.sample_traces import calls, says
 from karat.checks.says import regex_flaws
 from karat.checks.tools import called, nameless, not_understood
 from karat.matchers.values import shown
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.telemetry.tool_results import structured
@@ -83,7 +83,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
     within: Literal["line", "message"] = "message"
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for index, entry in enumerate(expected.get("must_ground_numbers", ())):
             args = dict(entry) if isinstance(entry, Mapping) else {"value": entry}
             if "value" in args:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
 from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
 from karat.checks.sample_traces import says
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
@@ -39,13 +39,13 @@ class RequiredSource(Check, Struct, frozen=True):
     phrases: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         patterns = expected.get("source_patterns", {})
         for index, source in enumerate(expected.get("required_sources", ())):
             yield Reading({"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index))
 
     @classmethod
-    def strays(cls, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+    def strays(cls, expected: Expected) -> Iterator[Flaw]:
         for source in expected.get("source_patterns", {}):
             if source not in expected.get("required_sources", ()):
                 why = f"{source!r} is not in required_sources, so its phrases are never looked for."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
@@ -15,7 +15,7 @@ from karat.checks.call_patterns import CallPattern, Times, WantedCall
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
 from karat.matchers.reading import MatchedMembers, MatchedValue
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 
@@ -170,7 +170,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         return not self.never and self.own.least > 0
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         entries = expected.get("tool_calls", ())
         for index, call in enumerate(entries):
             before, behind = _rivals(call, entries[:index]), _rivals(call, entries[index + 1 :])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, Phrase, Phrases, Reading
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.tool_names import is_same_tool
@@ -55,7 +55,7 @@ class ToolOrder(Check, Struct, frozen=True):
     tools: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "tool_order" in expected:
             yield Reading({"tools": expected["tool_order"]}, ("tool_order",))
 
@@ -122,7 +122,7 @@ class ToolRequires(Check, Struct, frozen=True):
     first: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for tool, first in expected.get("tool_requires", {}).items():
             yield Reading({"tool": tool, "first": first}, ("tool_requires", tool))
 

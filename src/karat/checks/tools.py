@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
 from karat.checks.base import CALLS, Check, Phrases, Reading, each, excerpt, quoted
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.telemetry.events import unread
@@ -33,7 +33,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
     tools: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         if "tool_calls_any" in expected:
             yield Reading({"tools": expected["tool_calls_any"]}, ("tool_calls_any",))
 
@@ -70,7 +70,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
     tool: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         return each("tool_calls_none", "tool", expected)
 
     @property

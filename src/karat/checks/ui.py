@@ -16,7 +16,7 @@ from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
 from karat.errors import ConfigError
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import Example, Expected, Field, Flaw
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, CheckSpec, Suite, Turn
 from karat.model.trace import Trace
@@ -112,7 +112,7 @@ class Ui(Check, Struct, frozen=True):
     elements: tuple[Element, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[Reading]:
         for index, entry in enumerate(expected.get("ui", ())):
             args = {"sentence": entry} if isinstance(entry, str) else {"elements": [entry]}
             yield Reading(args, ("ui", index))

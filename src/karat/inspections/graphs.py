@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Union, get_args, get_origin, get_type_hints
 
 from msgspec import structs
 
@@ -52,7 +52,7 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
     return Inspection(config.name, table, (*_sightings(graph), *recorded), trace, problem)
 
 
-async def _loaded(config: TargetConfig) -> Any:
+async def _loaded(config: TargetConfig) -> object:
     """The graph, as far as there is one before a case."""
     extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
     async with AsyncExitStack() as stack:
@@ -70,7 +70,7 @@ async def _tried(config: TargetConfig, options: dict[str, object], prompt: str) 
     return options, await proved(structs.replace(config, options=options), prompt)
 
 
-def _candidates(graph: Any, given: dict[str, object]) -> Iterator[dict[str, object]]:
+def _candidates(graph: object, given: dict[str, object]) -> Iterator[dict[str, object]]:
     """Options to try: those given alone, then with an input of the graph's own fields, and all that it gives read."""
     takes_fields = fields_of(graph, "input") if graph is not None else frozenset()
     gives = fields_of(graph, "output") if graph is not None else frozenset()
@@ -91,7 +91,7 @@ def _candidates(graph: Any, given: dict[str, object]) -> Iterator[dict[str, obje
             yield given | outputs | {"input": asked}
 
 
-def _answer_path(state: dict[str, Any], asked: Any) -> str:
+def _answer_path(state: Mapping[str, object], asked: object) -> str:
     """Where in the state the answer most likely stands: words that were not given to it."""
     known = set(asked) if isinstance(asked, dict) else set()
     paths = [path for path in _texts(state) if path[0] not in known]
@@ -115,7 +115,7 @@ def _rank(names: tuple[str, ...]) -> Callable[[str], int]:
     return lambda name: next((place for place, word in enumerate(names) if word in name.lower()), len(names))
 
 
-def _fields(graph: Any, which: str) -> dict[str, str]:
+def _fields(graph: object, which: str) -> dict[str, str]:
     """The fields of a schema of the graph, with what they hold."""
     schema = getattr(getattr(graph, "builder", graph), f"{which}_schema", None)
     if which == "input" and not hasattr(graph, "builder") and fields_of(graph, "input"):
@@ -127,15 +127,16 @@ def _fields(graph: Any, which: str) -> dict[str, str]:
     return {name: _kind(hint) for name, hint in hints.items()}
 
 
-def _kind(hint: Any) -> str:
+def _kind(hint: object) -> str:
     """What a field holds, as people say it."""
     if get_origin(hint) in (UnionType, Union):
         hint = next((part for part in get_args(hint) if part is not NoneType), hint)
     found = get_origin(hint) or hint
-    return {str: "text", list: "list", dict: "table"}.get(found, getattr(found, "__name__", str(found)))
+    names: dict[object, str] = {str: "text", list: "list", dict: "table"}
+    return names.get(found, getattr(found, "__name__", str(found)))
 
 
-def _sightings(graph: Any) -> Iterator[Sighting]:
+def _sightings(graph: object) -> Iterator[Sighting]:
     if graph is None:
         yield Sighting("graph", (EACH,))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from karat.model.verdict import Status
 
 Metric = Literal["sources", "numbers", "brief"]
 """What a report says that an answer lacks, beside the checks that failed."""
+
+Expected: TypeAlias = Mapping[str, Any]
+"""What a case asks for, by field: that the values fit the fields' types was settled when the suite was read."""
 
 
 class Example(NamedTuple):

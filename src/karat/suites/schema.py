@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from karat.suites.formats import eval_set, golden, karat1
 from karat.suites.variables import NAME
@@ -19,7 +19,9 @@ TITLES: dict[Kind, str] = {
     "eval-set": "Karat eval set",
     "golden": "Karat golden set",
 }
-_VARIABLE: dict[str, Any] = {"$ref": "#/$defs/Variable"}
+Node: TypeAlias = dict[str, Any]
+"""A part of a JSON Schema: keywords, with whatever each of them takes."""
+_VARIABLE: Node = {"$ref": "#/$defs/Variable"}
 _ANYTHING = ("string", ["string", "number", "boolean", "null"])
 """Types among which a variable is one value more."""
 _NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
@@ -28,7 +30,7 @@ _NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, object]:
     """The JSON Schema (2020-12) of a suite format, with every check that the vocabulary knows."""
     fields = tuple(vocabulary.fields)
-    defs: dict[str, Any] = {}
+    defs: Node = {}
     if kind == "karat-1":
         made = karat1.shape(fields, tuple(vocabulary.groups)).suite.whole(defs)
         _karat1_rules(made, defs)
@@ -41,7 +43,7 @@ def schema(kind: Kind, vocabulary: Vocabulary) -> dict[str, object]:
     return {"$schema": DIALECT, **made, "title": TITLES[kind], "$defs": defs}
 
 
-def _karat1_rules(made: dict[str, Any], defs: dict[str, Any]) -> None:
+def _karat1_rules(made: Node, defs: Node) -> None:
     """What a case says and to whom, what its defaults may hold, and variables in the place of any other value."""
     case, templates = defs["Case"], defs["Case"]["properties"]
     case["oneOf"] = [{"required": ["prompt"]}, {"required": ["turns"]}]
@@ -65,7 +67,7 @@ def _karat1_rules(made: dict[str, Any], defs: dict[str, Any]) -> None:
     defs["Variable"] = {"title": "Variable", "description": "A value of `vars` or of a row of `each`.", **spelled}
 
 
-def _or_variable(node: dict[str, Any]) -> dict[str, Any]:
+def _or_variable(node: Node) -> Node:
     """The same, or a variable: within lists and objects too."""
     about = {"description": node["description"]} if "description" in node else {}
     inner = {key: value for key, value in node.items() if key != "description"}
@@ -78,7 +80,7 @@ def _or_variable(node: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [inner, _VARIABLE], **about}
 
 
-def _eval_set_rules(defs: dict[str, Any]) -> None:
+def _eval_set_rules(defs: Node) -> None:
     """What holds between keys: something is expected, scoring stands in one place, and a weight counts."""
     expected = defs["Expected"]
     expected["anyOf"] = _any_of(key for key in expected["properties"] if key not in _NO_CHECKS)
@@ -89,7 +91,7 @@ def _eval_set_rules(defs: dict[str, Any]) -> None:
     defs["SoftScore"]["properties"]["weights"]["not"] = {"additionalProperties": {"const": 0}}
 
 
-def _golden_rules(defs: dict[str, Any]) -> None:
+def _golden_rules(defs: Node) -> None:
     case = defs["Case"]
     beside = [key for key in case["properties"] if key not in ("id", "input", "category", "constraints", "metadata")]
     case["anyOf"] = _any_of(beside)

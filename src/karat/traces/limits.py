@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -85,8 +84,9 @@ def _fields(value: object) -> object:
     return value
 
 
-def _cut(size: int, digest: Any) -> Cut:
-    return Cut(f"only the first {TEXT_CAP:,} of {size:,} bytes were kept", size, digest.hexdigest())
+def _cut(data: bytes) -> Cut:
+    size = len(data)
+    return Cut(f"only the first {TEXT_CAP:,} of {size:,} bytes were kept", size, hashlib.sha256(data).hexdigest())
 
 
 def _prefix(data: bytes, room: int) -> str:
@@ -97,7 +97,7 @@ def _text(value: str, channel: str, cuts: dict[str, Cut]) -> str:
     data = value.encode()
     if len(data) <= TEXT_CAP:
         return value
-    cuts[channel] = _cut(len(data), hashlib.sha256(data))
+    cuts[channel] = _cut(data)
     return _prefix(data, TEXT_CAP)
 
 
@@ -155,7 +155,7 @@ def _whole(encoded: list[bytes]) -> tuple[int, int]:
 
 def _cut_of(encoded: list[bytes]) -> Cut:
     data = b"\n".join(encoded)
-    return _cut(len(data), hashlib.sha256(data))
+    return _cut(data)
 
 
 def _table(value: dict[str, object], name: str, cuts: dict[str, Cut]) -> dict[str, object]:

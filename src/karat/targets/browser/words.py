@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from karat.model.trace import ElementBox
 from karat.targets.browser.echo import FEW, Echo, Likeness, count_words
@@ -32,6 +32,32 @@ DISCOVERED = "no `answer` is configured: took what appeared after the prompt, in
 CAUGHT = "caught when the app left the page"
 LEFT = "the app left the page before its words could be read"
 SAME = "the place of the answer shows the words that it showed before: nobody can tell whether they were said again"
+
+
+class SeenPlace(TypedDict):
+    """A message as `read.js` tells of it: what it says now and said before, which one it is, what nobody sees of it."""
+
+    text: str
+    was: str | None
+    rewritten: bool
+    index: int
+    hidden: str
+
+
+class SeenLine(TypedDict):
+    """A line that stands in no message, and the element that holds it."""
+
+    text: str
+    path: str
+
+
+class SeenPage(TypedDict):
+    """All that `read.js` tells; `left` are the messages of a page that the app has left, without index."""
+
+    places: list[SeenPlace]
+    outside: list[SeenLine]
+    moved: bool
+    left: list[SeenPlace]
 
 
 class AnswerWords(NamedTuple):
@@ -98,7 +124,7 @@ class Words:
         caught, _ = self._configured(seen["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
-    def _configured(self, places: Sequence[dict[str, Any]], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
+    def _configured(self, places: Sequence[SeenPlace], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
         """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
         gone = self._before - _counted(place["text"] for place in places if place["was"] is not None)
         there = Counter(place["text"] for place in places)
@@ -109,7 +135,7 @@ class Words:
                 new = _without(gone, text)
                 known = there[text] <= self._known[text]
                 added.append(NewWords(_without_own_prompt(new, echo), known))
-            elif _is_panel(place, prompts):
+            elif place["rewritten"] and _is_panel(text, was, prompts):
                 new = text
                 changed.append(new)
             elif text.startswith(was):
@@ -138,7 +164,7 @@ class Words:
         """Where the lines of what was said stand on a picture of the page."""
         return await answer_boxes(self._page, self._messages, self._fresh, said)
 
-    async def _read(self, *, mark: bool) -> dict[str, Any]:
+    async def _read(self, *, mark: bool) -> SeenPage:
         from playwright.async_api import Error
 
         try:
@@ -149,9 +175,9 @@ class Words:
         await self._page.wait_for_load_state("domcontentloaded")
         return await self._once(mark)
 
-    async def _once(self, mark: bool) -> dict[str, object]:
+    async def _once(self, mark: bool) -> SeenPage:
         if self._messages is None:
-            seen: dict[str, object] = await self._page.evaluate(f"(mark) => ({READ})([], mark)", mark)
+            seen: SeenPage = await self._page.evaluate(f"(mark) => ({READ})([], mark)", mark)
         else:
             seen = await self._messages.evaluate_all(READ, mark)
         return seen
@@ -163,11 +189,11 @@ def _grown(was: str, text: str) -> str:
     return more.strip() if not was or not more or more.startswith("\n") else text[was.rfind("\n") + 1 :]
 
 
-def _is_panel(place: dict[str, Any], prompts: Sequence[Echo]) -> bool:
-    """Whether a place shows one answer after the other: it was written anew, and holds nothing that was asked."""
-    now, was = [*lines(place["text"])], [*lines(place["was"])]
-    asked = (Likeness.WHOLE in echo.likenesses(shown) for echo in prompts for shown in (now, was))
-    return bool(place["rewritten"]) and now != was and not any(asked)
+def _is_panel(text: str, was: str, prompts: Sequence[Echo]) -> bool:
+    """Whether a place shows one answer after the other: it changed, and holds nothing that was asked."""
+    now, before = [*lines(text)], [*lines(was)]
+    asked = (Likeness.WHOLE in echo.likenesses(shown) for echo in prompts for shown in (now, before))
+    return now != before and not any(asked)
 
 
 def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
@@ -182,7 +208,7 @@ def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
     yield from (message.text for run in told for message in run)
 
 
-def _doubt(said: str, fresh: Sequence[str], outside: Sequence[dict[str, Any]], echo: Echo) -> str:
+def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: Echo) -> str:
     """Why messages may hold the prompt: nothing else is new in them, or one names it and it is seen nowhere else."""
     if not said:
         return ALL_REPEATED if fresh else ""
@@ -195,7 +221,7 @@ def _doubt(said: str, fresh: Sequence[str], outside: Sequence[dict[str, Any]], e
     return "" if told else EITHER.format(quoted(odd))
 
 
-def _discovered(parts: Sequence[dict[str, Any]], before: Counter[str], prompts: Sequence[Echo]) -> AnswerWords:
+def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[Echo]) -> AnswerWords:
     """All that is new after the first line that repeats the prompt, less what repeats it or an earlier one."""
     old = before.copy()
     fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _taken(line, old)]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 DEEPEST = 20
 
 
-def tools_of(graph: Any) -> frozenset[str] | None:
+def tools_of(graph: object) -> frozenset[str] | None:
     """The tools of a graph's tool nodes; None if it has no such node, because then any node may call anything."""
     names = {name for node in _nodes(graph, DEEPEST) for name in getattr(node, "tools_by_name", None) or ()}
     return frozenset(names) or None
 
 
-def _nodes(graph: Any, depth: int) -> Iterator[Any]:
+def _nodes(graph: object, depth: int) -> Iterator[object]:
     nodes = getattr(graph, "nodes", None)
     if not isinstance(nodes, Mapping) or not depth:
         return
