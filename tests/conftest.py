@@ -1,16 +1,21 @@
 """What tests in several folders share."""
 
+import gc
 from itertools import groupby
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from packages import installs
 from postgres import database_url, postgres_url
 from recordings import recorded
 
-__all__ = ["database_url", "postgres_url", "recorded"]
+__all__ = ["database_url", "installs", "postgres_url", "recorded"]
 
 pytest_plugins = ["limits"]
+
+# Ten thousand tests and what they import stay until the end: the collector need not look at them again and again.
+gc.disable()
 
 # How long an example takes says how busy the machine is, and nothing else. The gate tries the same ones every time.
 settings.register_profile(
@@ -29,3 +34,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
     items[:] = [test for first in range(workers) for tests in files[first::workers] for test in tests]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any, ClassVar
 
 import msgspec
@@ -23,6 +22,7 @@ from karat.model.suite import Scoring
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.suites import loads
+from packages import Installs
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,14 @@ class Aimless(Leaving):
         raise ValueError("I do not know")
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, value: str) -> Catalog:
-    points = EntryPoints([EntryPoint("mine", value, catalog.ENTRY_POINTS)])
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points.select(group=group))
+def installed(installs: Installs, value: str) -> Catalog:
+    installs(catalog.ENTRY_POINTS, ("mine", value))
     return Catalog()
 
 
 @pytest.mark.parametrize("cls", [Shouts, Whispers])
-def test_an_outside_check_joins_ours(monkeypatch: pytest.MonkeyPatch, cls: type[Check]) -> None:
-    found = installed(monkeypatch, f"{__name__}:{cls.__name__}")
+def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> None:
+    found = installed(installs, f"{__name__}:{cls.__name__}")
     assert found.classes[cls.name] is cls
     assert cls.name in {field.name for field in found.fields}
     assert len(found.classes) == len(catalog.CHECKS) + 1
@@ -112,9 +111,9 @@ def test_an_outside_check_joins_ours(monkeypatch: pytest.MonkeyPatch, cls: type[
         pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat has that name already", id="namesake"),
     ],
 )
-def test_one_that_is_broken_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+def test_one_that_is_broken_is_told_in_a_line(installs: Installs, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
-        _ = installed(monkeypatch, value).classes
+        _ = installed(installs, value).classes
     assert "entry point 'mine' of karat.checks" in str(caught.value)
 
 
@@ -147,8 +146,8 @@ def suite(**scoring: Any) -> dict[str, Any]:
         pytest.param({"soft_score": {"threshold": 0.1, "weights": {"loudness": 1}}}, CaseStatus.FAIL, id="weighed"),
     ],
 )
-def test_a_group_of_its_own(monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any], status: CaseStatus) -> None:
-    found = installed(monkeypatch, f"{__name__}:Shouts")
+def test_a_group_of_its_own(installs: Installs, rules: dict[str, Any], status: CaseStatus) -> None:
+    found = installed(installs, f"{__name__}:Shouts")
     (case,) = loads(json.dumps(suite(**rules)).encode(), "s.json", found).cases
     checks = (MustSayAny(("ha",)), Shouts())
     verdict = scoring.judge(checks, case.scoring, Trace(case_id="A", final_message="ha"))
@@ -174,8 +173,8 @@ def test_a_group_of_its_own_weighs_something() -> None:
         ),
     ],
 )
-def test_a_group_that_nobody_has(monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any], line: str) -> None:
+def test_a_group_that_nobody_has(installs: Installs, rules: dict[str, Any], line: str) -> None:
     with pytest.raises(SuiteError) as caught:
-        loads(json.dumps(suite(**rules)).encode(), "s.json", installed(monkeypatch, f"{__name__}:Shouts"))
+        loads(json.dumps(suite(**rules)).encode(), "s.json", installed(installs, f"{__name__}:Shouts"))
     assert f"cases[0].expected.{line} Did you mean 'loudness'?" in str(caught.value)
     assert "[unknown-value]" in str(caught.value)

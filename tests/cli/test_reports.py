@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.support import Karat, case, eval_set, journal_of, results, write
+from packages import Installs
 
 KNOWN = "Known are json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
 GREET = ("-t", "python:agent.py:greet")
@@ -35,9 +35,8 @@ class Broken(Ids):
 
 
 @pytest.fixture(autouse=True)
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [EntryPoint(name.lower(), f"{__name__}:{name}", "karat.reports") for name in ("Ids", "Broken")]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints(points).select(group=group))
+def installed(installs: Installs) -> None:
+    installs("karat.reports", *((name.lower(), f"{__name__}:{name}") for name in ("Ids", "Broken")))
 
 
 @pytest.mark.parametrize("command", ["run", "rescore"])

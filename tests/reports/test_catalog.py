@@ -5,7 +5,6 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from karat.model.run import CaseRecord, RunView
 from karat.reports.artifacts import Names, Sink, reserve
 from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, wanted
 from karat.reports.writing import write_all
+from packages import Installs
 
 from .runs import MemoryRun, every_status, passing
 
@@ -173,9 +173,8 @@ def test_a_journal_that_cannot_be_read_leaves_no_report(names: Names) -> None:
     assert [path.suffix for path in names.folder.iterdir()] == [".jsonl"]
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
-    points = EntryPoints(EntryPoint("mine", value, ENTRY_POINTS) for value in values)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points.select(group=group))
+def installed(installs: Installs, *values: str) -> None:
+    installs(ENTRY_POINTS, *(("mine", value) for value in values))
 
 
 @pytest.mark.parametrize(
@@ -188,21 +187,21 @@ def installed(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:
         pytest.param(f"{__name__}:Endless", "is no report", id="no-end"),
     ],
 )
-def test_an_entry_point_that_is_no_report(monkeypatch: pytest.MonkeyPatch, value: str, problem: str) -> None:
-    installed(monkeypatch, value)
+def test_an_entry_point_that_is_no_report(installs: Installs, value: str, problem: str) -> None:
+    installed(installs, value)
     with pytest.raises(ConfigError, match=problem) as caught:
         wanted(["mine"])
     assert "entry point 'mine' of karat.reports" in str(caught.value)
 
 
-def test_a_broken_package_matters_to_those_who_ask_for_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, "no_such_module:FORMAT")
+def test_a_broken_package_matters_to_those_who_ask_for_its_report(installs: Installs) -> None:
+    installed(installs, "no_such_module:FORMAT")
     assert wanted(["json", "markdown"]) == ()
     assert wanted(["json=here.json"]) == (Wanted("json", EVERY_RUN["json"], "here.json"),)
 
 
-def test_two_packages_with_one_name_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, f"{__name__}:Ids", f"{__name__}:NoEnd")
+def test_two_packages_with_one_name_are_told_apart(installs: Installs) -> None:
+    installed(installs, f"{__name__}:Ids", f"{__name__}:NoEnd")
     with pytest.raises(ConfigError, match="two packages bring it"):
         wanted(["mine"])
 
@@ -215,15 +214,15 @@ def test_two_packages_with_one_name_are_told_apart(monkeypatch: pytest.MonkeyPat
         pytest.param("=out", KNOWN, id="no-name"),
     ],
 )
-def test_a_report_that_nobody_has(monkeypatch: pytest.MonkeyPatch, asked: str, fix: str) -> None:
-    installed(monkeypatch, f"{__name__}:Ids")
+def test_a_report_that_nobody_has(installs: Installs, asked: str, fix: str) -> None:
+    installed(installs, f"{__name__}:Ids")
     with pytest.raises(UsageError) as caught:
         wanted([asked])
     assert fix in str(caught.value)
 
 
-def test_entry_points_join_our_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, f"{__name__}:Ids")
+def test_entry_points_join_our_reports(installs: Installs) -> None:
+    installed(installs, f"{__name__}:Ids")
     assert wanted(["mine=a=b"]) == (Wanted("mine", Ids, "a=b"),)
 
 

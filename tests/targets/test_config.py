@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from karat.model.trace import Trace
 from karat.targets import catalog
 from karat.targets.base import Limits, RunContext
 from karat.targets.config import Config, TargetConfig, load, parse_rate, read_options, resolve
+from packages import Installs
 
 FULL = """
 target = "dyno"
@@ -225,12 +225,8 @@ class Outside:
     async def close(self) -> None: ...
 
 
-def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [
-        EntryPoint("outside", f"{__name__}:Outside", "karat.targets"),
-        EntryPoint("bad", "no_such:X", "karat.targets"),
-    ]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+def test_entry_points(installs: Installs) -> None:
+    installs("karat.targets", ("outside", f"{__name__}:Outside"), ("bad", "no_such:X"))
     target = catalog.build(TargetConfig(kind="outside", spec="s"))
     assert (target.options, target.limits) == ({"outside": "s"}, Limits(1))
     with pytest.raises(ConfigError, match=r"entry point 'bad' of karat.targets: cannot be loaded: ModuleNotFoundError"):
