@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from karat.targets.browser.way import View
 
-PATIENCE = 5.0
+PATIENCE = 20.0
 """Seconds that a look at the page may take."""
 POLL = 0.05
 SLOWEST_POLL = 0.25
