@@ -28,7 +28,7 @@ $(READY): $(UV) pyproject.toml uv.lock
 system: ## Install the Debian packages that the tests use (a browser, PostgreSQL)
 	@scripts/install-system-packages.sh
 
-test: setup system ## Lint, type-check, check the layers and run every test
+test: ## Lint, type-check, check the layers and run every test
 	@$(MAKE) --no-print-directory -j2 lint unit
 
 lint: setup
@@ -38,7 +38,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 # Read once before four processes do: on a fresh checkout the first reading of the tests compiles them.
-unit: setup
+unit: setup system
 	@$(BIN)/pytest --collect-only -qq > /dev/null || true
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 

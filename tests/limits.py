@@ -42,7 +42,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    faulthandler.dump_traceback_later(3 * _seconds(item) + GRACE, exit=True, file=item.config.stash[_STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    item.stash[_BEFORE] = children()
     with _limited(item):
         yield
 
@@ -58,9 +68,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     with _limited(item):
         yield
-    left = children() - item.stash[_BEFORE] if _BEFORE in item.stash else set()
+    left = children() - item.stash[_BEFORE]
     end = time.monotonic() + MOMENT
-    while (left := left & children()) and time.monotonic() < end:
+    while left and (left := left & children()) and time.monotonic() < end:
         time.sleep(0.01)
     if left:
         told = [line.replace(b"\0", b" ").decode() for pid, line in below(os.getpid()) if pid in left]
@@ -68,24 +78,25 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
         pytest.fail(f"left behind: {told}", pytrace=False)
 
 
+def _seconds(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("limit")
+    return float(mark.args[0]) if mark else USUAL
+
+
 @contextmanager
 def _limited(item: pytest.Item) -> Generator[None]:
-    mark = item.get_closest_marker("limit")
-    seconds: float = mark.args[0] if mark else USUAL
-    before = children()
+    seconds = _seconds(item)
 
     def overrun(_number: int, _frame: FrameType | None) -> None:
         faulthandler.dump_traceback(2)
-        _kill(children() - before)
+        _kill(children() - item.stash[_BEFORE])
         pytest.fail(f"it took longer than {seconds:g} s; the stacks of its threads are in its stderr")
 
     signal.signal(signal.SIGALRM, overrun)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(seconds + GRACE, exit=True, file=item.config.stash[_STDERR])
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 

@@ -37,7 +37,7 @@ def canvas(**options: Any) -> TargetConfig:
     """The canvas app without the pictures that nobody looks at here, and without its patience."""
     if CHROMIUM is None:
         pytest.skip("no Chromium: apt-get install chromium-headless-shell")
-    return shipped("canvas", screenshots=False, wait_ms=15_000, **options)
+    return shipped("canvas", screenshots=False, wait_ms=90_000, **options)
 
 
 @pytest.fixture(scope="session")
@@ -67,5 +67,5 @@ def _record(suite: str, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("DYNO_DATABASE_URL", "DYNO_MODEL", "DYNO_NOW"):
             patch.delenv(name, raising=False)
-        karat.run(ROOT / suite, target, results_dir=unfinished, concurrency=4, timeout=120)
+        karat.run(ROOT / suite, target, results_dir=unfinished, concurrency=4, timeout=240)
     unfinished.rename(folder)

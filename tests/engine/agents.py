@@ -6,6 +6,7 @@ The environment names files in which they leave traces: CALLS gets a line per ca
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import mmap
 import os
 import re
@@ -29,6 +30,11 @@ def noted(name: str, line: str) -> None:
 def spin() -> None:
     while True:
         pass
+
+
+def keep_the_lock() -> None:
+    """Wait without giving Python's lock away, as code in C may: like a bad regex, but it costs the machine nothing."""
+    ctypes.PyDLL(None).sleep(3600)
 
 
 def pause() -> str:
@@ -122,6 +128,7 @@ BEHAVIOURS: dict[str, Any] = {
     "allocate": allocate,
     "garbage": print_garbage,
     "pause": pause,
+    "lock": keep_the_lock,
     "regex": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),
     "fork": fork,
     "twice": fork_and_return,
@@ -210,7 +217,7 @@ def measured(prompt: str) -> str:
         time.sleep(0.0005)
     noted("CALLS", f"begin {time.monotonic()}")
     if prompt == "measure exit":
-        time.sleep(0.3)
+        time.sleep(1.2)
         os._exit(3)
     time.sleep(float(prompt.split()[1]))
     noted("CALLS", f"end {time.monotonic()}")

@@ -117,8 +117,8 @@ def count(prompt, case):
     time.sleep(0.3)
     if prompt == "crash":
         os._exit(3)
-    while prompt == "hold":
-        pass
+    if prompt == "hold":
+        time.sleep(3600)
     time.sleep(0.3)
     return "fine" if seen == 1 else f"{seen} rows"
 """

@@ -102,12 +102,12 @@ async def test_starts_are_spread_over_the_minute(
 
 
 async def test_what_begins_again_after_a_crash_keeps_to_the_rate(tmp_path: Path, calls: Path) -> None:
-    prompts = ["measure exit", *["measure 1"] * 4]
-    found = await carried_out(tmp_path, prompts, function="measured", workers=2, concurrency=2, rate="600/min")
+    prompts = ["measure exit", *["measure 2"] * 4]
+    found = await carried_out(tmp_path, prompts, function="measured", workers=2, concurrency=2, rate="120/min")
     assert [kind(record) for record in found.values()] == ["agent"] + ["PASS"] * 4
     moments = begins(calls)
     assert len(moments) > 5, "some began twice"
-    assert moments[-1] - moments[0] > (len(moments) - 1) * 0.1 * 0.9
+    assert moments[-1] - moments[0] > (len(moments) - 1) * 0.5 * 0.8
     assert all(later - earlier > 0.05 for earlier, later in pairwise(moments))
 
 
@@ -119,8 +119,8 @@ async def test_a_case_that_overran_is_told_before_its_neighbours_end(tmp_path: P
         if isinstance(event, CaseFinished):
             heard.append(kind(event.record))
 
-    prompts = ["measure 3600", "measure 0.9", "measure 1.1"]
-    options: dict[str, Any] = {"timeout": 1.6, "concurrency": 2, "max_failures": 9, "listeners": [listener]}
+    prompts = ["measure 3600", "measure 3", "measure 4.5"]
+    options: dict[str, Any] = {"timeout": 6.0, "concurrency": 2, "max_failures": 9, "listeners": [listener]}
     await carried_out(tmp_path, prompts, function="measured", **options)
     assert heard == ["PASS", "timeout", "PASS"]
 

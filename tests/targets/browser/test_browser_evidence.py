@@ -96,7 +96,10 @@ async def test_no_trace_holds_a_secret(stub: Stub, tmp_path: Path, monkeypatch: 
     [
         pytest.param({"headers": {"X-Key": "${MAGIC}"}}, id="from-the-environment"),
         pytest.param({"headers": {"X-Key": "open <zyxwv> & shut"}}, id="literal"),
-        pytest.param({"steps": [{"open": "/chat?word=${MAGIC}"}], "chat_box": {"selector": "#no"}}, id="in-an-address"),
+        pytest.param(
+            {"steps": [{"open": "/chat?word=${MAGIC}"}], "chat_box": {"selector": "#no"}, "wait_ms": 4000},
+            id="in-an-address",
+        ),
     ],
 )
 async def test_no_report_holds_a_secret(
@@ -106,7 +109,7 @@ async def test_no_report_holds_a_secret(
     suite = {"version": "0.3", "cases": [{"id": "one", "prompt": "key", "expected": {"must_say_any": ["sesame"]}}]}
     file = tmp_path / "suite.json"
     file.write_text(json.dumps(suite))
-    config = config_for(stub.url, wait_ms=2000, **options)
+    config = config_for(stub.url, **options)
     result = await karat.arun(file, config, results_dir=tmp_path / "out")
     (record,) = result.records
     assert record.verdict.status in ("FAIL", "ERROR")
