@@ -59,9 +59,11 @@ def pairs(
     rates = true_rates(chance, base, spread, (runs, cases))
     worse = rates * (new / base) if new <= base else 1 - (1 - rates) * (1 - new) / (1 - base)
     before, after = chance.binomial(repeats, rates), chance.binomial(repeats, worse)
+    every = [((b, repeats), (n, repeats)) for b in range(repeats + 1) for n in range(repeats + 1)]
     for row in before * (repeats + 1) + after:
-        kinds = zip(*np.unique(row, return_counts=True), strict=True)
-        yield {((int(k) // (repeats + 1), repeats), (int(k) % (repeats + 1), repeats)): int(n) for k, n in kinds}
+        counts = np.bincount(row, minlength=len(every))
+        there = np.flatnonzero(counts)
+        yield dict(zip([every[kind] for kind in there], counts[there].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.8, 0.95, 0.99])
