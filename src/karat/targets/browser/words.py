@@ -34,12 +34,17 @@ LEFT = "the app left the page before its words could be read"
 SAME = "the place of the answer shows the words that it showed before: nobody can tell whether they were said again"
 
 
-class SeenPlace(TypedDict):
-    """A message as `read.js` tells of it: what it says now and said before, which one it is, what nobody sees of it."""
+class SeenMessage(TypedDict):
+    """A message as `read.js` tells of it: what it says now, and said before."""
 
     text: str
     was: str | None
     rewritten: bool
+
+
+class SeenPlace(SeenMessage):
+    """One that stands on the page: which of them it is, and what nobody sees of it."""
+
     index: int
     hidden: str
 
@@ -52,12 +57,12 @@ class SeenLine(TypedDict):
 
 
 class SeenPage(TypedDict):
-    """All that `read.js` tells; `left` are the messages of a page that the app has left, without index."""
+    """All that `read.js` tells; `left` are the messages of a page that the app has left."""
 
     places: list[SeenPlace]
     outside: list[SeenLine]
     moved: bool
-    left: list[SeenPlace]
+    left: list[SeenMessage]
 
 
 class AnswerWords(NamedTuple):
@@ -124,7 +129,7 @@ class Words:
         caught, _ = self._configured(seen["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
-    def _configured(self, places: Sequence[SeenPlace], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
+    def _configured(self, places: Sequence[SeenMessage], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
         """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
         gone = self._before - _counted(place["text"] for place in places if place["was"] is not None)
         there = Counter(place["text"] for place in places)
