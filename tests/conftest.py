@@ -1,6 +1,7 @@
 """What tests in several folders share."""
 
 import gc
+from collections.abc import Generator
 from itertools import groupby
 
 import pytest
@@ -13,9 +14,6 @@ from recordings import recorded
 __all__ = ["database_url", "installs", "postgres_url", "recorded"]
 
 pytest_plugins = ["limits"]
-
-# Ten thousand tests and what they import stay until the end: the collector need not look at them again and again.
-gc.disable()
 
 # How long an example takes says how busy the machine is, and nothing else. The gate tries the same ones every time.
 settings.register_profile(
@@ -36,6 +34,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [test for first in range(workers) for tests in files[first::workers] for test in tests]
 
 
-def pytest_collection_finish() -> None:
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Ten thousand tests and what they import stay until the end: the collector need not look at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

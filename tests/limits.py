@@ -20,7 +20,7 @@ from processes import below, children
 
 USUAL = 300.0
 GRACE = 60.0
-"""How long a test that overran may take to give in before its whole process is ended."""
+"""How long a test that overran, from its set-up on, may take to give in before its whole process is ended."""
 MOMENT = 5.0
 """How long a process that was told to end may take."""
 
@@ -43,7 +43,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    faulthandler.dump_traceback_later(3 * _seconds(item) + GRACE, exit=True, file=item.config.stash[_STDERR])
+    faulthandler.dump_traceback_later(_seconds(item) + GRACE, exit=True, file=item.config.stash[_STDERR])
     try:
         return (yield)
     finally:
