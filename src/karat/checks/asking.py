@@ -53,9 +53,8 @@ class AsksFor(Check, Struct, frozen=True):
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        from karat.text.prose.asking import (
-            asked_for_any,  # its patterns take a while to be read, and few suites ask for it
-        )
+        # Its patterns take a while to be read, and few suites ask for it.
+        from karat.text.prose.asking import asked_for_any
 
         return self.present(trace, asked_for_any(trace.final_message, self.things))
 

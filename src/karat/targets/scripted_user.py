@@ -42,9 +42,8 @@ class ScriptedUser:
 
     def _replies(self, answer: str) -> list[str]:
         """What answers each thing that is asked for. Of several replies to one thing, the next one."""
-        from karat.text.prose.asking import (
-            asked_for_any,  # its patterns take a while to be read, and few cases have replies
-        )
+        # Its patterns take a while to be read, and few cases have replies.
+        from karat.text.prose.asking import asked_for_any
 
         asked = [n for n, reply in enumerate(self._case.replies) if asked_for_any(answer, reply.asks_for)]
         chosen: dict[tuple[str, ...], int] = {}

@@ -69,9 +69,8 @@ def asked(text: str) -> Span | None:
 
 def _asked_in_other_words(words: Prose) -> Span | None:
     """Where somebody requests something in another language than English."""
-    from karat.text.prose.ways_of_asking import (
-        OTHER_LANGUAGES,  # they take a while to be read, and few answers need them
-    )
+    # They take a while to be read, and few answers need them.
+    from karat.text.prose.ways_of_asking import OTHER_LANGUAGES
 
     for sentence in _SENTENCE.finditer(words.text, max(0, len(words.text) - LAST_WORDS)):
         text = sentence[0]
