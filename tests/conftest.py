@@ -6,6 +6,8 @@ from itertools import groupby
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from packages import installs
 from postgres import database_url, postgres_url
@@ -21,6 +23,17 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("gate"), derandomize=False, max_examples=500)
 settings.load_profile("gate")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Keep the gate's examples the same whatever ran before.
+
+    Hypothesis also tries the constants of all of our modules that the process has imported by then.
+    """
+    if settings().derandomize:
+        providers._get_local_constants = Constants
+
 
 LONG = ("tests/evals/", "tests/audits/test_shipped_suites", "tests/golden/", "tests/test_docs", "tests/engine/")
 """Begun first, so that no worker is left alone with them in the end."""
