@@ -30,11 +30,11 @@ STRANGE = (
 
 @pytest.fixture(scope="module")
 def audited(viewed: Site) -> str:
-    """The key of a run of a few cases with an audit beside it."""
+    """The key of a run of a case of each status with an audit beside it."""
     from karat.cli.main import run
 
     few = {**SUITE, "cases": cast(list[object], SUITE["cases"])[:4]}
-    result = karat.run(few, lambda prompt: answer(prompt, True), results_dir=viewed.folder / "few")
+    result = karat.run(few, lambda prompt: answer(prompt, False), results_dir=viewed.folder / "few")
     assert run(["audit", result.journal.path]) in (0, 1)
     return Index.key_of(Path(result.journal.path))
 
@@ -46,7 +46,7 @@ def rows(seen: Seen) -> int:
 def pages(site: Site, audited: str) -> dict[str, str]:
     return {
         "runs": "/",
-        "run": f"/run/{site.first}",
+        "run": f"/run/{audited}",
         "case": f"/run/{site.first}/case/0/0",
         "compare": f"/compare?base={site.first}&new={site.second}",
         "audit": f"/run/{audited}/audit",
@@ -66,6 +66,9 @@ def test_every_page_is_accessible_and_fits(browser, viewed: Site, audited: str, 
                 assert len(picture) > 5_000, (name, look)
                 assert not is_too_wide(seen.page), (name, look)
                 assert axe_faults(seen.page) == [], (name, look)
+        seen.page.goto(f"{viewed.root}/run/{viewed.first}")
+        assert rows(seen) == 200
+        assert not is_too_wide(seen.page)
         assert {url for url in seen.requests if not url.startswith(viewed.root)} == set()
         assert [line for line in seen.said if "404" not in line] == []
 
@@ -203,8 +206,9 @@ def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
         live.unlink()
 
 
-def test_hostile_texts_are_inert_on_every_page(browser, viewed: Site) -> None:
-    """All of them stand in one run, in every place that a text of others has."""
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.thorough)])
+def test_hostile_texts_are_inert_on_every_page(browser, viewed: Site, step: int) -> None:
+    """All of them stand in one run, in every place that a text of others has; the cases of some are opened."""
     folder = viewed.folder / "hostile"
     folder.mkdir()
     cases = [
@@ -219,7 +223,7 @@ def test_hostile_texts_are_inert_on_every_page(browser, viewed: Site) -> None:
             begin(str(folder / f"{name}.jsonl"), header, (encode(one) for one in cases))
             one, two = (Index.key_of(folder / f"{name}.jsonl") for name in ("one", "two"))
         addresses = ["/", f"/run/{one}", f"/compare?base={one}&new={two}", f"/run/{one}/audit"]
-        addresses += [f"/run/{one}/case/{number}/0" for number in range(0, len(cases), 4)]
+        addresses += [f"/run/{one}/case/{number}/0" for number in range(0, len(cases), 4 * step)]
         with opened(browser, viewed.address) as seen:
             for address in addresses:
                 seen.page.goto(viewed.root + address)

@@ -13,11 +13,13 @@ from karat.model.snapshot import NOT_SEEN
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 
-from .conftest import ask, few_at_a_time, opened
+from .conftest import ask, opened
 from .stub import CHAT, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+BOOKED = "Booked"
+LONG_PAGE = "<div style='height: 4000px'></div>"
 UNSEEN = {
     "display": "<b style='display: none'>Booked</b>",
     "visibility": "<b style='visibility: hidden'>Booked</b>",
@@ -49,7 +51,11 @@ UNSEEN = {
     "s": "<p>It is <s>Booked</s></p>",
     "struck-parent": "<div style='text-decoration: line-through'><p>Booked</p></div>",
     "details": "<details><summary>More</summary>Booked</details>",
+    "element-in-details": "<details><summary>More</summary><b>Booked</b></details>",
+    "skipped": "<div style='content-visibility: hidden'>Booked</div>",
 }
+ABSENT = ("display", "visibility", "details", "element-in-details", "skipped")
+"""The rows that assistive technology does not see either."""
 PARTLY = {
     "clamped": "<p style='width: 300px; height: 1.2em; line-height: 1.2em; overflow: hidden'>"
     + " ".join(f"word{number}" for number in range(60))
@@ -59,7 +65,6 @@ SEEN = {
     "half": "<b style='opacity: 0.5'>Booked</b>",
     "small": "<b style='font-size: 8px'>Booked</b>",
     "gradient": "<b style='color: transparent; background: linear-gradient(red, blue) text'>Booked</b>",
-    "below-the-fold": "<div style='height: 4000px'></div><b>Booked</b>",
     "scroller": "<div style='height: 40px; overflow: auto'><div style='height: 900px'></div><b>Booked</b></div>",
     "sideways": "<div style='width: 90px; overflow-x: scroll; white-space: nowrap'>"
     "<span style='display: inline-block; width: 400px'></span><b>Booked</b></div>",
@@ -71,47 +76,51 @@ SEEN = {
     "own-decoration": "<b style='text-decoration: underline'>Booked</b>",
     "shadow": "<b style='filter: blur(0px)'>Booked</b>",
     "fixed": "<b style='position: fixed; top: 4px; left: 4px'>Booked</b>",
+    "under-a-bar": "<b>Booked</b>"
+    "<div style='position: fixed; top: 90px; height: 60px; left: 0; right: 0; background: #eee'></div>",
+    "below-the-fold": f"{LONG_PAGE}<b>Booked</b>",
 }
+ROWS = [*UNSEEN.values(), *SEEN.values(), *PARTLY.values()]
 
 
-def page_with(name: str) -> str:
-    """The stub's chat, which answers with one of the rows."""
-    html = (UNSEEN | SEEN | PARTLY)[name]
-    script = f"at('go').onclick = () => bubble('bot', 'OK. ').insertAdjacentHTML('beforeend', `{html}`)"
-    return f"{CHAT}<script>{script}</script>"
+async def shown(rows: Mapping[str, str], below: str = "") -> Trace:
+    """What is seen of an answer in which all rows stand, one below the other, each with a word of its own."""
+    html = "".join(f"<div>{row.replace(BOOKED, word(row))}</div>" for row in rows.values())
+    script = f"at('go').onclick = () => bubble('bot', 'OK. ').insertAdjacentHTML('beforeend', `{html}{below}`)"
+    with serving(page=lambda _: f"{CHAT}<script>{script}</script>") as stub:
+        async with opened(stub.url, "/echo?page=rows", answer={"selector": ".bot"}) as target:
+            return await ask(target, "Book it")
 
 
-async def shown(rows: Mapping[str, str]) -> dict[str, Trace]:
-    """What is seen of each row, side by side in one browser."""
-    ways = {name: [{"open": f"/echo?page={name}"}] for name in rows}
-    with serving(page=page_with) as stub:
-        async with opened(stub.url, "/lobby", preconditions=ways, answer={"selector": ".bot"}) as target:
-            asked = (ask(target, "Book it", preconditions=(name,)) for name in rows)
-            return dict(zip(rows, await few_at_a_time(asked), strict=True))
+def word(row: str) -> str:
+    return f"{BOOKED}{ROWS.index(row):02}"
 
 
 def status(trace: Trace, **element: Any) -> Status:
     return msgspec.convert({"elements": [element]}, Ui).judge(trace).status
 
 
-async def test_what_no_reader_sees_is_not_said_and_not_shown_and_breaks_what_forbids_it() -> None:
-    for name, trace in (await shown(UNSEEN)).items():
-        assert "Booked" not in trace.final_message, name
-        assert trace.final_message.startswith("OK."), name
-        assert status(trace, name_contains="Booked") is Status.FAILED, (name, trace.page)
-        if name not in ("display", "visibility", "details"):
-            assert status(trace, name_contains="Booked", visible=False) is Status.FAILED, (name, trace.page)
-            assert "Booked" in trace.unseen_words, name
+@pytest.mark.parametrize("below", [pytest.param("", id="one-screen"), pytest.param(LONG_PAGE, id="long-page")])
+async def test_what_no_reader_sees_is_not_said_and_not_shown_and_breaks_what_forbids_it(below: str) -> None:
+    trace = await shown(UNSEEN, below)
+    assert trace.final_message.startswith("OK.")
+    for name, row in UNSEEN.items():
+        assert word(row) not in trace.final_message, name
+        assert status(trace, name_contains=word(row)) is Status.FAILED, (name, trace.page)
+        if name not in ABSENT:
+            assert status(trace, name_contains=word(row), visible=False) is Status.FAILED, (name, trace.page)
+            assert word(row) in trace.unseen_words, name
 
 
 async def test_what_a_reader_sees_or_can_scroll_to_counts() -> None:
-    for name, trace in (await shown(SEEN)).items():
-        assert "Booked" in trace.final_message, name
-        assert NOT_SEEN not in (trace.page or ""), name
-        assert status(trace, name_contains="Booked") is Status.PASSED, (name, trace.page)
+    trace = await shown(SEEN)
+    assert NOT_SEEN not in (trace.page or "")
+    for name, row in SEEN.items():
+        assert word(row) in trace.final_message, name
+        assert status(trace, name_contains=word(row)) is Status.PASSED, (name, trace.page)
 
 
 async def test_of_a_clipped_text_the_words_that_show_count() -> None:
-    said = (await shown(PARTLY))["clamped"].final_message
+    said = (await shown(PARTLY)).final_message
     assert "word0" in said
     assert "word59" not in said

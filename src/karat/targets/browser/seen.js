@@ -126,9 +126,22 @@ const scrollerOf = (element) => {
     if (/auto|scroll/.test(styleOf(at).overflowY) && at.scrollHeight > at.clientHeight + 1) return at;
   return document.documentElement.scrollHeight > innerHeight + 1 ? document.documentElement : null;
 };
+// Whether an element goes along when this is scrolled.
+const moves = (element, scroller) => {
+  let free = "";
+  for (let at = element; at; at = up(at)) {
+    const frame = frameOf(at);
+    if (at !== element && free && holds(frame, free)) free = "";
+    if (at === scroller) return !free || scroller === document.documentElement;
+    if (/fixed|sticky/.test(frame.position)) return false;
+    if (frame.position === "absolute") free = "absolute";
+  }
+  return false;
+};
+// What lies above a text hides it unless the text can be scrolled from below it.
 const covers = (cover, element) => {
   const scroller = scrollerOf(element);
-  if (!scroller) return true;
+  if (!scroller || moves(cover, scroller)) return true;
   const port = scroller === document.documentElement
     ? { left: 0, top: 0, right: innerWidth, bottom: innerHeight } : scroller.getBoundingClientRect();
   const box = cover.getBoundingClientRect();
@@ -162,6 +175,7 @@ const seenText = (node, element) => {
   const fill = style.webkitTextFillColor || style.color;
   const shaped = style.webkitBackgroundClip === "text" || style.backgroundClip === "text";
   if (style.visibility !== "visible" || ink.struck || ink.gone || ink.opacity < FAINT) return "";
+  if (style.contentVisibility === "hidden" || (element.tagName === "DETAILS" && !element.open)) return "";
   if (isIcon(node.data, style)) return "";
   if (!shaped && alpha(fill) * ink.opacity < FAINT) return "";
   const range = document.createRange();
