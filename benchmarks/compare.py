@@ -1,4 +1,4 @@
-"""Programs on the same work, turn about, so that what disturbs one run disturbs its neighbours too."""
+"""Programs and sizes turn about, so that what disturbs one run disturbs its neighbours too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.measure import Usage, complaint, measured
+from benchmarks.measure import Runs, Usage, complaint, measured
 from benchmarks.workload import planted
 
 
@@ -36,23 +36,11 @@ class Program(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A program on a workload: the least CPU and wall time and the most memory of all its runs."""
+    """A program on a workload."""
 
     program: str
     cases: int
-    runs: tuple[Usage, ...]
-
-    @property
-    def cpu(self) -> float:
-        return min(run.cpu for run in self.runs)
-
-    @property
-    def wall(self) -> float:
-        return min(run.wall for run in self.runs)
-
-    @property
-    def rss_mb(self) -> float:
-        return max(run.rss_mb for run in self.runs)
+    runs: Runs
 
     @property
     def stopped(self) -> bool:
@@ -75,22 +63,20 @@ class Plan(NamedTuple):
 
 
 def compare(programs: Sequence[Program], plan: Plan) -> list[Figure]:
-    """Measure every program on every size; those that were stopped are not tried on larger ones."""
-    figures: list[Figure] = []
-    left = list(programs)
-    for count in sorted(plan.sizes):
-        files = Files(plan.scratch, count)
-        runs: dict[str, list[Usage]] = {program.name: [] for program in left}
-        _warm_up(left, plan)
-        for turn in range(plan.repeat):
-            for program in left:
-                if not any(run.stopped for run in runs[program.name]):
-                    runs[program.name].append(_once(program, files, plan, f"{turn + 1}/{plan.repeat}"))
-        found = [Figure(program.name, count, tuple(runs[program.name])) for program in left]
-        figures += found
-        stopped = {figure.program for figure in found if figure.stopped}
-        left = [program for program in left if program.name not in stopped]
-    return figures
+    """Measure every program on every size; those that were stopped are not tried again on it, nor on larger ones."""
+    runs: dict[tuple[int, str], list[Usage]] = {}
+    stopped: dict[str, int] = {}
+    _warm_up(programs, plan)
+    for turn in range(plan.repeat):
+        for count in sorted(plan.sizes):
+            for program in programs:
+                if count >= stopped.get(program.name, count + 1):
+                    continue
+                usage = _once(program, Files(plan.scratch, count), plan, f"{turn + 1}/{plan.repeat}")
+                runs.setdefault((count, program.name), []).append(usage)
+                if usage.stopped:
+                    stopped[program.name] = count
+    return [Figure(name, count, Runs(found)) for (count, name), found in runs.items()]
 
 
 def named(figures: Sequence[Figure], program: str) -> Iterator[Figure]:
@@ -99,7 +85,7 @@ def named(figures: Sequence[Figure], program: str) -> Iterator[Figure]:
 
 
 def _warm_up(programs: Sequence[Program], plan: Plan) -> None:
-    """One small run of each, so that compiled modules are there for all; done once, with the first size."""
+    """One small run of each, so that compiled modules are there for all."""
     done = plan.scratch / "warm"
     if not done.exists():
         for program in programs:

@@ -6,7 +6,7 @@ import sys
 from shutil import copyfile
 
 from benchmarks.compare import Files, Plan
-from benchmarks.measure import least
+from benchmarks.measure import turn_about
 from benchmarks.ours import KARAT, journal
 from benchmarks.tables import Commands, Goal
 
@@ -27,9 +27,9 @@ def section(plan: Plan) -> Commands:
         LOOP: (sys.executable, "-c", DECODE, str(base), str(new)),
         COMPARE: (KARAT, "compare", str(base), str(new)),
     }
-    rows = least(commands, plan.scratch / "weigh", plan.repeat, DECIDED)
-    (_, loop), (_, ours) = rows
-    goals = [Goal("CPU of a comparison, times the loop's", ours.cpu / loop.cpu, MOST_TIMES_THE_LOOP)]
+    rows = turn_about(commands, plan.scratch / "weigh", plan.repeat, DECIDED)
+    times = rows[COMPARE].cpu_times(rows[LOOP])
+    goals = [Goal("CPU of a comparison, times the loop's", times, MOST_TIMES_THE_LOOP)]
     return Commands(f"Comparing two runs of {files.cases:,} cases", rows, goals)
 
 
@@ -43,7 +43,8 @@ def workers(plan: Plan) -> Commands:
         )
         for count in (1, 2)
     }
-    rows = least(commands, plan.scratch / "judge", plan.repeat, DECIDED)
-    (_, one), (_, two) = rows
-    goals = [Goal("wall time of two workers that rescore, times that of one", two.wall / one.wall, MOST_OF_ONE_WORKER)]
+    rows = turn_about(commands, plan.scratch / "judge", plan.repeat, DECIDED)
+    one, two = rows.values()
+    times = two.wall_times(one)
+    goals = [Goal("wall time of two workers that rescore, times that of one", times, MOST_OF_ONE_WORKER)]
     return Commands(f"Judging {files.cases:,} cases on two cores", rows, goals)

@@ -38,11 +38,11 @@ def twenty(plan: Plan) -> Section:
 def _section(title: str, of: str, programs: tuple[Program, ...], plan: Plan, most: float) -> Section:
     figures = compare(programs, plan)
     goals = [
-        Goal(f"CPU of {ours.cases:,} cases{of}, times the loop's", ours.cpu / loop.cpu, most)
+        Goal(f"CPU of {ours.cases:,} cases{of}, times the loop's", ours.runs.cpu_times(loop.runs), most)
         for loop, ours in zip(large(named(figures, LOOP)), large(named(figures, RESCORE)), strict=True)
     ]
     goals += [*linear(figures, RESCORE), *growth(figures, RESCORE)]
-    goals.append(Goal("peak memory in MB", max(figure.rss_mb for figure in named(figures, RESCORE)), MOST_MB))
+    goals.append(Goal("peak memory in MB", max(figure.runs.rss_mb for figure in named(figures, RESCORE)), MOST_MB))
     return Section(title, LOOP, figures, goals)
 
 

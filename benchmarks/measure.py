@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -39,14 +40,28 @@ class Usage(NamedTuple):
     tally: tuple[int, int] | None
     stopped: bool = False
 
-    def beside(self, other: Usage) -> Usage:
-        """The least time and the most memory of two runs."""
-        return self._replace(
-            cpu=min(self.cpu, other.cpu), wall=min(self.wall, other.wall), rss_mb=max(self.rss_mb, other.rss_mb)
-        )
 
+class Runs(tuple[Usage, ...]):
+    """All runs of one program on one piece of work, in the order in which it had its turn."""
 
-Row = tuple[str, Usage]
+    @property
+    def cpu(self) -> float:
+        return min(run.cpu for run in self)
+
+    @property
+    def wall(self) -> float:
+        return min(run.wall for run in self)
+
+    @property
+    def rss_mb(self) -> float:
+        return max(run.rss_mb for run in self)
+
+    def cpu_times(self, *others: Runs) -> float:
+        """How many times the CPU of the others together: the median of the turns, each disturbed by the same."""
+        return median(own.cpu / sum(run.cpu for run in beside) for own, *beside in zip(self, *others, strict=False))
+
+    def wall_times(self, other: Runs) -> float:
+        return median(own.wall / beside.wall for own, beside in zip(self, other, strict=False))
 
 
 def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
@@ -86,17 +101,19 @@ def measured(command: Sequence[str], folder: Path, extra: Mapping[str, str] | No
     )
 
 
-def least(commands: Mapping[str, Sequence[str]], folder: Path, runs: int, codes: tuple[int, ...] = (0,)) -> list[Row]:
-    """Each command many times, turn about: the least time and the most memory that it took."""
-    found: dict[str, Usage] = {}
-    for turn in range(runs + 1):
+def turn_about(
+    commands: Mapping[str, Sequence[str]], folder: Path, turns: int, codes: tuple[int, ...] = (0,)
+) -> dict[str, Runs]:
+    """Each command many times, one after the other."""
+    found: dict[str, list[Usage]] = {name: [] for name in commands}
+    for turn in range(turns + 1):
         for name, command in commands.items():
             used = measured(command, folder)
             if used.exit_code not in codes:
                 raise RuntimeError(f"{name} ended with exit code {used.exit_code}: {complaint(folder / 'console.txt')}")
             if turn:  # the first was to warm up
-                found[name] = used.beside(found.get(name, used))
-    return list(found.items())
+                found[name].append(used)
+    return {name: Runs(runs) for name, runs in found.items()}
 
 
 def tally(console: Path) -> tuple[int, int] | None:

@@ -34,12 +34,13 @@ def section(plan: Plan) -> Section:
 def _goals(figures: Sequence[Figure]) -> Iterator[Goal]:
     ours = large(named(figures, RUN))
     for loop, mine in zip(large(named(figures, LOOP)), ours, strict=True):
-        yield Goal(f"CPU of {mine.cases:,} cases, times the loop's", mine.cpu / loop.cpu, MOST_TIMES_THE_LOOP)
+        times = mine.runs.cpu_times(loop.runs)
+        yield Goal(f"CPU of {mine.cases:,} cases, times the loop's", times, MOST_TIMES_THE_LOOP)
     peers_by_size = {figure.cases: figure for figure in named(figures, PYDANTIC_EVALS) if not figure.stopped}
     for mine in ours:
         if peer := peers_by_size.get(mine.cases):
             what = f"CPU of {mine.cases:,} cases, times that of {PYDANTIC_EVALS}"
-            yield Goal(what, mine.cpu / peer.cpu, MOST_OF_PYDANTIC_EVALS)
+            yield Goal(what, mine.runs.cpu_times(peer.runs), MOST_OF_PYDANTIC_EVALS)
     yield from linear(figures, RUN)
     yield from growth(figures, RUN)
 
@@ -48,6 +49,6 @@ def burning(plan: Plan) -> Section:
     """One worker and two on an agent that burns CPU."""
     one, two = (karat_run(f"karat run --workers {count}", workers=count, agent="ask_burning") for count in (1, 2))
     figures = compare((one, two), plan._replace(sizes=[min(BURNING, max(plan.sizes))]))
-    wall = figures[1].wall / figures[0].wall
+    wall = figures[1].runs.wall_times(figures[0].runs)
     goals = [Goal("wall time of two workers, times that of one", wall, 1.0)]
     return Section("An agent that burns 5 ms of CPU per case", one.name, figures, goals)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.compare import Files, Plan
-from benchmarks.measure import REPOSITORY, environment, least
+from benchmarks.measure import REPOSITORY, environment, turn_about
 from benchmarks.ours import KARAT, suite
 from benchmarks.tables import Commands, Goal
 from benchmarks.workload import write_karat_1
@@ -29,13 +29,12 @@ def section(plan: Plan) -> Commands:
         YAML: (KARAT, "validate", str(in_yaml)),
         PARSER: (sys.executable, "-c", PARSE, str(in_yaml)),
     }
-    rows = least(commands, plan.scratch / "read", plan.repeat)
-    cpu = {name: used.cpu for name, used in rows}
+    rows = turn_about(commands, plan.scratch / "read", plan.repeat)
     goals = [
-        Goal("CPU of Karat 1 in JSON, times the eval set's", cpu[JSON] / cpu[EVAL_SET], MOST_TIMES_EVAL_SET),
+        Goal("CPU of Karat 1 in JSON, times the eval set's", rows[JSON].cpu_times(rows[EVAL_SET]), MOST_TIMES_EVAL_SET),
         Goal(
             "CPU of Karat 1 in YAML, times the parser's and JSON's",
-            cpu[YAML] / (cpu[PARSER] + cpu[JSON]),
+            rows[YAML].cpu_times(rows[PARSER], rows[JSON]),
             MOST_TIMES_PARSER_AND_JSON,
         ),
     ]

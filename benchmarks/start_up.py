@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks.compare import Files, Plan
-from benchmarks.measure import least
+from benchmarks.measure import turn_about
 from benchmarks.ours import KARAT, suite
 from benchmarks.tables import Commands, Goal
 
@@ -23,7 +23,7 @@ def section(plan: Plan) -> Commands:
         "karat --version": (KARAT, "--version"),
         "karat list SUITE": (KARAT, "list", str(listed)),
     }
-    rows = least(commands, plan.scratch / "start", RUNS * plan.repeat)
-    click = rows[0][1].cpu
-    goals = [Goal(f"CPU of {name}, times click's", used.cpu / click, MOST_TIMES_CLICK) for name, used in rows[1:]]
+    rows = turn_about(commands, plan.scratch / "start", RUNS * plan.repeat)
+    (_, click), *ours = rows.items()
+    goals = [Goal(f"CPU of {name}, times click's", runs.cpu_times(click), MOST_TIMES_CLICK) for name, runs in ours]
     return Commands("Start-up", rows, goals)

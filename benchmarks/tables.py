@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from benchmarks.compare import Figure, named
-from benchmarks.measure import Usage
+from benchmarks.measure import Runs
 
 WORTH_A_GOAL = 10_000
 """Below this many cases the cost of starting hides that of a case."""
@@ -64,18 +64,19 @@ class Section(NamedTuple):
 
     def _row(self, figure: Figure) -> tuple[str, ...]:
         if figure.stopped:
-            return (figure.program, f"{figure.cases:,}", "stopped", "", "", "", f"{figure.wall:.0f}", "", "")
+            return (figure.program, f"{figure.cases:,}", "stopped", "", "", "", f"{figure.runs.wall:.0f}", "", "")
         reference = next(f for f in named(self.figures, self.reference) if f.cases == figure.cases)
+        runs = figure.runs
         return (
             figure.program,
             f"{figure.cases:,}",
-            f"{figure.cpu:.2f}",
-            f"{figure.cpu / reference.cpu:.2f}",
-            f"{figure.cpu / figure.cases * 1e6:.0f}",
+            f"{runs.cpu:.2f}",
+            f"{runs.cpu_times(reference.runs):.2f}",
+            f"{runs.cpu / figure.cases * 1e6:.0f}",
             self._added(figure),
-            f"{figure.wall:.2f}",
-            f"{figure.rss_mb:.0f}",
-            "yes" if figure.judged else f"no: {figure.runs[-1].tally}",
+            f"{runs.wall:.2f}",
+            f"{runs.rss_mb:.0f}",
+            "yes" if figure.judged else f"no: {runs[-1].tally}",
         )
 
     def _added(self, figure: Figure) -> str:
@@ -87,7 +88,7 @@ class Commands(NamedTuple):
     """Commands beside each other, the first of them the reference: what each used, and the goals."""
 
     title: str
-    rows: Sequence[tuple[str, Usage]]
+    rows: Mapping[str, Runs]
     goals: list[Goal]
 
     @property
@@ -95,30 +96,29 @@ class Commands(NamedTuple):
         return True
 
     def markdown(self) -> str:
-        reference = self.rows[0][1].cpu
+        first = next(iter(self.rows.values()))
         head = ("command", "CPU ms", "times the first", "wall ms", "peak MB")
         rows = [
-            (name, f"{u.cpu * 1000:.1f}", f"{u.cpu / reference:.2f}", f"{u.wall * 1000:.0f}", f"{u.rss_mb:.0f}")
-            for name, u in self.rows
+            (name, f"{u.cpu * 1000:.1f}", f"{u.cpu_times(first):.2f}", f"{u.wall * 1000:.0f}", f"{u.rss_mb:.0f}")
+            for name, u in self.rows.items()
         ]
         return table(self.title, head, rows)
 
     def as_json(self) -> list[dict[str, Any]]:
-        return [{"command": name, **usage._asdict()} for name, usage in self.rows]
+        return [{"command": name, "runs": [run._asdict() for run in runs]} for name, runs in self.rows.items()]
 
 
 def added(smaller: Figure, larger: Figure) -> float:
     """CPU seconds for one more case between two sizes, so that the cost of starting does not hide it."""
-    return (larger.cpu - smaller.cpu) / (larger.cases - smaller.cases)
+    return (larger.runs.cpu - smaller.runs.cpu) / (larger.cases - smaller.cases)
 
 
 def linear(figures: Sequence[Figure], program: str) -> Iterator[Goal]:
     """Linear means: ten times the cases take at most ten times the CPU."""
     for smaller, larger in pairwise(named(figures, program)):
-        expected = smaller.cpu * larger.cases / smaller.cases
         yield Goal(
             f"CPU of {larger.cases:,} cases, times that of as many in runs of {smaller.cases:,}",
-            larger.cpu / expected,
+            larger.runs.cpu_times(smaller.runs) * smaller.cases / larger.cases,
             1.0,
         )
 
@@ -128,7 +128,7 @@ def growth(figures: Sequence[Figure], program: str) -> Iterator[Goal]:
     first, *rest = named(figures, program)
     for figure in rest:
         what = f"peak memory of {figure.cases:,} cases, times that of {first.cases:,}"
-        yield Goal(what, figure.rss_mb / first.rss_mb, FLAT)
+        yield Goal(what, figure.runs.rss_mb / first.runs.rss_mb, FLAT)
 
 
 def large(figures: Iterable[Figure]) -> list[Figure]:

@@ -15,7 +15,7 @@ import pytest
 from benchmarks import orders
 from benchmarks.__main__ import SECTIONS, main
 from benchmarks.compare import Files, Plan, Program, compare
-from benchmarks.measure import measured, tally
+from benchmarks.measure import Runs, Usage, measured, tally
 from benchmarks.ours import bare_run, karat_run
 from benchmarks.peers import peers
 from benchmarks.programs.canned import TOOL_CALLS, judged, text_for
@@ -84,8 +84,28 @@ def test_a_run_finds_the_planted_failures(tmp_path: Path) -> None:
     loop, run = compare((bare_run("loop"), karat_run("karat")), plan(tmp_path))
     assert loop.judged
     assert run.judged
-    assert run.cpu > 0
-    assert run.rss_mb > 1
+    assert run.runs.cpu > 0
+    assert run.runs.rss_mb > 1
+
+
+def test_a_ratio_is_that_of_neighbours_whatever_the_speed_of_the_machine() -> None:
+    speeds = (1.0, 2.0, 9.0)
+    ours, loop = (Runs(Usage(cpu * speed, cpu * speed, 1, 0, None) for speed in speeds) for cpu in (4.0, 1.0))
+    disturbed = Runs([*loop[:2], loop[2]._replace(cpu=1.0, wall=1.0)])
+    assert (ours.cpu_times(loop), ours.cpu_times(disturbed), ours.cpu_times(loop, loop)) == (4, 4, 2)
+    assert (ours.wall_times(disturbed), ours.cpu, ours.wall) == (4, 4, 4)
+
+
+def test_sizes_take_turns_too(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def command(files: Files, results: Path) -> list[str]:
+        seen.append(files.cases)
+        return [sys.executable, "-c", ""]
+
+    figures = compare([Program("quiet", command)], Plan([2, 1], 2, 60, tmp_path))
+    assert seen == [1, 1, 2, 1, 2]
+    assert [(figure.cases, len(figure.runs)) for figure in figures] == [(1, 2), (2, 2)]
 
 
 def test_the_cpu_of_children_counts(tmp_path: Path) -> None:
