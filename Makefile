@@ -5,6 +5,9 @@
 .PHONY: help setup system app demo golden golden-llm test lint unit thorough counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
+# Debian's own interpreter is built for speed, which those of version managers often are not.
+NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null
+export UV_PYTHON ?= $(shell /usr/bin/python3 $(NEW_ENOUGH) && echo /usr/bin/python3 || echo python3)
 # The tests start thousands of processes: none should have to compile Karat again.
 export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
