@@ -13,6 +13,7 @@ import pytest_asyncio
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
+from karat.targets.browser import chromium
 from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
 
@@ -52,26 +53,51 @@ class OneChromium:
 
 
 class OneDriver:
-    """Playwright's driver and a browser take a second each to start: the tests of a module share them."""
+    """A driver that is not stopped, and what it drives."""
 
-    def __init__(self, started: playwright.async_api.Playwright, *, own_browsers: bool) -> None:
-        self.chromium = started.chromium if own_browsers else OneChromium(started.chromium)
+    def __init__(self, chromium: playwright.async_api.BrowserType | OneChromium) -> None:
+        self.chromium = chromium
 
     async def start(self) -> OneDriver:
         return self
 
     async def stop(self) -> None:
-        """It is stopped with the module."""
+        """It is stopped with the tests."""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
-async def driver(request: pytest.FixtureRequest) -> AsyncIterator[playwright.async_api.Playwright]:
-    """The driver; a module whose pages hang or whose browsers end says so by OWN_BROWSERS."""
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def driver() -> AsyncIterator[playwright.async_api.Playwright]:
     async with playwright.async_api.async_playwright() as started:
-        shared = OneDriver(started, own_browsers=getattr(request.module, "OWN_BROWSERS", False))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(playwright.async_api, "async_playwright", lambda: shared)
-            yield started
+        yield started
+
+
+@pytest.fixture(scope="session")
+def shared(driver: playwright.async_api.Playwright) -> OneChromium:
+    return OneChromium(driver.chromium)
+
+
+@pytest.fixture
+def one_browser(shared: OneChromium, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Playwright's driver and a browser take a second each to start: the tests share them."""
+    monkeypatch.setattr(playwright.async_api, "async_playwright", lambda: OneDriver(shared))
+
+
+@pytest.fixture
+def own_browser(one_browser: None, driver: playwright.async_api.Playwright, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what ends its browser, or what runs in it."""
+    monkeypatch.setattr(playwright.async_api, "async_playwright", lambda: OneDriver(driver.chromium))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(shared: OneChromium) -> AsyncIterator[playwright.async_api.Page]:
+    """A page that no target has opened."""
+    browser = await shared.launch(chromium.find("", shared.executable_path), chromium.arguments())
+    context = await browser.new_context(viewport={"width": 1280, "height": 900})
+    yield await context.new_page()
+    await context.close()
+
+
+IN_A_BROWSER = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("one_browser")]
 
 
 @pytest.fixture

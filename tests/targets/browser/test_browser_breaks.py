@@ -23,12 +23,10 @@ from karat.targets.config import TargetConfig
 from karat.traces.limits import cap_trace
 from processes import below
 
-from .conftest import ask, case, opened, target_for, waited_in_vain
+from .conftest import IN_A_BROWSER, ask, case, opened, target_for, waited_in_vain
 from .stub import HUGE, Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-OWN_BROWSERS = True
+pytestmark = IN_A_BROWSER
 
 BOT = {"answer": {"selector": ".bot"}}
 BUSY: dict[str, Any] = {**BOT, "complete": {"busy": "#out"}}
@@ -55,6 +53,7 @@ async def answered(target: BrowserTarget, prompt: str) -> str:
             "spin",
             "the page is stuck: it answers no look, as if a script of it never ended",
             id="stuck",
+            marks=pytest.mark.thorough,
         ),
     ],
 )
@@ -144,11 +143,6 @@ async def test_the_same_complaint_again_is_a_failure(stub: Stub, clear: str, bro
             assert (await ask(target, "say hi")).final_message == "All is"
 
 
-async def test_dialogs_do_not_stop_the_talk(stub: Stub) -> None:
-    async with opened(stub.url, **BOT) as target:
-        assert (await ask(target, "dialog")).final_message == "OK"
-
-
 async def test_a_huge_answer_is_kept_as_a_prefix(stub: Stub) -> None:
     async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=90_000) as target:
         trace = written(await ask(target, "huge"))
@@ -156,15 +150,16 @@ async def test_a_huge_answer_is_kept_as_a_prefix(stub: Stub) -> None:
     assert trace.cuts["final_message"].size == HUGE
 
 
-async def test_hostile_text_stays_text(stub: Stub) -> None:
+async def test_dialogs_do_not_stop_the_talk_and_hostile_text_stays_text(stub: Stub) -> None:
     async with opened(stub.url, **BOT) as target:
-        trace = written(await ask(target, "hostile"))
+        trace = written(await ask(target, "hostile", setup_prompts=("dialog",)))
     assert trace.final_message.startswith("</div><script>alert(1)</script>")
     assert "{{7*7}}" in trace.final_message
     assert "\ufffd" in trace.final_message
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.usefixtures("own_browser")
 async def test_a_page_that_crashes_is_an_error(stub: Stub) -> None:
     async with opened(stub.url, "/chat?how=busy", **BUSY) as target:
         running = asyncio.create_task(ask(target, "hang"))
@@ -180,6 +175,7 @@ async def test_a_page_that_crashes_is_an_error(stub: Stub) -> None:
         assert (await ask(target, "say next")).final_message == "next"
 
 
+@pytest.mark.usefixtures("own_browser")
 async def test_a_browser_that_ended_is_started_again(stub: Stub) -> None:
     async with opened(stub.url, **BOT) as target:
         browser = await target._stage.ready()

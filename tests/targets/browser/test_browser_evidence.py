@@ -13,10 +13,10 @@ import karat
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.evidence import scrub
 
-from .conftest import ask, config_for, opened, waited_in_vain
+from .conftest import IN_A_BROWSER, ask, config_for, opened, waited_in_vain
 from .stub import COOKIE, Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 
 def contents(trace: Path) -> dict[str, bytes]:
@@ -26,11 +26,11 @@ def contents(trace: Path) -> dict[str, bytes]:
 
 
 async def test_a_screenshot_always_and_a_trace_unless_the_case_passed(stub: Stub, tmp_path: Path) -> None:
-    for passed in (True, False):
-        folder = tmp_path / f"passed-{passed}"
-        context = RunContext(attachments=folder)
-        async with opened(stub.url) as target:
-            await ask(target, "say hi", context, case_id="a/b c")
+    folder = tmp_path / "files"
+    context = RunContext(attachments=folder)
+    async with opened(stub.url) as target:
+        await ask(target, "say hi", context, case_id="a/b c")
+    for passed in (False, True):
         kept = context.kept(passed=passed)
         assert set(kept) == ({"screenshot"} if passed else {"screenshot", "playwright trace"})
         assert all(name.startswith(f"{folder.name}/a-b-c-") for name in kept.values())
@@ -57,9 +57,10 @@ async def test_a_page_that_is_stuck_does_not_hold_the_case_up(stub: Stub, tmp_pa
         stub.url, "/chat?how=busy", "spin", said, lambda: RunContext(attachments=tmp_path), **options
     )
     assert "screenshot" not in context.kept(passed=False)
+    assert context.recorder.page_before
 
 
-@pytest.mark.parametrize("wanted", [None, "off"])
+@pytest.mark.parametrize("wanted", ["off", pytest.param(None, marks=pytest.mark.thorough)])
 async def test_nothing_is_kept_where_nothing_is_wanted(stub: Stub, tmp_path: Path, wanted: str | None) -> None:
     context = RunContext(attachments=tmp_path if wanted else None)
     options: dict[str, Any] = {"screenshots": False} if wanted else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from karat.model.suite import Case
 from karat.model.verdict import Status
 from karat.targets.base import RunContext
 
-from .conftest import ask, opened, waited_in_vain
+from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 PROMPT = """Say what GitHub, Slack and PostHog show: RISK_SCORE: 48, and 12 commits (12 minutes ago).
 Today's mission follows from the evidence, because the metric fell, backed by 7 mentions.
@@ -41,12 +42,12 @@ EXPECTED = {
     "expected_contains": ["12 commits"],
 }
 
-PLACES = [
-    pytest.param(None, id="no-place"),
-    pytest.param({"selector": ".bot"}, id="precise-place"),
-    pytest.param({"selector": ".msg"}, id="place-that-finds-both"),
-    pytest.param({"selector": "#out"}, id="place-around-both"),
-]
+PLACES = {
+    "no-place": None,
+    "precise": {"selector": ".bot"},
+    "finds-both": {"selector": ".msg"},
+    "around-both": {"selector": "#out"},
+}
 
 
 @pytest.fixture
@@ -57,10 +58,21 @@ def asking(tmp_path: Path) -> Case:
     return load_suite(str(tmp_path / "suite.json")).cases[0]
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("page", ["/chat", "/chat?named=1&titled=1", "/chat?silent=1"])
-async def test_every_check_fails_on_ok(stub: Stub, asking: Case, page: str, place: dict[str, str] | None) -> None:
-    async with opened(stub.url, page, answer=place) as target:
+PAGES = {"plain": "/chat", "named": "/chat?named=1&titled=1", "silent": "/chat?silent=1"}
+FEW = {("plain", "no-place"), ("plain", "finds-both"), ("named", "no-place"), ("named", "around-both")}
+FEW |= {("silent", "precise")}
+"""For every run of the tests: each page and each place, and where both repeat the most."""
+
+
+@pytest.mark.parametrize(
+    ("page", "place"),
+    [
+        pytest.param(page, place, id=f"{page}-{place}", marks=() if (page, place) in FEW else (pytest.mark.thorough,))
+        for page, place in product(PAGES, PLACES)
+    ],
+)
+async def test_every_check_fails_on_ok(stub: Stub, asking: Case, page: str, place: str) -> None:
+    async with opened(stub.url, PAGES[page], answer=PLACES[place]) as target:
         trace = await target.run(asking, RunContext())
     assert stub.heard == [PROMPT]
     assert trace.final_message in ("OK", "Bot: OK")
@@ -87,17 +99,18 @@ async def test_setup_prompts_do_not_count_either(stub: Stub, asking: Case) -> No
     assert "RISK_SCORE" not in (trace.page_before or "")
 
 
-@pytest.mark.parametrize("place", PLACES)
-async def test_a_part_of_the_prompt_may_be_an_answer_but_not_all_of_it(
-    stub: Stub, place: dict[str, str] | None
-) -> None:
-    async with opened(stub.url, answer=place) as target:
+@pytest.mark.parametrize(
+    "place",
+    ["no-place", "finds-both", *(pytest.param(p, marks=pytest.mark.thorough) for p in ("precise", "around-both"))],
+)
+async def test_a_part_of_the_prompt_may_be_an_answer_but_not_all_of_it(stub: Stub, place: str) -> None:
+    async with opened(stub.url, answer=PLACES[place]) as target:
         assert (await ask(target, "say OK")).final_message == "OK"
     said = (
         "no complete answer within {} ms: the answer could not be told from the prompt: all that appeared "
         "repeats it; set `answer` to the assistant's messages alone [timeout]"
     )
-    await waited_in_vain(stub.url, "/chat", "OK", said, answer=place)
+    await waited_in_vain(stub.url, "/chat", "OK", said, answer=PLACES[place])
 
 
 async def test_an_assistant_that_quotes_the_prompt_is_quoted(stub: Stub) -> None:

@@ -15,9 +15,9 @@ import pytest
 from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
 
-from .conftest import ask
+from .conftest import IN_A_BROWSER, ask
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 # Elements stay the same from frame to frame wherever they can, as they do in the app itself.

@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 import karat
-from karat.targets.browser import chromium
 
-from .conftest import config_for
+from .conftest import IN_A_BROWSER, config_for
 from .stub import Stub
 
 if TYPE_CHECKING:
-    import playwright.async_api
+    from playwright.async_api import Page
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 CARD = """
 const show = bubble;
@@ -42,9 +39,7 @@ EXPECTED = {
 }
 
 
-async def test_the_evidence_of_a_check_lights_up_on_the_screenshot(
-    stub: Stub, tmp_path: Path, driver: playwright.async_api.Playwright
-) -> None:
+async def test_the_evidence_of_a_check_lights_up_on_the_screenshot(stub: Stub, tmp_path: Path, page: Page) -> None:
     stub.script = CARD
     suite = {"karat": 1, "cases": [{"id": "offer", "prompt": "say Hi, as an AI I sell.", "expected": EXPECTED}]}
     config = config_for(stub.url, answer={"selector": ".bot"})
@@ -53,36 +48,31 @@ async def test_the_evidence_of_a_check_lights_up_on_the_screenshot(
     screen = record.trace.screen
     assert screen is not None
     assert screen.height > 1500
-    browser = await driver.chromium.launch(executable_path=chromium.find("", ""), args=chromium.arguments())
-    try:
-        page = await browser.new_page(viewport={"width": 1280, "height": 900})
-        await page.goto(next(tmp_path.glob("*.html")).as_uri() + "#c0r0")
-        drawn = await page.locator(".shot img").evaluate("(one) => [one.naturalWidth, one.naturalHeight]")
-        assert drawn == [screen.width, screen.height]
-        lit = page.locator(".light.lit")
-        places = {}
-        for label in ("must_not_say[0]", *(f"ui[{number}]" for number in range(5))):
-            await page.locator(".check", has=page.get_by_text(label, exact=True)).hover()
-            places[label] = [
-                [int(await one.get_attribute(name) or "") for name in ("x", "y", "width", "height")]
-                for one in await lit.all()
-            ]
-        (words,), (button,), (heading,), (around,), far, _ = places.values()
-        assert button[2:] == [120, 40]
-        assert button[0] >= 300
-        assert heading[0] == 300
-        assert heading[1] >= 900
-        assert around[:1] + around[2:3] == [300, 220], "loose words are shown by what they stand in"
-        assert words[1] < 100
-        assert 0 < words[3] < 60
-        assert far == [], "what is scrolled out of its box is not on the picture"
-        top = await page.locator(".frame").evaluate("(one) => one.scrollTop")
-        await page.locator(".check", has=page.get_by_text("ui[0]", exact=True)).locator("a.name").click()
-        assert await page.locator(".light.lit").count() == 1
-        assert await page.locator(".frame").evaluate("(one) => one.scrollTop") >= top
-        assert await page.locator(".light.lit").evaluate(
-            "(one) => { const [a, b] = [one, one.closest('.frame')].map((e) => e.getBoundingClientRect());"
-            " return a.top >= b.top - 1 && a.bottom <= b.bottom + 1; }"
-        )
-    finally:
-        await browser.close()
+    await page.goto(next(tmp_path.glob("*.html")).as_uri() + "#c0r0")
+    drawn = await page.locator(".shot img").evaluate("(one) => [one.naturalWidth, one.naturalHeight]")
+    assert drawn == [screen.width, screen.height]
+    lit = page.locator(".light.lit")
+    places = {}
+    for label in ("must_not_say[0]", *(f"ui[{number}]" for number in range(5))):
+        await page.locator(".check", has=page.get_by_text(label, exact=True)).hover()
+        places[label] = [
+            [int(await one.get_attribute(name) or "") for name in ("x", "y", "width", "height")]
+            for one in await lit.all()
+        ]
+    (words,), (button,), (heading,), (around,), far, _ = places.values()
+    assert button[2:] == [120, 40]
+    assert button[0] >= 300
+    assert heading[0] == 300
+    assert heading[1] >= 900
+    assert around[:1] + around[2:3] == [300, 220], "loose words are shown by what they stand in"
+    assert words[1] < 100
+    assert 0 < words[3] < 60
+    assert far == [], "what is scrolled out of its box is not on the picture"
+    top = await page.locator(".frame").evaluate("(one) => one.scrollTop")
+    await page.locator(".check", has=page.get_by_text("ui[0]", exact=True)).locator("a.name").click()
+    assert await page.locator(".light.lit").count() == 1
+    assert await page.locator(".frame").evaluate("(one) => one.scrollTop") >= top
+    assert await page.locator(".light.lit").evaluate(
+        "(one) => { const [a, b] = [one, one.closest('.frame')].map((e) => e.getBoundingClientRect());"
+        " return a.top >= b.top - 1 && a.bottom <= b.bottom + 1; }"
+    )

@@ -10,10 +10,10 @@ import pytest
 from karat.errors import ConfigError
 from karat.targets.base import TargetError
 
-from .conftest import ask, opened, waited_in_vain
+from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 DOOR: list[dict[str, Any]] = [
     {"fill": {"selector": "[name=user]"}, "value": "${CHAT_USER}"},
@@ -73,9 +73,12 @@ async def test_headers_and_cookies_open_the_way(
     monkeypatch.setenv("MAGIC", "sesame")
     async with opened(stub.url, "/guarded", **options) as target:
         assert (await ask(target, "say hi")).final_message == "hi"
-    monkeypatch.setenv("MAGIC", "simsalabim")
+
+
+async def test_without_the_right_ones_the_way_is_shut(stub: Stub) -> None:
     said = f"the chat box: #in could not be reached within {{}} ms at {stub.url}/guarded [agent]"
-    await waited_in_vain(stub.url, "/guarded", "say hi", said, **options)
+    wrong: dict[str, Any] = {"headers": {"X-Key": "open simsalabim"}, "cookies": {"pass": "simsalabim"}}
+    await waited_in_vain(stub.url, "/guarded", "say hi", said, **wrong)
 
 
 async def test_a_chat_in_a_frame(stub: Stub) -> None:
@@ -134,7 +137,7 @@ async def test_preconditions_are_brought_about_and_unknown_ones_are_errors(stub:
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({"space_url": "/guarded"}, id="relative"),
+        pytest.param({"space_url": "/guarded"}, id="relative", marks=pytest.mark.thorough),
         pytest.param({"space_url": "/guarded#/talk"}, id="fragment"),
         pytest.param({"space_url": "", "app_url": "${APP}/guarded?how=quiet"}, id="whole"),
     ],

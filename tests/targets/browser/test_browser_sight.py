@@ -13,10 +13,10 @@ from karat.model.snapshot import NOT_SEEN
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 
-from .conftest import ask, opened
+from .conftest import IN_A_BROWSER, ask, opened
 from .stub import CHAT, serving
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 BOOKED = "Booked"
 LONG_PAGE = "<div style='height: 4000px'></div>"

@@ -9,10 +9,10 @@ import pytest
 
 from karat.errors import ConfigError
 
-from .conftest import ask, opened, waited_in_vain
+from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 BOT = {"selector": ".bot"}
 SHOW = "at('go').onclick = () => bubble('bot', {});"
@@ -29,12 +29,17 @@ banner.querySelector("#fine").onclick = () => banner.remove();
 @pytest.mark.parametrize(
     ("options", "expression", "shown"),
     [
-        pytest.param({"local_storage": {"name": "${WHO}"}}, "localStorage.name", "Mira", id="local-storage"),
         pytest.param(
-            {"local_storage": {"talk": "{session}"}, "session": "s1"}, "localStorage.talk", "s1", id="session"
+            {
+                "local_storage": {"name": "${WHO}", "talk": "{session}"},
+                "session": "s1",
+                "cookies": {"name": "Mona"},
+                "init_script": "window.early = 'yes'",
+            },
+            "[localStorage.name, localStorage.talk, document.cookie, window.early].join(' ')",
+            "Mira s1 name=Mona yes",
+            id="storage-cookie-script",
         ),
-        pytest.param({"cookies": {"name": "Mira"}}, "document.cookie", "name=Mira", id="cookie"),
-        pytest.param({"init_script": "window.early = 'yes'"}, "window.early", "yes", id="script"),
         pytest.param({"init_script": "early.js"}, "window.early", "from a file", id="script-file"),
     ],
 )
@@ -78,20 +83,22 @@ async def test_a_script_that_is_not_there(stub: Stub, tmp_path: Path) -> None:
             {"steps": [{"when": {"selector": "#fine"}, "click": {"selector": "#fine"}}]},
             id="a-step-for-what-shows",
         ),
-        pytest.param(
-            "", {"steps": [{"when": {"selector": "#fine"}, "click": {"selector": "#fine"}}]}, id="or-does-not"
-        ),
         pytest.param("document.body.append(banner)", {"dismiss": [{"selector": "#fine"}]}, id="dismissed"),
         pytest.param(
             "at('in').oninput = () => document.body.append(banner)",
             {"dismiss": [{"selector": "#fine"}]},
             id="dismissed-whenever-it-comes",
         ),
-        pytest.param("", {"dismiss": [{"selector": "#fine"}]}, id="nothing-to-dismiss"),
         pytest.param(
             "at('title').onmouseenter = () => { at('in').disabled = false }; at('in').disabled = true",
-            {"steps": [{"hover": {"selector": "#title"}}]},
-            id="hover",
+            {
+                "steps": [
+                    {"when": {"selector": "#fine"}, "click": {"selector": "#fine"}},
+                    {"hover": {"selector": "#title"}},
+                ],
+                "dismiss": [{"selector": "#fine"}],
+            },
+            id="hover-and-nothing-to-dismiss",
         ),
     ],
 )

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.async_api import Playwright
+from playwright.async_api import Page
 
 from karat.targets.base import TargetError
-from karat.targets.browser import chromium
 from karat.targets.browser.echo import Echo
 from karat.targets.browser.words import Words
 
 from . import strange_pages
-from .conftest import ask, few_at_a_time, opened
+from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened
 from .stub import Stub, serving
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 PROMPT = "Please book a room for me now"
 EARLIER = ("Is the desk open?", "And the bar?")
@@ -82,10 +81,7 @@ async def test_what_is_said_is_told_from_what_stood_there(pages: Stub) -> None:
         assert found == rows
 
 
-async def test_a_message_that_was_read_and_is_gone_has_no_snapshot(pages: Stub, driver: Playwright) -> None:
-    path = chromium.find("", driver.chromium.executable_path)
-    browser = await driver.chromium.launch(executable_path=path, args=chromium.arguments())
-    page = await browser.new_page()
+async def test_a_message_that_was_read_and_is_gone_has_no_snapshot(pages: Stub, page: Page) -> None:
     await page.goto(f"{pages.url}/echo?page=0")
     words = Words(page, page.locator(".bot"))
     await words.mark()
@@ -94,7 +90,6 @@ async def test_a_message_that_was_read_and_is_gone_has_no_snapshot(pages: Stub, 
     assert await words.snapshot() == "- paragraph: Booked."
     await page.evaluate("() => log.replaceChildren()")
     assert await words.snapshot() is None
-    await browser.close()
 
 
 async def test_an_answer_that_may_be_the_prompt_is_an_error(pages: Stub) -> None:

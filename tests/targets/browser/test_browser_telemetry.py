@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from karat.targets.base import RunContext, TargetError
+from karat.targets.browser.log import TurnLog
+from karat.targets.browser.options import LogOptions
 from karat.targets.browser.target import NO_LOG
+from karat.telemetry.calls import tool_calls
 
-from .conftest import ask, opened
+from .conftest import IN_A_BROWSER, ask, opened
 from .stub import Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 
 def telemetry(log: Path | None, **rest: Any) -> dict[str, Any]:
@@ -45,7 +49,7 @@ async def test_side_by_side_by_correlation(logging_stub: Stub) -> None:
     options = telemetry(logging_stub.log, correlation_field="conversation", wait_ms=5000)
     async with opened(logging_stub.url, **options, session_query="conversation") as target:
         assert target.limits.max_concurrency is None
-        traces = await asyncio.gather(*(ask(target, f"word{n} stream", case_id=f"c{n}") for n in range(4)))
+        traces = await asyncio.gather(*(ask(target, f"word{n} stream", case_id=f"c{n}") for n in range(2)))
     for number, trace in enumerate(traces):
         events = [json.loads(line) for line in trace.telemetry]
         assert [event.get("word") for event in events] == [None, None, f"word{number}"]
@@ -70,7 +74,12 @@ async def test_late_lines_are_waited_for(logging_stub: Stub) -> None:
     ("state", "message"),
     [
         pytest.param("missing", "{} does not exist: see where the app writes it", id="missing"),
-        pytest.param("silent", f"nothing of this turn was written to {{}} {TOO_LATE}", id="never-written"),
+        pytest.param(
+            "silent",
+            f"nothing of this turn was written to {{}} {TOO_LATE}",
+            id="never-written",
+            marks=pytest.mark.thorough,
+        ),
         pytest.param("folder", "{} is no log: Is a directory", id="folder"),
         pytest.param(
             "endless",
@@ -100,40 +109,49 @@ async def test_a_broken_capture_is_an_error_with_what_was_seen(
     assert len(context.recorder.telemetry or ()) == (3 if state == "endless" else 0)
 
 
+ANOTHERS = '{"source": "turn", "event": "end", "conversation": "x"}'
+ANOTHER_ENDED = "a turn of conversation 'x' ended in it: set `correlation_field`, if 'conversation' is one"
+
+
 @pytest.mark.parametrize(
     ("field", "line", "message"),
     [
-        pytest.param("conversation", {"source": "tool.drop", "data": {"conversation": "{mine}"}}, NOBODYS, id="nested"),
+        pytest.param("conversation", '{"source": "tool.drop", "data": {"conversation": "mine"}}', NOBODYS, id="nested"),
         pytest.param(
             "conversation",
             '{"source": "tool.drop"}{"a": 1}',
             'a line of it cannot be read: {"source": "tool.drop"}{"a": 1}',
             id="two-in-one",
         ),
-        pytest.param("conversation", "torn: {mine}", "a line of it cannot be read: torn: mine", id="names-this-one"),
-        pytest.param(
-            "",
-            {"source": "turn", "event": "end", "conversation": "x"},
-            "a turn of conversation 'x' ended in it: set `correlation_field`, if 'conversation' is one",
-            id="another-ended",
-        ),
-        pytest.param("conversation", {"source": "tool.drop", "conversation": "x"}, "", id="another-ones"),
+        pytest.param("conversation", "torn: mine", "a line of it cannot be read: torn: mine", id="names-this-one"),
+        pytest.param("", ANOTHERS, ANOTHER_ENDED, id="another-ended"),
+        pytest.param("conversation", '{"source": "tool.drop", "conversation": "x"}', "", id="another-ones"),
         pytest.param("conversation", "plain words", "", id="no-tool"),
     ],
 )
 async def test_a_line_that_may_be_this_conversations_is_not_dropped(
-    logging_stub: Stub, field: str, line: Any, message: str
+    tmp_path: Path, field: str, line: str, message: str
 ) -> None:
-    text = line if isinstance(line, str) else json.dumps(line)
-    logging_stub.first = text.replace("{mine}", "mine")
-    options = telemetry(logging_stub.log, correlation_field=field, wait_ms=5000)
-    async with opened(logging_stub.url, **options, session_query="conversation", session="mine") as target:
+    app = Stub(log=tmp_path / "log.jsonl", first=line)
+    assert app.log is not None
+    options = LogOptions(end_source="turn", end_event="end", correlation_field=field)
+    with closing(TurnLog(app.log, options, "mine", "conversation")) as log:
+        app.write("mine", "say")
         if message:
             with pytest.raises(TargetError) as caught:
-                await ask(target, "say hi")
+                await log.finish()
             assert str(caught.value) == broken(message)
         else:
-            assert [str(call) for call in (await ask(target, "say hi")).tool_calls] == ["look (success)"]
+            assert [str(call) for call in tool_calls(await log.finish())] == ["look (success)"]
+
+
+async def test_the_end_of_another_conversations_turn_is_told(logging_stub: Stub) -> None:
+    logging_stub.first = ANOTHERS
+    options = telemetry(logging_stub.log, wait_ms=5000)
+    async with opened(logging_stub.url, **options, session_query="conversation", session="mine") as target:
+        with pytest.raises(TargetError) as caught:
+            await ask(target, "say hi")
+    assert str(caught.value) == broken(ANOTHER_ENDED)
 
 
 async def test_late_lines_of_a_setup_prompt_are_not_of_the_prompt(logging_stub: Stub) -> None:

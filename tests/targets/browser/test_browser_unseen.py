@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from karat.targets.base import TargetError
+from karat.targets.browser.log import TurnLog
+from karat.targets.browser.options import LogOptions
 
-from .conftest import ask, opened, waited_in_vain
+from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 BUSY: dict[str, Any] = {"path": "/chat?how=busy", "complete": {"busy": "#out"}}
 BOT = {"answer": {"selector": ".bot"}}
@@ -91,6 +96,7 @@ async def test_a_time_out_tells_what_the_backend_said(stub: Stub) -> None:
 
 
 BROKEN = '{"source": "backend", "event": "stream_error", "level": "error", "data": {"why": "Rate limit reached"}}'
+SAYS = f"the app's log says: {BROKEN} [agent]"
 
 
 @pytest.mark.parametrize(
@@ -104,19 +110,22 @@ BROKEN = '{"source": "backend", "event": "stream_error", "level": "error", "data
         pytest.param([], False, id="nobody-said-so"),
     ],
 )
-async def test_a_log_that_says_that_the_turn_broke(
-    logging_stub: Stub, signs: list[dict[str, str]], broken: bool
-) -> None:
+async def test_a_line_that_says_that_the_turn_broke(tmp_path: Path, signs: list[dict[str, str]], broken: bool) -> None:
+    file = tmp_path / "log.jsonl"
+    with closing(TurnLog(file, msgspec.convert({"failure": signs}, LogOptions), "")) as log:
+        file.write_text(f"{BROKEN}\n")
+        with pytest.raises(TargetError) if broken else nullcontext() as caught:
+            log.stop_if_broken()
+    assert not broken or str(caught.value) == SAYS
+
+
+async def test_a_turn_that_broke_by_its_log(logging_stub: Stub) -> None:
     logging_stub.first = BROKEN
-    telemetry = {"log": str(logging_stub.log), "end_source": "turn", "end_event": "end", "failure": signs}
+    telemetry = {"log": str(logging_stub.log), "end_source": "turn", "end_event": "end", "failure": [{"text": "limit"}]}
     async with opened(logging_stub.url, **BUSY, **BOT, telemetry=telemetry) as target:
-        if not broken:
-            assert (await ask(target, "say hi")).final_message == "hi"
-            return
         with pytest.raises(TargetError) as caught:
             await ask(target, "say hi")
-        assert str(caught.value) == f"the app's log says: {BROKEN} [agent]"
-        if len(signs) > 1:
-            with pytest.raises(TargetError) as caught:
-                await ask(target, "say hi", setup_prompts=("say hello",))
-            assert str(caught.value) == f"setup prompt 1 of 1: the app's log says: {BROKEN} [setup]"
+        assert str(caught.value) == SAYS
+        with pytest.raises(TargetError) as caught:
+            await ask(target, "say hi", setup_prompts=("say hello",))
+        assert str(caught.value) == f"setup prompt 1 of 1: {SAYS.removesuffix('[agent]')}[setup]"

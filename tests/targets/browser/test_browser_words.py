@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,10 +14,10 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 
 from . import echo_pages
-from .conftest import ask, few_at_a_time, opened
+from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened
 from .stub import Stub, serving
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = IN_A_BROWSER
 
 LONG = "Please add a GitHub my-activity component with Slack and PostHog in it, then say done and 12"
 SHORT = "Add milk"
@@ -51,6 +52,11 @@ TABLE: dict[str, list[Row]] = {
         Row("quote", LONG, QUOTE),
     ],
 }
+FOUND = defaultdict(
+    lambda: "no `answer` is configured: took what appeared after the prompt, in p.msg.assistant",
+    quote="no `answer` is configured: took what appeared after the prompt, in div",
+)
+"""Where words were found if nobody said where to look."""
 
 
 @pytest.fixture
@@ -74,6 +80,7 @@ async def test_what_the_assistant_says(pages: Stub, answer: str) -> None:
     traces = await shown(pages, answer, rows)
     found = [row._replace(said=trace.final_message) for row, trace in zip(rows, traces, strict=True)]
     assert found == rows
+    assert [trace.metadata for trace in traces] == [{} if answer else {"answer": FOUND[row.page]} for row in rows]
 
 
 ON_THE_PAGE: list[tuple[Row, str | dict[str, Any], Status]] = [
@@ -94,17 +101,10 @@ ON_THE_PAGE: list[tuple[Row, str | dict[str, Any], Status]] = [
 
 
 async def test_what_the_page_shows(pages: Stub) -> None:
-    traces = await shown(pages, ".assistant", [row for row, _, _ in ON_THE_PAGE])
-    assert {trace.final_message for trace in traces} == {"OK"}
-    for (row, wanted, status), trace in zip(ON_THE_PAGE, traces, strict=True):
+    rows = list(dict.fromkeys(row for row, _, _ in ON_THE_PAGE))
+    traces = dict(zip(rows, await shown(pages, ".assistant", rows), strict=True))
+    assert {trace.final_message for trace in traces.values()} == {"OK"}
+    for row, wanted, status in ON_THE_PAGE:
+        trace = traces[row]
         args = {"sentence": wanted} if isinstance(wanted, str) else {"elements": [wanted]}
         assert msgspec.convert(args, Ui).judge(trace).status is status, (row, wanted, trace.page)
-
-
-async def test_a_trace_tells_where_the_answer_was_found_if_nobody_said_where_to_look(pages: Stub) -> None:
-    [found] = await shown(pages, "", [Row("title")])
-    assert found.metadata == {
-        "answer": "no `answer` is configured: took what appeared after the prompt, in p.msg.assistant"
-    }
-    [told] = await shown(pages, ".assistant", [Row("title")])
-    assert told.metadata == {}

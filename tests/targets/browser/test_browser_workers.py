@@ -29,6 +29,7 @@ async def test_workers_have_an_app_each_and_run_side_by_side(tmp_path: Path, mon
         "send": {"selector": "#go"},
         "complete": {"busy": "#out"},
         "answer": {"selector": ".bot"},
+        "screenshots": False,
         "telemetry": {"end_source": "turn", "end_event": "end"},
     }
     config = TargetConfig(kind="browser", spec="app", root=tmp_path, options=options)
