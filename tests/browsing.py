@@ -22,6 +22,14 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dark": {"color_scheme": "dark", "viewport": WIDE},
     "narrow": {"color_scheme": "light", "viewport": NARROW},
 }
+SETTLED = """() => Promise.allSettled(
+  document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
+RULES: dict[str, dict[str, Any]] = {
+    "light": {},
+    "dark": {"runOnly": ["color-contrast"]},
+    "narrow": {"rules": {"color-contrast": {"enabled": False}}},
+}
+"""What is looked at: another scheme changes nothing but colours, another width all but them."""
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +69,21 @@ def opened(browser: Browser, url: str, **how: Any) -> Iterator[Seen]:
         context.close()
 
 
-def axe_faults(page: Page) -> list[str]:
-    """What axe-core finds that is serious or critical."""
+def axe_faults(page: Page, look: str) -> list[str]:
+    """What axe-core finds that is serious or critical in a page that looks so."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    found = Axe().run(page, options={"resultTypes": ["violations"], **RULES[look]}).response["violations"]
     return [f"{fault['id']}: {fault['nodes'][0]['html'][:200]}" for fault in found if fault["impact"] in SERIOUS]
+
+
+def looking(page: Page) -> Iterator[str]:
+    """The names of all looks, while the page has each and none of its colours is on the way to another."""
+    for look, how in LOOKS.items():
+        page.set_viewport_size(how["viewport"])
+        page.emulate_media(color_scheme=how["color_scheme"])
+        page.evaluate(SETTLED)
+        yield look
 
 
 def is_too_wide(page: Page) -> bool:

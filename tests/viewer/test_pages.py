@@ -15,7 +15,7 @@ import pytest
 from msgspec import structs
 
 import karat
-from browsing import LOOKS, Seen, axe_faults, is_too_wide, opened
+from browsing import Seen, axe_faults, is_too_wide, looking, opened
 from karat import api
 from karat.journal.index import Index
 from karat.journal.writer import begin, encode
@@ -59,13 +59,11 @@ def test_every_page_is_accessible_and_fits(browser, viewed: Site, audited: str, 
     with opened(browser, viewed.address) as seen:
         for name, path in pages(viewed, audited).items():
             seen.page.goto(viewed.root + path)
-            for look, how in LOOKS.items():
-                seen.page.set_viewport_size(how["viewport"])
-                seen.page.emulate_media(color_scheme=how["color_scheme"])
+            for look in looking(seen.page):
                 picture = seen.page.screenshot(path=folder / f"{name}-{look}.png")
                 assert len(picture) > 5_000, (name, look)
                 assert not is_too_wide(seen.page), (name, look)
-                assert axe_faults(seen.page) == [], (name, look)
+                assert axe_faults(seen.page, look) == [], (name, look)
         seen.page.goto(f"{viewed.root}/run/{viewed.first}")
         assert rows(seen) == 200
         assert not is_too_wide(seen.page)
@@ -206,7 +204,7 @@ def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
         live.unlink()
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.thorough)])
 def test_hostile_texts_are_inert_on_every_page(browser, viewed: Site, step: int) -> None:
     """All of them stand in one run, in every place that a text of others has; the cases of some are opened."""
     folder = viewed.folder / "hostile"

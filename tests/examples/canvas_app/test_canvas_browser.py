@@ -260,18 +260,16 @@ CUT_OFF = """() => [...document.querySelectorAll("#canvas *, #sidebar *, .chat *
   .map((e) => e.className || e.tagName)"""
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [(1440, "light"), (1440, "dark"), (1000, "light"), (768, "light"), (390, "dark"), (360, "light")],
-)
-def test_nothing_runs_out_of_the_page(browser: Browser, app: RunningApp, width: int, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.goto(app.url)
+LOOKS = [(1440, "light"), (1440, "dark"), (1000, "light"), (768, "light"), (390, "dark"), (360, "light")]
+
+
+def test_nothing_runs_out_of_the_page(page: Page) -> None:
     say(page, f"Create a space called {'W' * 40}")
     say(page, "Add GitHub pull requests")
     say(page, "Give me the Morning Brief")
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert width < 760 or page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
-    assert page.evaluate(CUT_OFF) == []
-    context.close()
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (width, scheme)
+        assert width < 760 or page.evaluate("document.documentElement.scrollHeight <= window.innerHeight"), width
+        assert page.evaluate(CUT_OFF) == [], (width, scheme)

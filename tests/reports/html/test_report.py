@@ -57,6 +57,11 @@ def large() -> MemoryRun:
     )
 
 
+@pytest.fixture(scope="module")
+def large_report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(large(), tmp_path_factory.mktemp("large") / "report.html")
+
+
 def hostile(*names: str) -> MemoryRun:
     """Hostile texts in one run, four cases each; of many, those that passed are packed."""
     numbers, texts = count(), [HOSTILE[name] for name in names]
@@ -70,8 +75,8 @@ def rows(seen: Seen) -> int:
     return seen.page.locator("table.cases tbody tr").count()
 
 
-def test_from_a_red_mark_to_its_evidence(browser, tmp_path: Path) -> None:
-    url = written(large(), tmp_path / "report.html")
+def test_from_a_red_mark_to_its_evidence(browser, large_report: str) -> None:
+    url = large_report
     with opened(browser, url) as seen:
         page = seen.page
         page.get_by_role("link", name="must_not_say[0]").first.click()
@@ -93,8 +98,8 @@ def test_from_a_red_mark_to_its_evidence(browser, tmp_path: Path) -> None:
         assert seen.requests == [url]
 
 
-def test_filters_keyboard_deep_links_and_packed_cases(browser, tmp_path: Path) -> None:
-    url = written(large(), tmp_path / "report.html")
+def test_filters_keyboard_deep_links_and_packed_cases(browser, large_report: str) -> None:
+    url = large_report
     with opened(browser, url) as seen:
         page = seen.page
         assert rows(seen) == 60
@@ -158,7 +163,7 @@ def test_it_is_accessible_and_fits(browser, tmp_path: Path, look: str) -> None:
     with opened(browser, url, **LOOKS[look]) as seen:
         for part in ("", "#c1r0"):
             seen.page.goto(f"{url}{part}")
-            assert axe_faults(seen.page) == [], part
+            assert axe_faults(seen.page, look) == [], part
             assert not is_too_wide(seen.page), part
 
 
