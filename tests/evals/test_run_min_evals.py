@@ -22,6 +22,7 @@ from .support import EVALS, ROOT
 
 SCRIPT = ROOT / "scripts" / "run-min-evals.sh"
 KARAT = Path(sys.executable).with_name("karat")
+UNPICTURED = ("--option", "screenshots=false")
 SYNTHESIS = ".claude/evals/synthesis-eval-set.v0.2.json"
 
 
@@ -102,7 +103,7 @@ def test_an_app_of_ones_own_with_its_space_session_and_log(home: Home, app: str)
     lines = [json.loads(line) for line in (home.folder / "app.jsonl").read_text("utf-8").splitlines()]
     assert {line["correlation_id"] for line in lines} == {"probe-1"}
     told = ["--target", "canvas", "--option", f"app_url={app}", "--option", "session=probe-2", "--concurrency", "2"]
-    unlogged = home.run(KARAT, "run", "mine.json", *told, "--option", "space_url=/spaces/launch-week")
+    unlogged = home.run(KARAT, "run", "mine.json", *told, *UNPICTURED, "--option", "space_url=/spaces/launch-week")
     assert "PARTIAL  A" in unlogged.stdout, "without its log nobody knows which tools were used"
     assert "nobody said where the app's telemetry log is" in unlogged.stdout
     assert unlogged.stderr == "karat: one case at a time: all cases share the session that was given\n"
@@ -119,7 +120,7 @@ def test_an_answer_that_does_not_come_in_time_is_an_error(home: Home, app: str) 
     ("start", "message"),
     [
         pytest.param("{python} -c 'print(1/0)'", "ZeroDivisionError: division by zero", id="ends-at-once"),
-        pytest.param("no-such-program", "No such file or directory", id="no-program"),
+        pytest.param("no-such-program", "No such file or directory", id="no-program", marks=pytest.mark.thorough),
     ],
 )
 def test_an_app_that_does_not_start_is_told_and_nothing_is_run(home: Home, start: str, message: str) -> None:
@@ -134,7 +135,7 @@ def test_an_app_that_does_not_start_is_told_and_nothing_is_run(home: Home, start
 def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(home: Home) -> None:
     log = home.folder / "app.jsonl"
     slow = f"{{python}} {Path(__file__).with_name('slow.py')} --port {{port}}"
-    given = ["--target", "canvas", "--cases", "B1,E2", "--option", f"telemetry_log={log}"]
+    given = ["--target", "canvas", "--cases", "B1,E2", "--option", f"telemetry_log={log}", *UNPICTURED]
     command = [KARAT, "run", ".claude/evals/minimum-eval-set.v0.1.json", *given, "--option", f"start={slow}"]
     with subprocess.Popen(command, cwd=home.folder, stdout=subprocess.PIPE, text=True) as running:
         while not log.exists() or log.read_text("utf-8").count('"event": "start"') < 1:

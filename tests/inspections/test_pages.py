@@ -133,7 +133,8 @@ def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
     wrong = {"tool_calls_none": ["create_space"], "must_say_any": ["Night Shift"]}
     prompt = "Create a space called Night Shift."
     cases = [{"id": name, "prompt": prompt, "expected": said} for name, said in (("right", right), ("wrong", wrong))]
-    assert karat("run", write("suite.json", eval_set(*cases)), "--target", "canvas").statuses == {
+    plain = ("--option", "screenshots=false", "--workers", "0")
+    assert karat("run", write("suite.json", eval_set(*cases)), "--target", "canvas", *plain).statuses == {
         "right": "PASS",
         "wrong": "FAIL",
     }
