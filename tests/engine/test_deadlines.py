@@ -13,6 +13,7 @@ import pytest
 
 from karat.engine.events import CaseFinished, CaseStarted, Event
 from karat.errors import ConfigError
+from karat.model.run import CaseRecord
 
 from .support import (
     AGENTS,
@@ -32,30 +33,40 @@ PASSED = "PASS"
 HOW = ("sync", "async")
 
 
-@pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        pytest.param("sleep sync", "took longer than 1 s", id="sleeping-thread"),
-        pytest.param("sleep async", "took longer than 1 s", id="sleeping-task"),
-        pytest.param("spin sync", "took longer than 1 s", id="spinning-thread"),
-        pytest.param("spin async", "did not let go of the event loop", id="spinning-task"),
-        pytest.param("deaf async", "ignored its cancellation", id="deaf-to-cancellation"),
-        pytest.param("late async", "took longer than 1 s", id="answers-its-cancellation"),
-        pytest.param("blocks async", "took longer than 0.7 s", id="blocks-and-is-late"),
-    ],
-)
-async def test_a_case_that_overruns_keeps_what_was_seen_of_it(tmp_path: Path, prompt: str, said: str) -> None:
-    timeout = 0.7 if prompt.startswith("blocks") else 1.0
-    found = await carried_out(tmp_path, [prompt, "answer sync"], timeout=timeout)
-    overran, after = found.values()
-    assert kind(overran) == "timeout"
-    assert overran.trace.error is not None
-    assert said in overran.trace.error.message
-    assert [call.name for call in overran.trace.tool_calls] == ["lookup"]
+OVERRUNS = {
+    "sleep sync": "took longer than 1 s",
+    "sleep async": "took longer than 1 s",
+    "spin sync": "took longer than 1 s",
+    "spin async": "did not let go of the event loop",
+    "deaf async": "ignored its cancellation",
+    "late async": "took longer than 1 s",
+}
+"""How a case is late, and what is said of it."""
+
+
+async def test_a_case_that_overruns_keeps_what_was_seen_of_it(tmp_path: Path) -> None:
+    found = await carried_out(tmp_path, [*OVERRUNS, "answer sync"], timeout=1.0)
+    *late, after = found.values()
+    for record, said in zip(late, OVERRUNS.values(), strict=True):
+        overran(record, said)
     assert kind(after) == PASSED
 
 
-@pytest.mark.parametrize("prompt", ["regex sync", "lock async"])
+async def test_a_case_that_blocks_and_is_late_keeps_what_was_seen_of_it(tmp_path: Path) -> None:
+    found = await carried_out(tmp_path, ["blocks async", "answer sync"], timeout=0.7)
+    late, after = found.values()
+    overran(late, "took longer than 0.7 s")
+    assert kind(after) == PASSED
+
+
+def overran(record: CaseRecord, said: str) -> None:
+    assert kind(record) == "timeout"
+    assert record.trace.error is not None
+    assert said in record.trace.error.message
+    assert [call.name for call in record.trace.tool_calls] == ["lookup"]
+
+
+@pytest.mark.parametrize("prompt", [pytest.param("regex sync", marks=pytest.mark.thorough), "lock async"])
 async def test_code_that_keeps_pythons_lock_is_killed(tmp_path: Path, prompt: str) -> None:
     found = await carried_out(tmp_path, [prompt, "answer sync"], timeout=1.0)
     stuck, after = found.values()
@@ -66,21 +77,23 @@ async def test_code_that_keeps_pythons_lock_is_killed(tmp_path: Path, prompt: st
     assert kind(after) == PASSED
 
 
-@pytest.mark.parametrize(
-    ("prompt", "error"),
-    [
-        pytest.param("exit sync", "agent", id="os-exit"),
-        pytest.param("segfault async", "agent", id="segfault", marks=pytest.mark.thorough),
-        pytest.param("group async", "agent", id="kills-its-process-group", marks=pytest.mark.thorough),
-        pytest.param("later sync", "agent", id="dies-later", marks=pytest.mark.thorough),
-        pytest.param("close async", "agent", id="closes-every-file", marks=pytest.mark.thorough),
-        pytest.param("spin async", "timeout", id="spins"),
-        pytest.param("spin sync", "timeout", id="spins-in-a-thread", marks=pytest.mark.thorough),
-        pytest.param("lock sync", "timeout", id="keeps-the-lock"),
-        pytest.param("deaf async", "timeout", id="deaf", marks=pytest.mark.thorough),
-        pytest.param("sleep sync", "timeout", id="sleeps", marks=pytest.mark.thorough),
-    ],
-)
+GUILTY = {
+    "exit sync": "agent",
+    "segfault async": "agent",
+    "group async": "agent",
+    "later sync": "agent",
+    "close async": "agent",
+    "spin async": "timeout",
+    "spin sync": "timeout",
+    "lock sync": "timeout",
+    "deaf async": "timeout",
+    "sleep sync": "timeout",
+}
+"""What ends, blocks or outlasts a worker, and the error that it is."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("prompt", "error"), GUILTY.items())
 async def test_only_the_guilty_case_is_an_error(tmp_path: Path, prompt: str, error: str) -> None:
     prompts = [
         "wait sync",
@@ -98,12 +111,10 @@ async def test_only_the_guilty_case_is_an_error(tmp_path: Path, prompt: str, err
 
 
 async def test_only_the_guilty_are_errors_where_there_are_many(tmp_path: Path) -> None:
-    ends = ["segfault async", "group async", "later sync", "close async"]
-    late = ["spin sync", "deaf async", "sleep sync"]
-    mixed = [prompt for guilty in (*ends, *late) for prompt in (guilty, "answer async", "wait sync")]
+    mixed = [prompt for guilty in GUILTY for prompt in (guilty, "answer async", "wait sync", "wrong sync")]
     found = await carried_out(tmp_path, mixed, timeout=2.0, concurrency=4)
     kinds = [kind(record) for record in found.values()]
-    assert kinds == [one for error in ["agent"] * 4 + ["timeout"] * 3 for one in (error, PASSED, PASSED)]
+    assert kinds == [one for error in GUILTY.values() for one in (error, PASSED, PASSED, "FAIL")]
 
 
 @pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
@@ -334,29 +345,21 @@ async def agent(prompt, conversation):
 def test_late_is_late_whatever_the_agent_makes_of_it(tmp_path: Path, limit: str, workers: int) -> None:
     (tmp_path / "late.py").write_text(LATE)
     (tmp_path / "karat.toml").write_text(f'[targets.late]\nuse = "python:late:agent"\n{limit} = 0.7\n')
-    suite = suite_of(tmp_path, ["blocks", "swallows", "wraps", "answer"])
+    cases = [case(prompt, prompt) for prompt in ("blocks", "swallows", "wraps", "answer")]
+    prepared = {**case("prepared", "answer"), "setup_prompts": ["blocks"]}
+    suite = write_suite(tmp_path / "suite.json", [prepared, *cases])
     options = ("--target", "late", "--workers", workers, "--results-dir", "out")
     with Started("run", suite, *options, cwd=tmp_path) as run:
         assert run.ended()[0] == 1
     (journal,) = journals(tmp_path / "out")
-    *late, answered = records(journal).values()
-    assert [kind(record) for record in late] == ["timeout"] * 3
+    late_setup, *late, answered = records(journal).values()
+    assert [kind(record) for record in (late_setup, *late)] == ["timeout"] * 4
     what = "turn" if limit == "turn_timeout" else "case"
     for record in late:
         assert record.trace.error is not None
         assert record.trace.error.message.startswith(f"the {what} took longer than 0.7 s")
         assert [call.name for call in record.trace.tool_calls] == ["lookup"]
     assert kind(answered) == PASSED
-
-
-def test_a_late_setup_prompt(tmp_path: Path) -> None:
-    (tmp_path / "late.py").write_text(LATE)
-    (tmp_path / "karat.toml").write_text('[targets.late]\nuse = "python:late:agent"\nturn_timeout = 0.7\n')
-    suite = write_suite(tmp_path / "suite.json", [{**case("a", "answer"), "setup_prompts": ["blocks"]}])
-    with Started("run", suite, "--target", "late", "--results-dir", "out", cwd=tmp_path) as run:
-        assert run.ended()[0] == 1
-    (journal,) = journals(tmp_path / "out")
-    assert kind(records(journal)["a"]) == "timeout"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a keeper adopts processes on Linux only")
