@@ -42,6 +42,11 @@ def pause() -> str:
     return "fine"
 
 
+def stall() -> None:
+    """Hold the thread, or the event loop: like a spin, but it costs the machine nothing."""
+    time.sleep(3600)
+
+
 def block() -> None:
     time.sleep(0.5)
 
@@ -122,6 +127,7 @@ BEHAVIOURS: dict[str, Any] = {
     "none": lambda: None,
     "number": lambda: 42,
     "spin": spin,
+    "stall": stall,
     "exit": lambda: os._exit(3),
     "segfault": lambda: os.kill(os.getpid(), 11),
     "group": lambda: os.killpg(0, 9),

@@ -124,8 +124,15 @@ def count(prompt, case):
 """
 
 
-@pytest.mark.parametrize("concurrency", [1, 2])
-@pytest.mark.parametrize("prompt", ["crash", "hold"])
+@pytest.mark.parametrize(
+    ("prompt", "concurrency"),
+    [
+        pytest.param("crash", 1, marks=pytest.mark.thorough),
+        ("crash", 2),
+        ("hold", 1),
+        pytest.param("hold", 2, marks=pytest.mark.thorough),
+    ],
+)
 def test_a_case_that_is_lost_with_its_process_is_torn_down(tmp_path: Path, prompt: str, concurrency: int) -> None:
     """Else the one that was beside it would be set up on its own rows, and later ones on those of the lost one."""
     (tmp_path / "rows.py").write_text(ROWS)

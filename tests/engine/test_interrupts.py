@@ -58,7 +58,7 @@ def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, wor
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     """The worker is deaf: closing it takes its time, which the second one does not wait for."""
-    suite = suite_of(tmp_path, ["answer sync", "regex sync", "answer sync"])
+    suite = suite_of(tmp_path, ["answer sync", "lock sync", "answer sync"])
     options = ("--target", target("agent"), "--results-dir", tmp_path / "out")
     with Started("run", suite, *options, cwd=tmp_path) as run:
         until(lambda: finished_lines(tmp_path / "out") == 1)
@@ -129,17 +129,22 @@ def test_a_run_has_a_deadline(tmp_path: Path) -> None:
     assert "of 6 cases finished (the run took longer than 4 s)" in out
 
 
+FIRST = (["--fail-fast"], "2 of 5 cases finished (stopped after 1 failed case)")
+SECOND = (["--max-failures", "2"], "4 of 5 cases finished (stopped after 2 failed cases)")
+NONE = (["--max-failures", "9"], "")
+
+
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "said", "workers"),
     [
-        pytest.param(["--fail-fast"], "2 of 5 cases finished (stopped after 1 failed case)", id="fail-fast"),
-        pytest.param(
-            ["--max-failures", "2"], "4 of 5 cases finished (stopped after 2 failed cases)", id="max-failures"
-        ),
-        pytest.param(["--max-failures", "9"], "", id="not-reached"),
+        pytest.param(*FIRST, 0, id="fail-fast-inline", marks=pytest.mark.thorough),
+        pytest.param(*FIRST, 1, id="fail-fast-worker"),
+        pytest.param(*SECOND, 0, id="max-failures-inline"),
+        pytest.param(*SECOND, 1, id="max-failures-worker", marks=pytest.mark.thorough),
+        pytest.param(*NONE, 0, id="not-reached-inline"),
+        pytest.param(*NONE, 1, id="not-reached-worker", marks=pytest.mark.thorough),
     ],
 )
-@pytest.mark.parametrize("workers", [0, 1], ids=["inline", "worker"])
 def test_failures_stop_a_run(tmp_path: Path, options: list[str], said: str, workers: int) -> None:
     suite = suite_of(tmp_path, ["answer sync", "wrong sync", "answer sync", "raise sync", "answer sync"])
     given = ("--target", target("agent"), "--workers", workers, "--results-dir", tmp_path / "out")

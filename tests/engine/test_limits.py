@@ -82,15 +82,21 @@ async def test_a_case_that_overran_is_over_before_the_next_begins(tmp_path: Path
     assert max(under_way) == 1, "two others were at it while the first still was"
 
 
+OF_ITS_OWN, FROM_OUTSIDE = {"limits": Limits(per_minute=300.0)}, {"rate": "300/min"}
+BOTH = (OF_ITS_OWN, {"rate": "6000/min"})
+
+
 @pytest.mark.parametrize(
-    ("config", "options"),
+    ("config", "options", "workers"),
     [
-        pytest.param({"limits": Limits(per_minute=300.0)}, {}, id="of-the-target"),
-        pytest.param({}, {"rate": "300/min"}, id="from-outside"),
-        pytest.param({"limits": Limits(per_minute=300.0)}, {"rate": "6000/min"}, id="the-lower-of-both"),
+        pytest.param(OF_ITS_OWN, {}, 0, id="of-the-target"),
+        pytest.param({}, FROM_OUTSIDE, 0, id="from-outside"),
+        pytest.param(*BOTH, 0, id="the-lower-of-both"),
+        pytest.param(OF_ITS_OWN, {}, 2, id="of-the-target-over-workers", marks=pytest.mark.thorough),
+        pytest.param({}, FROM_OUTSIDE, 2, id="from-outside-over-workers", marks=pytest.mark.thorough),
+        pytest.param(*BOTH, 2, id="the-lower-of-both-over-workers"),
     ],
 )
-@pytest.mark.parametrize("workers", [0, 2])
 async def test_starts_are_spread_over_the_minute(
     tmp_path: Path, calls: Path, config: dict[str, Any], options: dict[str, Any], workers: int
 ) -> None:

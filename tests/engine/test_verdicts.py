@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,22 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("repeat", [pytest.param(1, marks=pytest.mark.thorough), 2], ids=["once", "twice"])
-def test_every_way_gives_the_same_verdicts(tmp_path: Path, repeat: int) -> None:
+FEW = ["inline", "inline-side-by-side", "one-worker", "shuffled"]
+
+
+@pytest.mark.parametrize(
+    ("ways", "repeat"),
+    [
+        pytest.param(FEW, 2, id="few-twice"),
+        pytest.param(WAYS, 1, id="all-once", marks=pytest.mark.thorough),
+        pytest.param(WAYS, 2, id="all-twice", marks=pytest.mark.thorough),
+    ],
+)
+def test_every_way_gives_the_same_verdicts(tmp_path: Path, ways: Iterable[str], repeat: int) -> None:
     suite_of(tmp_path, PROMPTS)
     found = {}
-    for way, options in WAYS.items():
-        given = ("--target", target("agent"), "--repeat", repeat, "--results-dir", way, *options)
+    for way in ways:
+        given = ("--target", target("agent"), "--repeat", repeat, "--results-dir", way, *WAYS[way])
         with Started("run", "suite.json", *given, cwd=tmp_path) as run:
             code, _, err = run.ended()
         assert code == 1, err
