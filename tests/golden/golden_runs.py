@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,11 @@ def verdicts(found: Iterable[karat.CaseRecord]) -> Verdicts:
     }
 
 
-async def red() -> set[str]:
-    """The cases of both sets that do not pass."""
+async def red(only: Collection[str] = ()) -> set[str]:
+    """The cases of both sets that do not pass, or of those that are named."""
     return {
         record.case.id
-        for suite in (DECISIONS, QA)
-        for record in await records(suite)
+        for suite in ((DECISIONS,) if only else (DECISIONS, QA))
+        for record in await records(suite, cases=sorted(only) or None)
         if record.verdict.status is not karat.CaseStatus.PASS
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -69,8 +70,6 @@ RED = {
     },
 }
 """The rules of the agent, and the cases that depend on each."""
-FEW = {"weight", "maintenance", "enabled"}
-"""Those that every run of the tests takes away; with PostgreSQL it is the drive."""
 
 
 @pytest.mark.parametrize("suite", DYNO, ids=lambda suite: Path(suite).stem)
@@ -78,12 +77,21 @@ def test_all_green(suite: str, recorded: Recorded) -> None:
     assert {r.case.id for r in recorded(suite).records() if r.status is not karat.CaseStatus.PASS} == set()
 
 
-@pytest.mark.parametrize(
-    "rule", [r.name if r.name in FEW else pytest.param(r.name, marks=pytest.mark.thorough) for r in rules.RULES]
-)
+@pytest.mark.parametrize("rule", [rule.name for rule in rules.RULES])
 async def test_without_a_rule_the_cases_about_it_turn_red(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "RULES", tuple(other for other in rules.RULES if other.name != rule))
+    without(rule, monkeypatch)
+    assert await red(RED[rule]) == RED[rule]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rule", [rule.name for rule in rules.RULES])
+async def test_without_a_rule_no_other_case_turns_red(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    without(rule, monkeypatch)
     assert await red() == RED[rule]
+
+
+def without(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "RULES", tuple(other for other in rules.RULES if other.name != rule))
 
 
 async def test_without_the_rule_about_the_vehicle_its_case_turns_red(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,19 +118,22 @@ async def test_the_database_is_the_one_that_is_named(postgres_url: str, monkeypa
     assert "multiple commands" in on_postgresql
 
 
-async def test_a_rule_removed_is_seen_on_postgresql_too(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("only", [RED["drive"], pytest.param((), marks=pytest.mark.thorough)], ids=["some", "all"])
+async def test_a_rule_removed_is_seen_on_postgresql_too(
+    only: Collection[str], postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DYNO_DATABASE_URL", postgres_url)
-    monkeypatch.setattr(rules, "RULES", tuple(rule for rule in rules.RULES if rule.name != "drive"))
-    assert await red() == RED["drive"]
+    without("drive", monkeypatch)
+    assert await red(only) == RED["drive"]
 
 
-async def test_sixty_cases_side_by_side_and_shuffled_share_no_state() -> None:
+async def test_sixty_cases_side_by_side_and_shuffled_share_no_state(recorded: Recorded) -> None:
     """Every booking of the set stands in the database of its own case alone, in whatever order they come."""
-    alone = verdicts(await records(DECISIONS, concurrency=1))
+    once = verdicts(recorded(DYNO[0]).records())
     ran = await records(DECISIONS, concurrency=8, repeat=2, shuffle=7)
     assert len(ran) >= 60
     for repeat in (0, 1):
-        assert verdicts(record for record in ran if record.repeat == repeat) == alone
+        assert verdicts(record for record in ran if record.repeat == repeat) == once
 
 
 def test_the_sets_are_large_enough_and_look_at_the_database() -> None:
