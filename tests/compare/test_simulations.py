@@ -16,6 +16,8 @@ from karat.compare import stats
 from karat.sequential import Sequential, fewest_passes
 
 RUNS = 2_000
+SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]
+"""How many runs tell whether an interval holds; decisions, which are nearer to what is promised, need all."""
 CONFIDENCE = 0.95
 LEAST = 0.94
 ALIKE, SPREAD, UNLIKE = math.inf, 4.0, 0.3
@@ -69,21 +71,22 @@ def pairs(
 @pytest.mark.parametrize("mean", [0.5, 0.8, 0.95, 0.99])
 @pytest.mark.parametrize("cases", [20, 100, 500])
 @pytest.mark.parametrize(("repeats", "spread"), [(1, SPREAD), (3, SPREAD), (10, ALIKE), (10, SPREAD), (10, UNLIKE)])
-def test_intervals_of_rates_hold_the_true_rate(mean: float, cases: int, repeats: int, spread: float) -> None:
+@pytest.mark.parametrize("runs", SOME)
+def test_intervals_of_rates_hold_the_true_rate(mean: float, cases: int, repeats: int, spread: float, runs: int) -> None:
     chance = np.random.default_rng([cases, repeats, int(mean * 100), int(min(spread, 99))])
-    found = of_each(stats.pass_rate, single(chance, mean, spread, cases, repeats, RUNS))
+    found = of_each(stats.pass_rate, single(chance, mean, spread, cases, repeats, runs))
     assert np.mean([estimate.low <= mean <= estimate.high for estimate in found]) >= LEAST
 
 
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.8, 0.9), (0.95, 0.85), (0.99, 0.99), (0.99, 0.96)])
 @pytest.mark.parametrize("cases", [20, 100, 500])
 @pytest.mark.parametrize(("repeats", "spread"), [(1, SPREAD), (1, UNLIKE), (10, ALIKE), (10, SPREAD), (10, UNLIKE)])
+@pytest.mark.parametrize("runs", SOME)
 def test_intervals_of_differences_hold_the_true_one(
-    means: tuple[float, float], cases: int, repeats: int, spread: float
+    means: tuple[float, float], cases: int, repeats: int, spread: float, runs: int
 ) -> None:
     chance = np.random.default_rng([cases, repeats, int(means[0] * 100), int(means[1] * 100), int(min(spread, 99))])
-    runs = RUNS // 2
-    found = of_each(stats.score_difference, pairs(chance, means, spread, cases, repeats, runs))
+    found = of_each(stats.score_difference, pairs(chance, means, spread, cases, repeats, runs // 2))
     true = means[1] - means[0]
     assert np.mean([estimate.low <= true <= estimate.high for estimate in found]) >= LEAST
 
@@ -111,11 +114,12 @@ def test_false_alarms_of_worse_are_rare(mean: float, cases: int, repeats: int) -
 @pytest.mark.parametrize("margin", [0.03, 0.1])
 @pytest.mark.parametrize("mean", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize(("cases", "repeats", "spread"), [(20, 1, ALIKE), (100, 10, ALIKE), (500, 1, SPREAD)])
+@pytest.mark.parametrize("runs", SOME)
 def test_an_agent_that_is_worse_by_the_margin_is_hardly_let_through(
-    margin: float, mean: float, cases: int, repeats: int, spread: float
+    margin: float, mean: float, cases: int, repeats: int, spread: float, runs: int
 ) -> None:
     chance = np.random.default_rng([cases, repeats, int(mean * 100), int(margin * 100)])
-    worse = pairs(chance, (mean, mean - margin), spread, cases, repeats, RUNS // 2)
+    worse = pairs(chance, (mean, mean - margin), spread, cases, repeats, runs // 2)
     let_through = [estimate.low >= -margin for estimate in of_each(stats.score_difference, worse)]
     assert np.mean(let_through) <= 0.05
 
