@@ -13,7 +13,8 @@ from karat.text.prose.questions import asked
 from karat.text.regexes import safe_regex
 from karat.text.regexes.safe_regex import seen_matches
 
-SIZE = 2**16
+SIZE = 2**15
+SECONDS = 1.5
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -
     text = unit * (SIZE // len(unit)) + " zq zq"
     started = time.thread_time()
     look(text)
-    assert time.thread_time() - started < 3
+    assert time.thread_time() - started < SECONDS
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -
     ],
 )
 def test_a_long_text_of_markup_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:
-    text = unit * (SIZE // 8 // len(unit)) + " zq zq"
+    text = unit * (SIZE // 4 // len(unit)) + " zq zq"
     started = time.thread_time()
     look(text)
-    assert time.thread_time() - started < 3
+    assert time.thread_time() - started < SECONDS
