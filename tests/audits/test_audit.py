@@ -339,7 +339,7 @@ def test_cases_stream(run: Journal) -> None:
     class Counted(MemoryRun):
         def records(self) -> Iterator[CaseRecord]:
             nonlocal read
-            for index in range(50):
+            for index in range(8):
                 read += 1
                 one = structs.replace(first.case, id=f"C{index}", prompt=f"Question {index}?")
                 answer = first.trace.final_message.replace("Signals\n", f"Signals\nNo. {index}\n")
@@ -351,7 +351,7 @@ def test_cases_stream(run: Journal) -> None:
     for number, entry in enumerate(found.cases(), 1):
         assert isinstance(entry, CaseAudit)
         assert read <= number + 2
-    assert found.summary().audited == 50
+    assert found.summary().audited == 8
 
 
 SOFT = {"must_say_any": ["blue"], "reason_contains": ["sky"], "scoring": {"soft_score": {"threshold": 0.5}}}
