@@ -15,6 +15,7 @@ from karat.model.trace import Trace
 from karat.plugins.code import extend_path, load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
+from karat.targets.patience import within
 from karat.targets.threads import DaemonThreads
 from karat.targets.user_code import Callee, failed, from_outside
 from karat.traces.clean import jsonable
@@ -109,7 +110,7 @@ class Hooked:
         """Reset what broke or was cancelled too, but then not for ever: who cancelled is waiting."""
         task = asyncio.current_task()
         try:
-            async with asyncio.timeout(RESET_GRACE if task is not None and task.cancelling() else None):
+            async with within(RESET_GRACE if task is not None and task.cancelling() else None):
                 await self._reset(case, context)
         except TargetError as second:
             _tell(error, second.message)

@@ -16,6 +16,7 @@ from karat.model.suite import Case
 from karat.model.trace import REMOVED
 from karat.targets.base import RunContext
 from karat.targets.browser.page import ChatPage
+from karat.targets.patience import within
 from karat.traces.spellings import pattern
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ async def _taken(chat: ChatPage, taking: Awaitable[None]) -> bool:
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(chat.patience):
+        async with within(chat.patience):
             await taking
     except (Error, TimeoutError):
         return False

@@ -32,6 +32,7 @@ from karat.targets.browser.stage import Stage
 from karat.targets.browser.window import HURRY
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.limits import Limits
+from karat.targets.patience import within
 from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
 
@@ -168,7 +169,7 @@ async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, pr
         recorder.telemetry = log.so_far()
     recorder.messages.append(Message("user", prompt))
     try:
-        async with asyncio.timeout(chat.patience):
+        async with within(chat.patience):
             recorder.final_message = await chat.answer()
             recorder.page = await chat.snapshot()
     except (Error, TimeoutError):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from karat.targets.browser.options import BrowserOptions, filled
+from karat.targets.patience import within
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, StorageState
@@ -40,7 +40,7 @@ async def opened(
         yield window
     finally:
         with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
-            async with asyncio.timeout(HURRY):
+            async with within(HURRY):
                 await window.close()
 
 
