@@ -15,7 +15,6 @@ from karat.targets.config import TargetConfig
 from recordings import CANVAS, ROOT, canvas
 
 EVALS = ROOT / ".claude" / "evals"
-KINDS = ((True, False), (False, True), (False, False))
 FILES = tuple(Path(suite).name for suite in CANVAS)
 
 
@@ -38,13 +37,6 @@ def sets_with(ids: set[str]) -> Suite:
 def every_case() -> Suite:
     """All cases of all sets as one suite."""
     return sets_with({case.id for suite in suites() for case in suite.cases})
-
-
-def some_of(suite: Suite, red: set[str], unreached: set[str]) -> Suite:
-    """A few cases of each kind, from the beginning to the end of the suite."""
-    kinds = ([case for case in suite.cases if (case.id in red, case.id in unreached) == kind] for kind in KINDS)
-    chosen = {case.id for cases in kinds for case in cases[:: max(1, len(cases) // 2)][:2]}
-    return structs.replace(suite, cases=tuple(case for case in suite.cases if case.id in chosen))
 
 
 def planted(bug: str) -> str:
