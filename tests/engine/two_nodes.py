@@ -16,19 +16,11 @@ from ray.cluster_utils import Cluster
 
 MEMORY = 80 * 1024 * 1024
 SOON = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-FEW = {"enable_worker_prestart": False, "prestart_worker_first_driver": False}
 
 
 def main() -> None:
     logging.disable(logging.INFO)
-    head = {
-        "num_cpus": 1,
-        "object_store_memory": MEMORY,
-        "include_dashboard": False,
-        "include_log_monitor": False,
-        "no_monitor": True,
-        "_system_config": SOON | FEW,
-    }
+    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": MEMORY, "_system_config": SOON}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     second = cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
     print(cluster.address, flush=True)
