@@ -131,7 +131,7 @@ const moves = (element, scroller) => {
   let free = "";
   for (let at = element; at; at = up(at)) {
     const frame = frameOf(at);
-    if (at !== element && free && holds(frame, free)) free = "";
+    if (free && holds(frame, free)) free = "";
     if (at === scroller) return !free || scroller === document.documentElement;
     if (/fixed|sticky/.test(frame.position)) return false;
     if (frame.position === "absolute") free = "absolute";
