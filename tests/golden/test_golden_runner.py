@@ -158,12 +158,17 @@ def test_a_set_that_cannot_be_read_is_one_line(project: Path, script: str) -> No
 
 def test_an_agent_that_ends_the_process_is_no_success(project: Path) -> None:
     """Not even if it ends it with exit code 0, which would otherwise be the runner's own."""
-    with_agent(
-        project,
-        "import asyncio, sys\n"
-        "async def leave():\n    sys.exit(0)\n"
-        "async def agent(prompt):\n    await asyncio.wait({asyncio.create_task(leave())})\n",
+    write_sets(project, decisions=FAILING[:1], qa=FAILING_QA)
+    (project / "leaving.py").write_text(
+        "import sys\n"
+        "from langgraph.graph import START, MessagesState, StateGraph\n"
+        "async def leave(state):\n    sys.exit(0)\n"
+        "builder = StateGraph(MessagesState)\n"
+        "builder.add_node('leave', leave)\n"
+        "builder.add_edge(START, 'leave')\n"
+        "graph = builder.compile()\n"
     )
+    (project / "karat.toml").write_text('[targets.dyno]\nuse = "langgraph:leaving:graph"\n')
     ran = run(project)
     assert (ran.returncode, "Passed" in ran.stdout) == (1, False)
     assert "the agent ended the process: exit code 0" in ran.stderr
