@@ -68,5 +68,5 @@ def test_each_case_gets_its_own_verdict(tmp_path: Path, each: dict[str, int]) ->
     assert wrong == {}
     counts = Counter(status for status, _ in got.values())
     assert f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['ERROR']} error" in out
-    # Each of the cases that hang may hold a worker for its time and what a busy machine adds, were they all in one line.
+    # Each case that hangs may hold a worker for its time and what a busy machine adds, were they all in one line.
     assert took < sum(prompt.split()[0] in HANGING for prompt in asked) * (TIMEOUT + 10)
