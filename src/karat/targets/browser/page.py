@@ -269,7 +269,7 @@ class ChatPage:
             stillness.note(now, seen and seen.size, over=not works)
             if seen is not None and not works and await self._is_complete(seen, now, stillness):
                 return
-            await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 20))
+            await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 10))
 
     async def _is_complete(self, seen: Glance, now: float, stillness: Stillness) -> bool:
         unchanged, over = now - stillness.changed, now - stillness.over_since

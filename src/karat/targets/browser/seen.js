@@ -49,9 +49,10 @@ const frames = new Map();  // what of an element's style can clip what stands in
 const frameOf = (element) => {
   if (frames.has(element)) return frames.get(element);
   const style = styleOf(element), root = element === document.body || element === document.documentElement;
-  const overflows = style.overflowX !== "visible" || style.overflowY !== "visible";
+  const across = style.overflowX, down = style.overflowY;
+  const overflows = across !== "visible" || down !== "visible";
   const frame = {
-    style, position: style.position,
+    across, down, position: style.position,
     away: (style.clipPath !== "none" || style.clip !== "auto") && clippedAway(element, style),
     clips: overflows && !root && !/^(inline|contents)$/.test(style.display),
     apart: style.transform !== "none" || style.filter !== "none",
@@ -59,20 +60,29 @@ const frameOf = (element) => {
   frames.set(element, frame);
   return frame;
 };
-const clip = (box, element, style) => {
+const ports = new Map();  // what of an element's content shows now, and what can be scrolled into sight
+const portOf = (element) => {
+  if (ports.has(element)) return ports.get(element);
   const outer = element.getBoundingClientRect();
   const left = outer.left + element.clientLeft, top = outer.top + element.clientTop;
-  const view = { left, top, right: left + element.clientWidth, bottom: top + element.clientHeight };
-  const reach = {
-    left: left - element.scrollLeft, top: top - element.scrollTop,
-    right: left - element.scrollLeft + element.scrollWidth, bottom: top - element.scrollTop + element.scrollHeight,
+  const port = {
+    view: { left, top, right: left + element.clientWidth, bottom: top + element.clientHeight },
+    reach: {
+      left: left - element.scrollLeft, top: top - element.scrollTop,
+      right: left - element.scrollLeft + element.scrollWidth, bottom: top - element.scrollTop + element.scrollHeight,
+    },
   };
-  for (const [overflow, low, high] of [[style.overflowX, "left", "right"], [style.overflowY, "top", "bottom"]]) {
+  ports.set(element, port);
+  return port;
+};
+const WHOLE = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+const clip = (box, element, { across, down }) => {
+  const { view, reach } = portOf(element);
+  for (const [overflow, low, high] of [[across, "left", "right"], [down, "top", "bottom"]]) {
     if (overflow === "visible" || box === null) continue;
-    const whole = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
-    if (!/auto|scroll/.test(overflow)) { box = cut(box, { ...whole, [low]: view[low], [high]: view[high] }); continue; }
-    const here = cut(box, { ...whole, [low]: view[low], [high]: view[high] });
-    box = here || (cut(box, { ...whole, [low]: reach[low], [high]: reach[high] })
+    const here = cut(box, { ...WHOLE, [low]: view[low], [high]: view[high] });
+    if (!/auto|scroll/.test(overflow)) { box = here; continue; }
+    box = here || (cut(box, { ...WHOLE, [low]: reach[low], [high]: reach[high] })
       && { ...box, [low]: view[low], [high]: view[high], scrolled: true });
   }
   return box;
@@ -89,17 +99,22 @@ const left = (rect, element) => {
     if (frame.away) return null;
     if (!free || holds(frame, free)) {
       free = "";
-      if (frame.clips) box = clip(box, at, frame.style);
+      if (frame.clips) box = clip(box, at, frame);
     }
     if (!free && (frame.position === "absolute" || frame.position === "fixed")) free = frame.position;
   }
   if (!box) return null;
   if (free === "fixed") return cut(box, { left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+  return cut(box, pageBox());
+};
+
+let wholePage = null;
+const pageBox = () => {
   const page = document.documentElement;
-  return cut(box, {
+  return wholePage ||= {
     left: -scrollX, top: -scrollY,
     right: Math.max(page.scrollWidth, innerWidth) - scrollX, bottom: Math.max(page.scrollHeight, innerHeight) - scrollY,
-  });
+  };
 };
 
 // A browser does not tell what lies at a point if it lets clicks through; a reader sees it all the same.
@@ -113,9 +128,11 @@ const touchable = (look) => {
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
   }
 };
+const painted = new Map();
 const paints = (element) => {
-  if (inkOf(element).opacity < OPAQUE) return false;
-  return alpha(styleOf(element).backgroundColor) >= OPAQUE || /^(IMG|CANVAS|VIDEO|IFRAME)$/.test(element.tagName);
+  if (!painted.has(element)) painted.set(element, inkOf(element).opacity >= OPAQUE
+    && (/^(IMG|CANVAS|VIDEO|IFRAME)$/.test(element.tagName) || alpha(styleOf(element).backgroundColor) >= OPAQUE));
+  return painted.get(element);
 };
 const related = (one, other) => {
   for (let at = other; at; at = up(at)) if (at === one) return true;
