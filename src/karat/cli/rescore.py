@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.loading import loading
 from karat.cli.options import REPORT, RESULTS_DIR, allowances, loudness
 from karat.cli.run import worst
+from karat.loading import loading
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.loading import loading
 from karat.cli.options import loudness, most_failures, run_options, selection
 from karat.errors import Exit
+from karat.loading import loading
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite

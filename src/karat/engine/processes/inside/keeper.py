@@ -16,6 +16,7 @@ import signal
 import sys
 
 from karat import process_tree
+from karat.loading import loading
 
 
 def main() -> None:
@@ -43,7 +44,8 @@ def _become_worker(keeper: int, channels: list[int]) -> None:
     os.setpgid(0, 0)
     process_tree.end_with(keeper, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    from karat.engine.processes.inside.serve import serve
+    with loading():
+        from karat.engine.processes.inside.serve import serve
 
     serve(*channels)
     # Threads that agents left behind must not keep a finished worker alive.
