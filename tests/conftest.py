@@ -1,6 +1,7 @@
 """What tests in several folders share."""
 
 import gc
+import os
 from collections.abc import Generator
 from itertools import groupby
 
@@ -25,6 +26,14 @@ settings.register_profile("thorough", settings.get_profile("gate"), derandomize=
 settings.load_profile("gate")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Have Playwright's driver, which many tests start, compiled once for all of them."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ.setdefault("NODE_COMPILE_CACHE", str(shared / "node"))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure() -> None:
     """Keep the gate's examples the same whatever ran before.
@@ -40,11 +49,17 @@ LONG = ("tests/evals/", "tests/audits/test_shipped_suites", "tests/golden/", "te
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal out the files, the long ones first: workers begin with a stretch of the list each, and steal later."""
+    """Deal out the files, the long ones first: workers begin with a stretch of the list each, and steal later.
+
+    Every other one goes through its files backwards: tests that compute run beside those that wait for a browser.
+    """
     workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
-    items[:] = [test for first in range(workers) for tests in files[first::workers] for test in tests]
+    long = [tests for tests in files if tests[0].nodeid.startswith(LONG)]
+    others = files[len(long) :]
+    dealt = [[*long[n::workers], *others[n::workers][:: -1 if n % 2 else 1]] for n in range(workers)]
+    items[:] = [test for own in dealt for tests in own for test in tests]
 
 
 @pytest.hookimpl(wrapper=True)
