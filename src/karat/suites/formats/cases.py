@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from karat.model.check import AskedCheck, Field, Vocabulary
@@ -100,7 +100,9 @@ class CaseReader:
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._askings = askings
-        self._first: dict[str, str] = {}
+        self._row = ""
+        """Which row of a table the case is of that is being read."""
+        self._first: dict[str, tuple[Path, str]] = {}
         self.cases: list[Case] = []
         self.findings: list[Finding] = []
         self.warnings: list[Finding] = []
@@ -116,15 +118,18 @@ class CaseReader:
         self.warnings += [finding.under(*path) for finding in fillers]
         self.findings += [finding.under(*path) for finding in wrong]
         if isinstance(raw, dict):
-            self._claim(raw.get("id"), path, render(path))
+            self._claim(raw.get("id"), path)
             self._add(raw, path, {finding.path[:2] for finding in wrong}, notes)
 
-    def _claim(self, name: Json, path: Path, where: str) -> None:
+    def _claim(self, name: Json, path: Path) -> None:
         if not isinstance(name, str):
             return
-        first = self._first.setdefault(name, where)
-        if first is not where:
-            message = f"{first} has the id {quoted(name)} already. Give each case its own."
+        claim = path, self._row
+        first = self._first.setdefault(name, claim)
+        if first is not claim:
+            place, row = first
+            where = f"{render(place)}, {row}," if row else render(place)
+            message = f"{where} has the id {quoted(name)} already. Give each case its own."
             self.findings.append(Finding((*path, "id"), message, "duplicate-id"))
 
     def _add(self, raw: Examined, path: Path, faults: set[Path], notes: Notes) -> None:
@@ -209,8 +214,10 @@ def named(notes: Notes) -> Iterator[tuple[str, Json]]:
     yield from deeper.items()
 
 
-def sound(keys: Examined, faults: Iterable[Path], *place: str) -> Examined:
+def sound(keys: Examined, faults: Collection[Path], *place: str) -> Examined:
     """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
+    if not faults:
+        return keys
     wrong = {fault[: len(place) + 1] for fault in faults}
     return {key: value for key, value in keys.items() if (*place, key) not in wrong}
 

@@ -135,7 +135,7 @@ class EvalCases:
         expected = raw.get("expected")
         if not isinstance(expected, dict):
             return []
-        usable = sound(expected, faults, "expected") if faults else expected
+        usable = sound(expected, faults, "expected")
         asked = {key: value for key, value in usable.items() if key not in _NO_CHECKS}
         return [Asking(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))]
 

@@ -149,7 +149,7 @@ class _Reader(CaseReader):
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
-            self._where = ""
+            self._row = ""
             super()._read(raw, path)  # as it is written
             return
         origin = _Origin(raw, self._defaults, path)
@@ -175,13 +175,10 @@ class _Reader(CaseReader):
         self.findings += [finding.under(*origin.path) for finding in variables.findings]
         self.warnings += [finding.under(*origin.path) for finding in variables.near_misses]
         if len(self.findings) == at:
-            self._where = row.where
+            self._row = row.where
             super()._read(filled, origin.path)
         self.findings[at:] = [origin.told(finding, row.where) for finding in self.findings[at:]]
         self.warnings[warned:] = [origin.told(finding, "") for finding in self.warnings[warned:]]
-
-    def _claim(self, name: Json, path: Path, where: str) -> None:
-        super()._claim(name, path, f"{where}, {self._where}," if self._where else where)
 
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
@@ -283,7 +280,7 @@ class _Cases:
             skip=raw.get("skip", ""),
             xfail=raw.get("xfail", ""),
             turns=turns,
-            replies=tuple(Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())),
+            replies=tuple([Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())]),
             max_turns=raw.get("max_turns"),
         )
 
