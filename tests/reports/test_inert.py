@@ -99,10 +99,16 @@ def parsed_row(cells: list[str]) -> list[str]:
 @example(["a\\", "|"])
 @example(["`", "`"])
 @example(["<b", ">"])
+@example(["::"])
 def test_cells_are_text_and_add_no_column_and_no_row(cells: list[str]) -> None:
     rendered = parsed_row([markdown_cell(cell) for cell in cells])
     shown = [terminal(cell, CELL_LIMIT).strip() for cell in cells]
-    assert [text.replace(ZERO_WIDTH_SPACE, "") for text in rendered] == shown
+    assert [_plain(text) for text in rendered] == [_plain(text) for text in shown]
+
+
+def _plain(text: str) -> str:
+    """Without what keeps a forge from linking, and with the colons that are a command where a log begins with them."""
+    return text.replace(ZERO_WIDTH_SPACE, "").replace("\\x3a:", "::")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +145,10 @@ def test_excerpt(text: str, start: int, end: int, shown: str) -> None:
 @given(texts, st.integers(), st.integers())
 @example(HUGE, 5, 1 << 20)
 @example("\U000e0041" * 300, 100, 200)
+@example("##error", 2, 7)
 def test_excerpt_is_one_bounded_harmless_line(text: str, start: int, end: int) -> None:
     shown = excerpt(text, start, end)
-    assert len(shown) <= 2 * AROUND + 2 * MATCH + 4
+    assert len(shown) <= 2 * AROUND + 2 * MATCH + 4 + len(r"\x23")
     assert terminal(shown) == shown
 
 

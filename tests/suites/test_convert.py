@@ -73,6 +73,7 @@ def test_values_read_back(value: Any) -> None:
 
 @given(value=st.dictionaries(texts, texts | st.lists(texts), min_size=1))
 @example(value={text: text for text in ODD})
+@example(value={"asked": ["ready?", "why? now", "so"]})
 def test_texts_are_texts_to_other_readers_too(value: Any) -> None:
     assert yaml.safe_load("\n".join([*block(value), ""])) == value
 

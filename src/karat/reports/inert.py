@@ -124,8 +124,8 @@ def excerpt(text: str, start: int, end: int) -> str:
     after = _one_line(text[end : end + AROUND])
     left = "…" if start > AROUND or len(before) > AROUND else ""
     right = "…" if len(text) - end > AROUND or len(after) > AROUND else ""
-    # Cut once more: an invisible character is up to ten visible ones.
-    return f"{left}{before[-AROUND:]}[{clip(_one_line(match), 2 * MATCH)}]{after[:AROUND]}{right}".strip()
+    # Cut once more: an invisible character is up to ten visible ones. The bracket may make a command of `##error`.
+    return terminal(f"{left}{before[-AROUND:]}[{clip(_one_line(match), 2 * MATCH)}]{after[:AROUND]}{right}".strip())
 
 
 def evidence(trace: Trace, at: At) -> str:

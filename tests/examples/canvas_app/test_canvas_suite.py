@@ -155,5 +155,7 @@ def test_a_planted_bug_fails_live(bug: str, tmp_path: Path) -> None:
     records = live(suite(), bug, tmp_path)
     assert [row for row in rows_of(bug) if not fails(row, records[row.case])] == []
     assert CaseStatus.ERROR not in {record.status for record in records.values()}
+    if bug == "thinks-for-a-minute":
+        return  # whatever is asked, it takes too long
     unconcerned = {"refuses-an-unknown-template", "deletes-nothing", "sums-up-in-one-sentence"}
     assert [name for name in unconcerned if records[name].status is CaseStatus.PASS], "it is not all that breaks"

@@ -35,11 +35,15 @@ def item(value: Json, indent: int) -> list[str]:
     return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
 
 
-def text(value: str) -> str:
-    """A text on one line: plain where nothing can be misread, else in quotes with all that is not seen spelled out."""
+def text(value: str, *, in_brackets: bool = False) -> str:
+    """A text on one line: plain where nothing can be misread, else in quotes with all that is not seen spelled out.
+
+    A question mark within brackets begins a key for some readers.
+    """
     if not value.isprintable():
         return f'"{"".join(map(_escaped, value))}"'
-    if _PLAIN.fullmatch(value) and not _OTHER_MEANING.fullmatch(value):
+    asks = in_brackets and "?" in value
+    if not asks and _PLAIN.fullmatch(value) and not _OTHER_MEANING.fullmatch(value):
         return value
     return "'" + value.replace("'", "''") + "'" if '"' in value or "\\" in value else f'"{value}"'
 
@@ -76,13 +80,13 @@ def _is_literal(value: str) -> bool:
     return value.replace("\n", "").isprintable() and _LITERAL.fullmatch(value) is not None
 
 
-def _scalar(value: Json) -> str:
+def _scalar(value: Json, *, in_brackets: bool = False) -> str:
     """What holds nothing else; an empty list or object is such a value too."""
-    return text(value) if isinstance(value, str) else json.dumps(value)
+    return text(value, in_brackets=in_brackets) if isinstance(value, str) else json.dumps(value)
 
 
 def _in_brackets(value: Json) -> str:
     """A list of plain entries on one line, or nothing."""
     if not isinstance(value, list) or any(isinstance(entry, dict | list) for entry in value):
         return ""
-    return f"[{', '.join(map(_scalar, value))}]"
+    return f"[{', '.join([_scalar(entry, in_brackets=True) for entry in value])}]"
