@@ -13,8 +13,8 @@ export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready
-# Many tests wait for processes, pages and deadlines: two to a processor, and one more, keep it busy.
-WORKERS := $(shell expr 2 \* $$(nproc) + 1)
+# Many tests wait for processes, pages and deadlines: two to a processor keep it busy.
+WORKERS := $(shell expr 2 \* $$(nproc))
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,7 +40,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Read once before several processes do: on a fresh checkout the first reading of the tests compiles them.
+# Read once before four processes do: on a fresh checkout the first reading of the tests compiles them.
 unit: setup system
 	@$(BIN)/pytest --collect-only -qq > /dev/null || true
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
