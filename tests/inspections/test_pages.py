@@ -168,7 +168,7 @@ def test_an_address_where_nothing_is(karat: Karat) -> None:
 
 def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
     with answering("text/html") as url:
-        ran = karat("inspect", url, "-o", "wait_ms=300")
+        ran = karat("inspect", url, "-o", "wait_ms=3000")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
         f"karat: nothing at {url}/ takes a prompt: no box that can be written into shows. Where the chat comes after a "
@@ -186,7 +186,7 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
         ),
         pytest.param(
             "at('go').onclick = () => { at('in').value = '' }",
-            "no words appeared within 1 s after the prompt [timeout]",
+            "no words appeared within 4 s after the prompt [timeout]",
             id="not-answered",
         ),
     ],
@@ -194,7 +194,7 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
 def test_a_prompt_of_which_nothing_comes_is_told(karat: Karat, script: str, says: str) -> None:
     with serving() as stub:
         stub.script = script
-        ran = karat("inspect", f"{stub.url}/chat", "-o", "wait_ms=1000")
+        ran = karat("inspect", f"{stub.url}/chat", "-o", "wait_ms=4000")
     assert (ran.code, ran.out, ran.err) == (1, "", f"karat: {says}\n")
 
 

@@ -69,7 +69,7 @@ async def test_a_turn_that_hangs_keeps_what_was_seen(stub: Stub, prompt: str, wh
 
 
 async def test_a_target_goes_on_after_a_turn_that_hung(stub: Stub) -> None:
-    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=2000) as target:
+    async with opened(stub.url, "/chat?how=busy", **BUSY, wait_ms=5000) as target:
         with pytest.raises(TargetError):
             await ask(target, "spin")
         assert await answered(target, "say next") == "next"
