@@ -49,17 +49,11 @@ LONG = ("tests/evals/", "tests/audits/test_shipped_suites", "tests/golden/", "te
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal out the files, the long ones first: workers begin with a stretch of the list each, and steal later.
-
-    Every other one goes through its files backwards: tests that compute run beside those that wait for a browser.
-    """
+    """Deal out the files, the long ones first: workers begin with a stretch of the list each, and steal later."""
     workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
-    long = [tests for tests in files if tests[0].nodeid.startswith(LONG)]
-    others = files[len(long) :]
-    dealt = [[*long[n::workers], *others[n::workers][:: -1 if n % 2 else 1]] for n in range(workers)]
-    items[:] = [test for own in dealt for tests in own for test in tests]
+    items[:] = [test for first in range(workers) for tests in files[first::workers] for test in tests]
 
 
 @pytest.hookimpl(wrapper=True)
