@@ -280,7 +280,7 @@ class _Cases:
             skip=raw.get("skip", ""),
             xfail=raw.get("xfail", ""),
             turns=turns,
-            replies=tuple([Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())]),
+            replies=tuple(Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())),
             max_turns=raw.get("max_turns"),
         )
 
