@@ -89,10 +89,11 @@ def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, mo
 
 
 def test_pieces_come_in_order_and_a_worker_that_is_gone_is_told() -> None:
-    assert list(pieces(lambda number: b"%d" % number, 9, 3, bytes, bytes)) == [b"%d" % number for number in range(9)]
-    assert list(pieces(lambda number: b"", 0, 3, bytes, bytes)) == []
+    counted = [[b"%d" % number, b"", b"x" * number] for number in range(9)]
+    assert list(pieces(counted.__getitem__, 9, 3, list, list)) == counted
+    assert list(pieces(counted.__getitem__, 0, 3, list, list)) == []
     with pytest.raises(KaratError, match="is gone"):
-        list(pieces(lambda number: os._exit(9) if number == 4 else b"x", 9, 2, bytes, bytes))
-    first = pieces(lambda number: b"x" * 100_000, 1000, 2, bytes, bytes)
-    assert len(next(first)) == 100_000
+        list(pieces(lambda number: os._exit(9) if number == 4 else [b"x"], 9, 2, list, list))
+    first = pieces(lambda number: [b"x" * 100_000], 1000, 2, list, list)
+    assert len(next(first)[0]) == 100_000
     first.close()  # type: ignore[attr-defined]

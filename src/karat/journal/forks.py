@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from karat.errors import Exit, KaratError
 
-_HEAD = struct.Struct("<?Q")
+_HEAD = struct.Struct("<?I")
+_SIZE = struct.Struct("<Q")
 Part = TypeVar("Part")
 
 
@@ -42,12 +43,12 @@ def pieces(
     work: Callable[[int], Part],
     count: int,
     workers: int,
-    pack: Callable[[Part], bytes],
-    unpack: Callable[[bytes], Part],
+    pack: Callable[[Part], Sequence[bytes]],
+    unpack: Callable[[Sequence[bytes]], Part],
 ) -> Iterator[Part]:
     """`work(0)`, `work(1)`, ... in order. Who works ahead waits for its reader, so that little is held at once.
 
-    What another process made comes through `pack` and `unpack`.
+    What another process made comes through `pack` and `unpack`, as byte strings that are sent as they are.
     """
     workers = min(workers, count)
     if workers < 2 or threading.active_count() > 1:  # a copy of this process would have none of its other threads
@@ -66,11 +67,11 @@ def pieces(
             os.waitpid(process, 0)
 
 
-def _packed(work: Callable[[int], Part], pack: Callable[[Part], bytes]) -> Callable[[int], bytes]:
+def _packed(work: Callable[[int], Part], pack: Callable[[Part], Sequence[bytes]]) -> Callable[[int], Sequence[bytes]]:
     return lambda number: pack(work(number))
 
 
-def _forked(work: Callable[[int], bytes], numbers: range, others: Sequence[BinaryIO]) -> tuple[int, BinaryIO]:
+def _forked(work: Callable[[int], Sequence[bytes]], numbers: range, others: Sequence[BinaryIO]) -> tuple[int, BinaryIO]:
     reading, writing = os.pipe()
     process = os.fork()
     if process:
@@ -91,29 +92,35 @@ def _forked(work: Callable[[int], bytes], numbers: range, others: Sequence[Binar
         os._exit(code)  # nothing of the process that this is a copy of is to be closed or flushed twice
 
 
-def _sent(pipe: BinaryIO, work: Callable[[int], bytes], number: int) -> bool:
+def _sent(pipe: BinaryIO, work: Callable[[int], Sequence[bytes]], number: int) -> bool:
     """Send a piece, or why there is none."""
     try:
-        data = work(number)
+        parts = work(number)
         made = True
     except KaratError as error:
-        data = _encode(Broke(error.message, error.where, error.fix, error.slug, error.exit_code))
+        parts = [_encode(Broke(error.message, error.where, error.fix, error.slug, error.exit_code))]
         made = False
-    pipe.write(_HEAD.pack(made, len(data)))
-    pipe.write(data)
+    pipe.write(_HEAD.pack(made, len(parts)))
+    for part in parts:
+        pipe.write(_SIZE.pack(len(part)))
+        pipe.write(part)
     pipe.flush()
     return made
 
 
-def _received(pipe: BinaryIO) -> bytes:
-    head = pipe.read(_HEAD.size)
-    made, size = _HEAD.unpack(head) if len(head) == _HEAD.size else (True, -1)
-    data = pipe.read(size) if size >= 0 else b""
-    if len(data) != size:
-        raise WorkerGoneError("a process that judged with us is gone.", fix="Try again, or with --workers 1.")
+def _received(pipe: BinaryIO) -> Sequence[bytes]:
+    made, count = _HEAD.unpack(_read(pipe, _HEAD.size))
+    parts = [_read(pipe, *_SIZE.unpack(_read(pipe, _SIZE.size))) for _ in range(count)]
     if made:
-        return data
-    told = _decode(data)
+        return parts
+    told = _decode(parts[0])
     error = KaratError(told.message, where=told.where, fix=told.fix, slug=told.slug)
     error.exit_code = Exit(told.code)
     raise error
+
+
+def _read(pipe: BinaryIO, size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) != size:
+        raise WorkerGoneError("a process that judged with us is gone.", fix="Try again, or with --workers 1.")
+    return data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -66,8 +66,8 @@ read_kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
 _glimpse = msgspec.json.Decoder(Glimpse).decode
 _seen = msgspec.json.Decoder(SeenRecord).decode
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(list[Glimpse]).decode
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Glimpse]).decode
 
 CASE = b'{"kind":"case"'
 WRITTEN = re.compile(rb'\{"kind":"case","index":([0-9]+)(?:,"repeat":([0-9]+))?,')
@@ -77,6 +77,14 @@ LONGEST_HEADER = 1 << 24
 PIECE = 500
 """Records that one of several processes takes a glimpse of at a time."""
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
+
+
+def _pack(glimpses: list[Glimpse]) -> Sequence[bytes]:
+    return (_encode(glimpses),)
+
+
+def _unpack(sent: Sequence[bytes]) -> list[Glimpse]:
+    return _decode(sent[0])
 
 
 class Journal:

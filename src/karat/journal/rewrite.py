@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -34,7 +34,7 @@ class Judge(Protocol):
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
 
 
-class Counts(Struct, frozen=True, array_like=True):
+class Counts(Struct, frozen=True, array_like=True, gc=False):
     """What a record counts for in the summary of its run."""
 
     index: int
@@ -44,7 +44,7 @@ class Counts(Struct, frozen=True, array_like=True):
     shortfall: Shortfall
 
 
-class Note(Struct, frozen=True, array_like=True):
+class Note(Struct, frozen=True, array_like=True, gc=False):
     """What has to be known of a record beside its new line; without `counts` it has none."""
 
     case_id: str
@@ -54,15 +54,24 @@ class Note(Struct, frozen=True, array_like=True):
     counts: Counts | None
 
 
-class Piece(Struct, frozen=True, array_like=True):
+class Piece(NamedTuple):
     """The new lines of some records, and what has to be known of each."""
 
     lines: bytes
     notes: list[Note]
 
 
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(Piece).decode
+_encode_notes = msgspec.msgpack.Encoder().encode
+_decode_notes = msgspec.msgpack.Decoder(list[Note]).decode
+
+
+def _pack(piece: Piece) -> Sequence[bytes]:
+    return piece.lines, _encode_notes(piece.notes)
+
+
+def _unpack(sent: Sequence[bytes]) -> Piece:
+    lines, notes = sent
+    return Piece(lines, _decode_notes(notes))
 
 
 class Rewriting:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
-
-import msgspec
 
 from karat.errors import ArtifactError
 from karat.journal.forks import pieces
@@ -18,7 +17,9 @@ from karat.text.wording import said
 
 PLACE = "name another place for it"
 PIECE = 250
-"""Cases that are told of together where several processes make the reports."""
+"""Cases that a process tells of at a time where several make the reports."""
+AT_ONCE = 10
+"""Records that it holds meanwhile: more of them would keep the garbage collector busy."""
 
 Made = TypeVar("Made", bound=Report)
 
@@ -28,10 +29,6 @@ class Written(NamedTuple):
 
     paths: tuple[Path, ...]
     failures: tuple[ArtifactError, ...]
-
-
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def write_all(run: RunView, names: Names, others: Sequence[Wanted] = (), workers: int = 1) -> Written:
@@ -64,13 +61,17 @@ def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted]) -> Wri
 def _in_parts(run: RunView, names: Names, workers: int) -> Written:
     writings = [_Writing(name, report, run, names) for name, report in EVERY_RUN.items()]
 
-    def said(number: int) -> list[bytes]:
-        records = list(run.records(number * PIECE, PIECE))
-        return [writing.report.part(records) if writing.report is not None else b"" for writing in writings]
+    def said(number: int) -> Sequence[bytes]:
+        """What each of the reports holds of some records, then of some more."""
+        records = run.records(number * PIECE, PIECE)
+        made: list[bytes] = []
+        while some := list(islice(records, AT_ONCE)):
+            made += [writing.report.part(some) if writing.report is not None else b"" for writing in writings]
+        return made
 
     with _together(writings):
-        for parts in pieces(said, -(-len(run) // PIECE), workers, _pack, _unpack):
-            for writing, part in zip(writings, parts, strict=True):
+        for parts in pieces(said, -(-len(run) // PIECE), workers, tuple, tuple):
+            for writing, part in zip(cycle(writings), parts, strict=False):
                 if writing.report is not None:
                     writing.step(writing.report.add, part)
     return _written(writings)
