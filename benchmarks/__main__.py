@@ -28,6 +28,8 @@ SECTIONS: dict[str, tuple[Callable[[Plan], Section | Commands], ...]] = {
 }
 SIZES = [1_000, 10_000]
 FULL = 100_000
+AT_SCALE = "comparing"
+"""The part whose goals are about so many cases."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,19 +48,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measured(given: argparse.Namespace, scratch: Path) -> Iterator[Section | Commands]:
     print(f"CPython {platform.python_version()}, {platform.system()} {platform.machine()}", flush=True)
     for name in [given.only] if given.only else SECTIONS:
-        sizes = [*given.sizes, FULL] if given.full and name in ("judging", "comparing") else given.sizes
-        plan = Plan(sizes, given.repeat, given.limit, scratch)
+        plan = Plan(_sizes_of(name, given), given.repeat, given.limit, scratch)
         for measure in SECTIONS[name]:
             section = measure(plan)
             print(section.markdown(), flush=True)
             yield section
 
 
+def _sizes_of(name: str, given: argparse.Namespace) -> list[int]:
+    if name == AT_SCALE and given.sizes is None:
+        return [FULL]
+    sizes = given.sizes or SIZES
+    return [*sizes, FULL] if given.full and name == "judging" else sizes
+
+
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=SECTIONS, help="one part of it")
-    parser.add_argument("--sizes", type=_sizes, default=SIZES, metavar="N,M", help="cases (default 1000,10000)")
-    parser.add_argument("--full", action="store_true", help=f"judge and compare {FULL:,} recorded cases too")
+    parser.add_argument(
+        "--sizes", type=_sizes, metavar="N,M", help=f"cases (default 1000,10000; for {AT_SCALE} {FULL:,})"
+    )
+    parser.add_argument("--full", action="store_true", help=f"judge {FULL:,} recorded cases too")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each program (default 3)")
     parser.add_argument("--limit", type=float, default=600, metavar="S", help="seconds until a run is stopped")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single run there")
