@@ -38,8 +38,8 @@ def workers(plan: Plan) -> Commands:
     files = Files(plan.scratch, max(plan.sizes))
     commands = {
         f"karat rescore --workers {count}": (
-            *(KARAT, "rescore", str(journal(files)), "--workers", str(count)),
-            *("--results-dir", str(plan.scratch / f"by-{count}")),
+            *(KARAT, "rescore", str(journal(files))),
+            *("--workers", str(count), "--results-dir", "results"),
         )
         for count in (1, 2)
     }

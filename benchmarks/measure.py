@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -104,10 +105,11 @@ def measured(command: Sequence[str], folder: Path, extra: Mapping[str, str] | No
 def turn_about(
     commands: Mapping[str, Sequence[str]], folder: Path, turns: int, codes: tuple[int, ...] = (0,)
 ) -> dict[str, Runs]:
-    """Each command many times, one after the other."""
+    """Each command many times, one after the other, in a folder that is empty before each."""
     found: dict[str, list[Usage]] = {name: [] for name in commands}
     for turn in range(turns + 1):
         for name, command in commands.items():
+            shutil.rmtree(folder, ignore_errors=True)
             used = measured(command, folder)
             if used.exit_code not in codes:
                 raise RuntimeError(f"{name} ended with exit code {used.exit_code}: {complaint(folder / 'console.txt')}")
