@@ -215,6 +215,13 @@ class Loud(Check):
 """
 
 
+def test_it_tells_itself_that_nothing_can_fail_it(karat: Karat) -> None:
+    write("loud.py", f"{CLASS}\n    vacuous = 'every answer is loud.'\n")
+    write("karat.toml", '[checks]\nloud = "python:loud.py:Loud"\n')
+    ran = karat("lint", suite(loud=True, must_say_any=["hello"]))
+    assert "cases[0].expected.loud: every answer is loud. [vacuous-bound]" in ran.out, ran
+
+
 @pytest.mark.parametrize("text", ["checks = 3\n", "[checks]\nmine = 3\n", "[checks.mine]\nuse = 'a'\n"])
 def test_a_table_of_another_shape(karat: Karat, text: str) -> None:
     write("karat.toml", text)

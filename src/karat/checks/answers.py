@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import regex
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, Check, Phrase, Reading, blank, excerpt, said, unreadable
+from karat.checks.base import ANSWER, Check, Phrase, Reading, blank, excerpt, out_of_reach, said, unreadable
 from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
@@ -281,6 +281,10 @@ class MinWords(Check, Struct, frozen=True):
     def wanted(self) -> str:
         return f"at least {self.least} words"
 
+    @property
+    def vacuous(self) -> str:
+        return "every answer has a word. Ask for more, or leave it out." if self.least == 1 else ""
+
     def judge(self, trace: Trace) -> CheckResult:
         count = words_in(trace.final_message)
         if count >= self.least:
@@ -311,6 +315,10 @@ class MaxWords(Check, Struct, frozen=True):
     @property
     def wanted(self) -> str:
         return f"at most {self.most} words"
+
+    @property
+    def vacuous(self) -> str:
+        return out_of_reach(self.most, 100_000, "a hundred thousand words")
 
     def judge(self, trace: Trace) -> CheckResult:
         count = words_in(trace.final_message)

@@ -87,6 +87,11 @@ class Check:
         """Why this check as written makes no sense."""
         return iter(())
 
+    @property
+    def vacuous(self) -> str:
+        """Why no turn can fail it as it is written; nothing where one can."""
+        return ""
+
     def passed(self, found: str = "", at: At | None = None) -> CheckResult:
         return CheckResult(self.name, self.group, Status.PASSED, self.wanted, found, at)
 
@@ -117,6 +122,11 @@ class Check:
             return self.failed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.passed()
+
+
+def out_of_reach(bound: float, far: float, words: str) -> str:
+    """Why a bound bounds nothing, where it lies so far out."""
+    return f"no turn comes near {words}. Bound it by what it takes." if bound >= far else ""
 
 
 def unreadable(trace: Trace) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, Phrase, Reading
+from karat.checks.base import CALLS, Check, Phrase, Reading, out_of_reach
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
 from karat.model.check import Example, Expected, Field, Flaw
@@ -35,6 +35,8 @@ class Budget(Check):
     group: ClassVar = Group.BUDGET
     unit: ClassVar[str] = ""
     unmeasured: ClassVar[str] = "the target did not measure it"
+    far: ClassVar[tuple[float, str]]
+    """From where on no turn comes near the limit, and that in words."""
 
     @property
     def limit(self) -> float:
@@ -47,6 +49,10 @@ class Budget(Check):
     @property
     def wanted(self) -> str:
         return f"at most {self.limit:g}{self.unit}"
+
+    @property
+    def vacuous(self) -> str:
+        return out_of_reach(self.limit, *self.far)
 
     def judge(self, trace: Trace) -> CheckResult:
         found = self.measured(trace)
@@ -79,6 +85,10 @@ class MaxToolCalls(Check, Struct, frozen=True):
     @property
     def wanted(self) -> str:
         return f"at most {self.most} tool calls"
+
+    @property
+    def vacuous(self) -> str:
+        return out_of_reach(self.most, 1000, "a thousand calls")
 
     def judge(self, trace: Trace) -> CheckResult:
         made = trace.tool_calls
@@ -114,6 +124,10 @@ class MaxCalls(Check, Struct, frozen=True):
     def wanted(self) -> str:
         return f"at most {self.most} calls of {self.tool!r}"
 
+    @property
+    def vacuous(self) -> str:
+        return out_of_reach(self.most, 1000, "a thousand calls")
+
     def flaws(self) -> Iterator[Flaw]:
         return nameless(self.tool)
 
@@ -131,6 +145,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     name: ClassVar = "max_seconds"
     looks_at: ClassVar = frozenset({"duration_ms"})
     unit: ClassVar = " s"
+    far: ClassVar = (3600, "an hour")
     fields: ClassVar = (Field("max_seconds", Amount, "The longest that the turn may take.", since="1"),)
     examples: ClassVar = (
         Example({"seconds": 2}, took(duration_ms=2000.0), Status.PASSED),
@@ -159,6 +174,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     looks_at: ClassVar = frozenset({"timings"})
     unit: ClassVar = " s"
     unmeasured: ClassVar = f"the target did not measure it: it streams no answer, or gives no `timings.{FIRST_TOKEN}`"
+    far: ClassVar = (600, "ten minutes")
     fields: ClassVar = (
         Field("max_first_token_seconds", Amount, "The longest wait for the first word of the answer.", since="1"),
     )
@@ -190,6 +206,7 @@ class MaxSteps(Budget, Struct, frozen=True):
     looks_at: ClassVar = frozenset({"steps"})
     unit: ClassVar = " steps"
     unmeasured: ClassVar = "the target does not count steps"
+    far: ClassVar = (1000, "a thousand steps")
     fields: ClassVar = (
         Field("max_steps", Annotated[int, Meta(ge=1)], "The most steps: of a LangGraph graph, its steps.", since="1"),
     )
@@ -228,6 +245,7 @@ class MaxTokens(Budget, Struct, frozen=True):
     looks_at: ClassVar = frozenset({"tokens"})
     unit: ClassVar = " tokens"
     unmeasured: ClassVar = "the target did not count these tokens"
+    far: ClassVar = (100_000_000, "a hundred million tokens")
     fields: ClassVar = (
         Field(
             "max_tokens",
@@ -274,6 +292,7 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     name: ClassVar = "max_cost_usd"
     looks_at: ClassVar = frozenset({"tokens", "metadata"})
     unit: ClassVar = " USD"
+    far: ClassVar = (1000, "a thousand dollars")
     fields: ClassVar = (
         Field(
             "max_cost_usd",
