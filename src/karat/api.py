@@ -28,6 +28,7 @@ from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import Sink
 from karat.reports.run_result import ResultsPlace, RunResult
+from karat.reports.writing import Each
 from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
 from karat.suites.select import select_each as select_each
@@ -221,17 +222,19 @@ def rescore(
     reports: Sequence[str] = (),
     allow_partial: bool | None = None,
     allow_unknown: bool | None = None,
+    each: Each | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, on as many processors as `workers`.
 
     A case of the suite that was not recorded, or with another prompt, is an ERROR; recorded cases that the suite does
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
+    `each` is called with what became of each case, in suite order.
     """
     loaded = None if suite is None else load_suite(suite)
     allowed = recorded.allowed(allow_partial, allow_unknown)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
-        result = recorded.rescore(opened(journal), loaded, place.folder, further, workers=workers)
+        result = recorded.rescore(opened(journal), loaded, place.folder, further, workers=workers, each=each)
         return place.kept_for(result, allowed)
 
 

@@ -24,6 +24,7 @@ from karat.plugins.project import enter
 from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import Allowed, RunResult, reported
+from karat.reports.writing import Each
 from karat.suites import load
 from karat.suites.selection import Selection
 from karat.traces.clean import text
@@ -82,6 +83,7 @@ def rescore(
     reports: Sequence[str] = (),
     now: Callable[[], datetime] = utc_now,
     workers: int = 1,
+    each: Each | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
 
@@ -97,7 +99,7 @@ def rescore(
             return ending([*recorded.faults, *again.identity.faults], recorded.footer)
 
         summary = again.write(ending=as_before, now=now, workers=workers)
-        return reported(names, summary, further, workers=workers)
+        return reported(names, summary, further, workers=workers, each=each)
     redactor = _configured()
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
@@ -122,7 +124,7 @@ def rescore(
         return ending(faults, recorded.footer) if faults else fine
 
     summary = anew.write(ending=whole, now=now, workers=workers)
-    return reported(names, summary, further, tuple(anew.dropped), workers)
+    return reported(names, summary, further, tuple(anew.dropped), workers, each)
 
 
 def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:

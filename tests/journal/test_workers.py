@@ -78,6 +78,21 @@ def test_reports_are_made_here_where_a_process_that_makes_them_is_gone(
     assert len(json.loads(result.artifacts[1].read_text())["cases"]) == 60
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_case_is_told_in_order(recorded: Path, tmp_path: Path, workers: int) -> None:
+    told: list[tuple[str, str]] = []
+    result = karat.rescore(
+        recorded,
+        workers=workers,
+        results_dir=tmp_path / "out",
+        each=lambda seen: told.append((seen.case.id, seen.verdict.status)),
+    )
+    assert told == [(record.case.id, record.status) for record in result]
+    failed = [name for name, status in told if status == "FAIL"]
+    assert 0 < len(failed) < len(told) == 60
+    assert [record.case.id for record in result.journal.of_status(karat.CaseStatus.FAIL)] == failed
+
+
 def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewrite, "PIECE", 7)
     lines = recorded.read_bytes().splitlines()

@@ -13,7 +13,6 @@ from karat.loading import loading
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite
-    from karat.reports.run_result import RunResult
     from karat.reports.terminal import Screen
 
 
@@ -59,26 +58,19 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
 
 
 def _again(journal: str, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
-    """Judge one journal, and show what came of it."""
+    """Judge one journal, and show what came of it: a line for each case, unless those that passed are folded away.
+
+    Repeats come together at the end.
+    """
     from karat import api
     from karat.cli.ending import show_ending
+    from karat.reports.terminal import CaseLines
 
     recorded = api.opened(journal)
     folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite)
-    result = api.rescore(recorded, by, results_dir=folder, **how)
+    lined = not screen.folds and recorded.header.repeat == 1
+    result = api.rescore(recorded, by, results_dir=folder, each=CaseLines(screen) if lined else None, **how)
     if result.left_out:
         click.echo(f"karat: recorded but not in the suite, left out: {', '.join(result.left_out)}", err=True)
-    show_cases(result, screen, how["workers"])
     show_ending(result, screen)
     return result.exit_code
-
-
-def show_cases(result: RunResult, screen: Screen, workers: int) -> None:
-    """A line for every case, unless those that passed are folded away; repeats come together at the end."""
-    from karat.reports.terminal import CaseLines
-
-    if screen.folds or result.journal.header.repeat > 1:
-        return
-    lines = CaseLines(screen)
-    for seen in result.journal.glimpses(workers):
-        lines(seen)

@@ -149,8 +149,13 @@ class Journal:
 
     def records(self, first: int = 0, count: int | None = None) -> Iterator[CaseRecord]:
         """Every record, or `count` from the `first`: in suite order, repeats of a case together."""
+        statuses = []
         for line in self.lines(first, count):
-            yield self.decoded(line, read_record)
+            record = self.decoded(line, read_record)
+            statuses.append(record.verdict.status)
+            yield record
+        if len(statuses) == len(self):
+            self._statuses = statuses
 
     def glimpses(self, workers: int = 1) -> Iterator[Glimpse]:
         """How every case came out, in suite order."""

@@ -19,7 +19,7 @@ from karat.reports.catalog import Wanted
 from karat.reports.facts import BROKEN, case_name, counts, incomplete
 from karat.reports.inert import terminal
 from karat.reports.why import why_not_passed
-from karat.reports.writing import write_all
+from karat.reports.writing import Each, write_all
 
 SHOWN: Final = 50
 LINE: Final = 200
@@ -128,14 +128,15 @@ def reported(
     reports: Sequence[Wanted] = (),
     left_out: Sequence[str] = (),
     workers: int = 1,
+    each: Each | None = None,
 ) -> RunResult:
-    """A written journal with its reports."""
+    """A written journal with its reports; `each` is called with every case of it."""
     try:
         journal = Journal(names.journal, summary)
     except JournalError as error:
         fix = "Run again, into a folder that nothing clears away."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
-    paths, failures = write_all(journal, names, reports, workers)
+    paths, failures = write_all(journal, names, reports, workers, each)
     return RunResult(journal, (names.journal, *paths), failures, left_out)
 
 

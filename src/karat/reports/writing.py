@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from karat.errors import ArtifactError
 from karat.journal.forks import pieces
-from karat.model.run import RunView
+from karat.journal.reader import Glimpse, Journal
+from karat.model.run import CaseRecord, RunView
 from karat.reports.artifacts import Names, Sink, whole_file
 from karat.reports.catalog import EVERY_RUN, Joining, Report, Wanted, placed
 from karat.text.wording import said
@@ -22,6 +23,7 @@ AT_ONCE = 10
 """Records that it holds meanwhile: more of them would keep the garbage collector busy."""
 
 Made = TypeVar("Made", bound=Report)
+Each: TypeAlias = Callable[[CaseRecord | Glimpse], object]
 
 
 class Written(NamedTuple):
@@ -31,27 +33,34 @@ class Written(NamedTuple):
     failures: tuple[ArtifactError, ...]
 
 
-def write_all(run: RunView, names: Names, others: Sequence[Wanted] = (), workers: int = 1) -> Written:
+def write_all(
+    run: Journal, names: Names, others: Sequence[Wanted] = (), workers: int = 1, each: Each | None = None
+) -> Written:
     """Write our reports and others. One that fails spoils no other.
 
     Several workers say what ours hold of the cases, unless a case has several records; code of others stays in this
-    process.
+    process. `each` is called with every case, by the same reading where there is one.
     """
     ours = [Wanted(name, report) for name, report in EVERY_RUN.items()]
     if workers < 2 or run.header.repeat > 1:
-        return _in_one_reading(run, names, (*ours, *others))
+        return _in_one_reading(run, names, (*ours, *others), each)
     try:
         dealt = _in_parts(run, names, workers)
     except Exception:  # noqa: BLE001 - whatever it is, one reading tells of which report, and spares the other
-        return _in_one_reading(run, names, (*ours, *others))
+        return _in_one_reading(run, names, (*ours, *others), each)
+    if each is not None:
+        for seen in run.glimpses(workers):
+            each(seen)
     rest = _in_one_reading(run, names, others) if others else Written((), ())
     return Written((*dealt.paths, *rest.paths), (*dealt.failures, *rest.failures))
 
 
-def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted]) -> Written:
-    writings = [_Writing(each.name, each.report, run, names, each.place) for each in wanted]
+def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted], each: Each | None = None) -> Written:
+    writings = [_Writing(one.name, one.report, run, names, one.place) for one in wanted]
     with _together(writings):
         for record in run.records():
+            if each is not None:
+                each(record)
             for writing in writings:
                 if writing.report is not None:
                     writing.step(writing.report.case, record)
