@@ -32,6 +32,10 @@ def heard(event: karat.Event) -> None:
         print(event.record.status)
 
 
+def told(seen: karat.CaseRecord | karat.Glimpse) -> None:
+    print(seen.case.id, seen.verdict.status)
+
+
 class Parrot:
     limits = karat.Limits()
     options: dict[str, object] = {}
@@ -55,7 +59,7 @@ ok: bool = result.ok
 code: karat.Exit = result.exit_code
 statuses: list[karat.CaseStatus] = [record.status for record in result]
 checks: tuple[karat.CheckResult, ...] = karat.judge(suite.cases[0], result.records[0].trace).checks
-passed: int = karat.rescore(result.journal, suite).summary.passed
+passed: int = karat.rescore(result.journal, suite, workers=2, each=told).summary.passed
 rate: float = karat.audit(result.journal, seed=1).summary.rate.value
 smells: tuple[karat.Problem, ...] = karat.lint("suite.json", ignore=["newer-field"]).smells
 context = karat.ExecutionContext("A", "?", "!", ["wave"], "!")
