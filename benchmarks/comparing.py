@@ -36,13 +36,8 @@ def section(plan: Plan) -> Commands:
 def workers(plan: Plan) -> Commands:
     """The wall time of judging on one core and on two."""
     files = Files(plan.scratch, max(plan.sizes))
-    commands = {
-        f"karat rescore --workers {count}": (
-            *(KARAT, "rescore", str(journal(files))),
-            *("--workers", str(count), "--results-dir", "results"),
-        )
-        for count in (1, 2)
-    }
+    rescore = (KARAT, "rescore", str(journal(files)), "--results-dir", "results")
+    commands = {f"karat rescore --workers {count}": (*rescore, "--workers", str(count)) for count in (1, 2)}
     rows = turn_about(commands, plan.scratch / "judge", plan.repeat, DECIDED)
     one, two = rows.values()
     times = two.wall_times(one)
