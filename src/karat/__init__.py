@@ -38,29 +38,29 @@ if TYPE_CHECKING:
     from karat.api import resume as resume
     from karat.api import run as run
     from karat.checks.base import Check as Check
-    from karat.checks.base import Reading as Reading
+    from karat.checks.base import CheckRequest as CheckRequest
     from karat.engine.events import CaseFinished as CaseFinished
     from karat.engine.events import CaseRetried as CaseRetried
     from karat.engine.events import CaseStarted as CaseStarted
     from karat.engine.events import Event as Event
     from karat.engine.events import Listener as Listener
-    from karat.engine.events import Noticed as Noticed
+    from karat.engine.events import Notice as Notice
     from karat.engine.events import RunFinished as RunFinished
     from karat.engine.events import RunStarted as RunStarted
     from karat.errors import ConfigError as ConfigError
-    from karat.errors import Exit as Exit
+    from karat.errors import Diagnostic as Diagnostic
+    from karat.errors import ExitCode as ExitCode
     from karat.errors import KaratError as KaratError
-    from karat.errors import Problem as Problem
     from karat.errors import SuiteError as SuiteError
     from karat.errors import UsageError as UsageError
     from karat.inspections.inspection import Inspection as Inspection
-    from karat.inspections.inspection import Sighting as Sighting
-    from karat.journal.reader import Glimpse as Glimpse
+    from karat.inspections.inspection import Observation as Observation
     from karat.journal.reader import Journal as Journal
+    from karat.journal.reader import RecordSummary as RecordSummary
     from karat.model.audit import AuditReport as AuditReport
+    from karat.model.check import CheckProblem as CheckProblem
     from karat.model.check import Example as Example
     from karat.model.check import Field as Field
-    from karat.model.check import Flaw as Flaw
     from karat.model.comparison import Comparison as Comparison
     from karat.model.run import CaseRecord as CaseRecord
     from karat.model.run import RunView as RunView
@@ -71,13 +71,13 @@ if TYPE_CHECKING:
     from karat.model.trace import Message as Message
     from karat.model.trace import ToolCall as ToolCall
     from karat.model.trace import Trace as Trace
-    from karat.model.verdict import At as At
     from karat.model.verdict import CaseStatus as CaseStatus
     from karat.model.verdict import CheckResult as CheckResult
+    from karat.model.verdict import EvidenceLocation as EvidenceLocation
     from karat.model.verdict import Group as Group
     from karat.model.verdict import Status as Status
     from karat.model.verdict import Verdict as Verdict
-    from karat.reports.artifacts import Sink as Sink
+    from karat.reports.artifacts import BinaryWriter as BinaryWriter
     from karat.reports.catalog import Report as Report
     from karat.reports.run_result import RunResult as RunResult
     from karat.smells.linter import LintReport as LintReport
@@ -119,28 +119,28 @@ _HOMES = {
         "resume",
         "run",
     ),
-    "karat.checks.base": ("Check", "Reading"),
+    "karat.checks.base": ("Check", "CheckRequest"),
     "karat.engine.events": (
         "CaseFinished",
         "CaseRetried",
         "CaseStarted",
         "Event",
         "Listener",
-        "Noticed",
+        "Notice",
         "RunFinished",
         "RunStarted",
     ),
-    "karat.errors": ("ConfigError", "Exit", "KaratError", "Problem", "SuiteError", "UsageError"),
-    "karat.inspections.inspection": ("Inspection", "Sighting"),
-    "karat.journal.reader": ("Glimpse", "Journal"),
+    "karat.errors": ("ConfigError", "ExitCode", "KaratError", "Diagnostic", "SuiteError", "UsageError"),
+    "karat.inspections.inspection": ("Inspection", "Observation"),
+    "karat.journal.reader": ("RecordSummary", "Journal"),
     "karat.model.audit": ("AuditReport",),
-    "karat.model.check": ("Example", "Field", "Flaw"),
+    "karat.model.check": ("Example", "Field", "CheckProblem"),
     "karat.model.comparison": ("Comparison",),
     "karat.model.run": ("CaseRecord", "RunView", "Summary"),
     "karat.model.suite": ("Case", "Suite"),
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),
-    "karat.model.verdict": ("At", "CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
-    "karat.reports.artifacts": ("Sink",),
+    "karat.model.verdict": ("EvidenceLocation", "CaseStatus", "CheckResult", "Group", "Status", "Verdict"),
+    "karat.reports.artifacts": ("BinaryWriter",),
     "karat.reports.catalog": ("Report",),
     "karat.reports.run_result": ("RunResult",),
     "karat.smells.linter": ("LintReport",),

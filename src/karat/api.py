@@ -26,7 +26,7 @@ from karat.recorded import journals_of as journals_of
 from karat.recorded import last_journal as last_journal
 from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.run_result import ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.suites import loads
@@ -297,7 +297,7 @@ def results_folders(given: str | Path | None = None) -> list[Path]:
 
 
 def report(
-    journals: AnyJournal | Sequence[AnyJournal], format: str, path: str | Path | Sink | None = None
+    journals: AnyJournal | Sequence[AnyJournal], format: str, path: str | Path | BinaryWriter | None = None
 ) -> tuple[Path, ...]:
     """Write a report of recorded runs, such as `junit`, and say where. A folder stands for all journals in it.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """pytest's exit codes, because people who run CI know them."""
 
     OK = 0
@@ -20,7 +20,7 @@ class Exit(IntEnum):
 class KaratError(Exception):
     """Something a user can mend: one line, no traceback."""
 
-    exit_code = Exit.USAGE
+    exit_code = ExitCode.USAGE
     slug = "error"
 
     def __init__(self, message: str, *, where: str = "", fix: str = "", slug: str = "") -> None:
@@ -51,7 +51,7 @@ class ConfigError(KaratError):
 class NothingSelectedError(KaratError):
     """The selection leaves no case to run."""
 
-    exit_code = Exit.NOTHING_SELECTED
+    exit_code = ExitCode.NOTHING_SELECTED
     slug = "nothing-selected"
 
 
@@ -64,12 +64,12 @@ class JournalError(KaratError):
 class ArtifactError(KaratError):
     """A journal or report could not be written."""
 
-    exit_code = Exit.INTERNAL
+    exit_code = ExitCode.INTERNAL
     slug = "artifact"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Diagnostic:
     """One thing wrong with a suite, at its place: file, line and column, and a path, which is all without a file."""
 
     file: str
@@ -92,12 +92,12 @@ class SuiteError(KaratError):
 
     slug = "suite"
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[Diagnostic, ...]) -> None:
         super().__init__(f"{len(problems)} problem{'s' if len(problems) != 1 else ''}")
         self.problems = problems
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
 
-    def __reduce__(self) -> tuple[type[SuiteError], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> tuple[type[SuiteError], tuple[tuple[Diagnostic, ...]]]:
         return SuiteError, (self.problems,)

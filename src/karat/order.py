@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, TypedDict, get_type_hints
 import msgspec
 from msgspec import Struct, structs
 
-from karat.engine.events import Listener, Noticed
+from karat.engine.events import Listener, Notice
 from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.model.trace import REMOVED, Trace
@@ -214,7 +214,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     def notice(self, message: str) -> None:
         for listener in self.listeners:
-            listener(Noticed(message))
+            listener(Notice(message))
 
 
 def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object]) -> Agent:

@@ -12,7 +12,7 @@ from audits import sample
 from audits.support import Answer, case, recorded
 from karat.audits.run_audit import audit
 from karat.checks.catalog import CATALOG
-from karat.errors import Exit
+from karat.errors import ExitCode
 from karat.smells.base import Surroundings
 from karat.smells.linter import lint
 from karat.suites.reading import located
@@ -59,4 +59,4 @@ def test_a_weak_suite_is_rejected(by: By, expected: dict[str, Any], tmp_path: Pa
     if by == "lint":
         assert lint(suite, Surroundings())
     else:
-        assert audit(journal).summary.exit_code(0.9) is Exit.FAILED
+        assert audit(journal).summary.exit_code(0.9) is ExitCode.FAILED

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from karat import scoring
 from karat.checks import catalog
-from karat.checks.base import Check, Reading
+from karat.checks.base import Check, CheckRequest
 from karat.checks.catalog import Catalog
 from karat.checks.says import MustSayAny
 from karat.errors import ConfigError, SuiteError
@@ -35,9 +35,9 @@ class Shouts(Check):
     examples: ClassVar = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[CheckRequest]:
         if "shouts" in expected:
-            yield Reading({}, ("shouts",))
+            yield CheckRequest({}, ("shouts",))
 
     @property
     def wanted(self) -> str:

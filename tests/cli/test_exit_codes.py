@@ -18,7 +18,7 @@ import karat as library
 from cli.support import SCRIPT, Karat, case, eval_set, journal_of, traces, write
 from karat.cli import main
 from karat.cli.run import worst
-from karat.errors import Exit
+from karat.errors import ExitCode
 from karat.model.run import Summary
 
 LENIENT = {"scoring": {"soft_score": {"threshold": 0.1}}}
@@ -209,7 +209,7 @@ def test_a_failed_suite_and_an_interrupted_one(karat: Karat) -> None:
         ([0, 4], 4),
         ([4, 3], 3),
         ([3, 2, 1], 2),
-        *(([code], code) for code in Exit),
+        *(([code], code) for code in ExitCode),
     ],
 )
 def test_of_several_suites_the_worst_counts(codes: list[int], code: int) -> None:

@@ -194,7 +194,7 @@ def test_what_cannot_be_a_check_is_told_at_its_line(karat: Karat, name: str, spe
 CLASS = """\
 from dataclasses import dataclass
 from typing import ClassVar
-from karat.checks.base import Check, Reading
+from karat.checks.base import Check, CheckRequest
 from karat.model.check import Field
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class Loud(Check):
     @classmethod
     def read(cls, expected):
         if expected.get("loud"):
-            yield Reading({}, ("loud",))
+            yield CheckRequest({}, ("loud",))
 
     wanted = "capitals"
 

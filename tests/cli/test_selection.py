@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.support import HELLO, Karat, report_of, traces, write
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 CASES: dict[str, dict[str, Any]] = {
     "refund-fr": {"tags": ["smoke", "money"]},
@@ -37,13 +37,13 @@ def test_run_and_list_choose_alike(karat: Karat, arguments: list[str], chosen: l
     listed = karat("list", suite(), *arguments)
     assert [line.split("\t")[0] for line in listed.out.splitlines()] == chosen
     ran = karat("run", "desk.json", "--target", target, "--workers", "0", *arguments)
-    assert (ran.code, list(ran.statuses)) == (Exit.OK, chosen)
+    assert (ran.code, list(ran.statuses)) == (ExitCode.OK, chosen)
 
 
 def test_a_keyword_that_cannot_be_read(karat: Karat) -> None:
     for command in (["list", suite()], ["run", suite(), "--target", traces(greet="hello")]):
         ran = karat(*command, "-k", "a and")
-        assert (ran.code, ran.out) == (Exit.USAGE, "")
+        assert (ran.code, ran.out) == (ExitCode.USAGE, "")
         assert ran.err.startswith("karat: -k 'a and', column 6: expected a name")
         assert ran.err.count("\n") == 1
 
@@ -51,14 +51,14 @@ def test_a_keyword_that_cannot_be_read(karat: Karat) -> None:
 @pytest.mark.parametrize(
     ("cases", "code", "counts"),
     [
-        pytest.param({"a": {"skip": "later"}}, Exit.NOTHING_SELECTED, "0 passed, 1 skipped", id="all-skipped"),
-        pytest.param({"a": {"skip": "later"}, "b": {}}, Exit.OK, "1 passed, 1 skipped", id="one-skipped"),
-        pytest.param({"b": {}, "c": {"xfail": "known"}}, Exit.OK, "1 passed, 1 known to fail", id="known-to-fail"),
-        pytest.param({"c": {"xfail": "known"}}, Exit.OK, "0 passed, 1 known to fail", id="all-known-to-fail"),
-        pytest.param({"b": {"xfail": "known"}}, Exit.FAILED, "0 passed, 1 failed", id="passes-after-all"),
+        pytest.param({"a": {"skip": "later"}}, ExitCode.NOTHING_SELECTED, "0 passed, 1 skipped", id="all-skipped"),
+        pytest.param({"a": {"skip": "later"}, "b": {}}, ExitCode.OK, "1 passed, 1 skipped", id="one-skipped"),
+        pytest.param({"b": {}, "c": {"xfail": "known"}}, ExitCode.OK, "1 passed, 1 known to fail", id="known-to-fail"),
+        pytest.param({"c": {"xfail": "known"}}, ExitCode.OK, "0 passed, 1 known to fail", id="all-known-to-fail"),
+        pytest.param({"b": {"xfail": "known"}}, ExitCode.FAILED, "0 passed, 1 failed", id="passes-after-all"),
     ],
 )
-def test_skipped_and_known_to_fail(karat: Karat, cases: dict[str, Any], code: Exit, counts: str) -> None:
+def test_skipped_and_known_to_fail(karat: Karat, cases: dict[str, Any], code: ExitCode, counts: str) -> None:
     target = traces(b="hello", c="no")
     ran = karat("run", suite(**cases), "--target", target, "--workers", "0")
     assert (ran.code, counts in ran.out) == (code, True)
@@ -70,34 +70,34 @@ def test_skipped_and_known_to_fail(karat: Karat, cases: dict[str, Any], code: Ex
 
 def test_a_skipped_case_needs_no_target(karat: Karat) -> None:
     ran = karat("run", suite(a={"skip": "later"}), "--target", "python:nowhere:nothing")
-    assert (ran.code, ran.out.split()[:2]) == (Exit.NOTHING_SELECTED, ["SKIP", "a"])
+    assert (ran.code, ran.out.split()[:2]) == (ExitCode.NOTHING_SELECTED, ["SKIP", "a"])
     again = karat("rescore", *map(str, Path("karat-results").glob("*.jsonl")))
-    assert again.code == Exit.NOTHING_SELECTED
+    assert again.code == ExitCode.NOTHING_SELECTED
 
 
 def test_a_case_that_is_no_longer_skipped_was_not_recorded(karat: Karat) -> None:
     karat("run", suite(a={"skip": "later"}, b={}), "--target", traces(a="hello", b="hello"), "--workers", "0")
     (journal,) = Path("karat-results").glob("*.jsonl")
     ran = karat("rescore", str(journal), "--suite", suite("other.json", a={}, b={}))
-    assert (ran.code, ran.statuses) == (Exit.FAILED, {"a": "ERROR", "b": "PASS"})
+    assert (ran.code, ran.statuses) == (ExitCode.FAILED, {"a": "ERROR", "b": "PASS"})
     assert "skipped: it was not run: later" in ran.out
 
 
 def test_the_last_run_is_run_again(karat: Karat) -> None:
     recording = traces(**{"refund-fr": "no", "refund-de": "hello", "greet": "hello"})
     first = karat("run", suite(), "--target", recording, "--workers", "0", "--cases", "refund-*")
-    assert (first.code, first.statuses) == (Exit.FAILED, {"refund-fr": "FAIL", "refund-de": "PASS"})
+    assert (first.code, first.statuses) == (ExitCode.FAILED, {"refund-fr": "FAIL", "refund-de": "PASS"})
     traces(**dict.fromkeys(CASES, "hello"))
     again = karat("rerun", "--last", "--workers", "0")
-    assert (again.code, again.statuses) == (Exit.OK, {"refund-fr": "PASS"})
+    assert (again.code, again.statuses) == (ExitCode.OK, {"refund-fr": "PASS"})
     assert "run again for their status: refund-fr" in again.err
     both = karat("rerun", "--last", "x.jsonl")
-    assert (both.code, "a journal is given beside --last." in both.err) == (Exit.USAGE, True)
+    assert (both.code, "a journal is given beside --last." in both.err) == (ExitCode.USAGE, True)
 
 
 def test_where_no_run_is_kept(karat: Karat) -> None:
     ran = karat("rerun", "--last")
-    assert (ran.code, "no run is kept here" in ran.err) == (Exit.USAGE, True)
+    assert (ran.code, "no run is kept here" in ran.err) == (ExitCode.USAGE, True)
 
 
 def test_a_run_that_stopped_tells_how_to_go_on(karat: Karat) -> None:

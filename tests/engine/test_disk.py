@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ArtifactError, Exit
+from karat.errors import ArtifactError, ExitCode
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, begin, encode
 from karat.model.run import Header
@@ -41,7 +41,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     with Started("run", suite, *options, cwd=tmp_path, prefix=prefix) as run:
         code, out, err = run.ended()
         assert run.left_behind() == []
-    assert code == Exit.INTERNAL, out + err
+    assert code == ExitCode.INTERNAL, out + err
     (line,) = err.splitlines()
     assert "No space left on device" in line
     assert "can be resumed elsewhere: karat resume" in line
@@ -66,7 +66,7 @@ def test_no_room_for_a_journal_at_all(tmp_path: Path) -> None:
     options = ("--target", target("agent"), "--workers", 0, "--results-dir", tmp_path / "small")
     with Started("run", suite, *options, cwd=tmp_path, prefix=prefix) as run:
         code, _, err = run.ended()
-    assert code == Exit.INTERNAL
+    assert code == ExitCode.INTERNAL
     (line,) = err.splitlines()
     assert "Free some space, or choose another folder with --results-dir." in line
 

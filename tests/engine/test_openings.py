@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import karat
-from karat.engine.events import Event, Noticed
+from karat.engine.events import Event, Notice
 from karat.engine.processes import crew
 from karat.engine.runner import NotBegunError
 from karat.targets.config import TargetConfig
@@ -52,7 +52,7 @@ async def ran(folder: Path, prompts: list[str], module: str = FIRST_ONLY, **opti
     noticed: list[str] = []
 
     def listener(event: Event) -> None:
-        if isinstance(event, Noticed):
+        if isinstance(event, Notice):
             noticed.append(event.message)
             (folder / "noticed").touch()
 

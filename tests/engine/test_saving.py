@@ -36,7 +36,7 @@ def said(monkeypatch: pytest.MonkeyPatch, long: float, worth: float, **options: 
     monkeypatch.setattr(saving, "WORTH", worth)
     heard: list[karat.Event] = []
     karat.run(SUITE, fine, listeners=[heard.append], **options)  # type: ignore[arg-type]
-    return [event.message for event in heard if isinstance(event, karat.Noticed)]
+    return [event.message for event in heard if isinstance(event, karat.Notice)]
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_what_a_suite_may_be(given: Any, ids: list[str]) -> None:
 def test_what_no_suite_is(given: Any, said: str) -> None:
     with pytest.raises(karat.KaratError, match=said) as caught:
         karat.load_suite(given)
-    assert caught.value.exit_code is karat.Exit.USAGE
+    assert caught.value.exit_code is karat.ExitCode.USAGE
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_the_target_of_karat_toml_and_its_secrets(monkeypatch: pytest.MonkeyPatc
 
 def test_a_result_says_how_the_run_came_out() -> None:
     good, bad = karat.run("suite.json", agent), karat.run("suite.json", mute)
-    assert (good.ok, bool(good), good.exit_code) == (True, True, karat.Exit.OK)
-    assert (bad.ok, bool(bad), bad.exit_code) == (False, False, karat.Exit.FAILED)
+    assert (good.ok, bool(good), good.exit_code) == (True, True, karat.ExitCode.OK)
+    assert (bad.ok, bool(bad), bad.exit_code) == (False, False, karat.ExitCode.FAILED)
     assert [record.case.id for record in good] == [record.case.id for record in good.records] == ["A", "B", "C"]
     assert repr(good) == f"<RunResult 3 passed: {good.journal.path}>"
     assert repr(bad).startswith("<RunResult 0 passed, 2 failed, 1 partial (1 unknown): ")
@@ -156,14 +156,14 @@ async def test_stop_ends_a_run_that_resume_finishes() -> None:
         return agent(prompt)
 
     first = await karat.arun("suite.json", slow, stop=stop, results_dir="out")
-    assert (statuses(first), first.exit_code, first.ok) == ({"A": "PASS"}, karat.Exit.INTERRUPTED, False)
+    assert (statuses(first), first.exit_code, first.ok) == ({"A": "PASS"}, karat.ExitCode.INTERRUPTED, False)
     assert repr(first).startswith("<RunResult INCOMPLETE: 1 of 3 cases finished (interrupted); 1 passed: ")
     told: list[karat.Event] = []
     second = await karat.aresume(first.journal, target=slow, listeners=[told.append])
     assert statuses(second) == {"A": "PASS", "B": "PASS", "C": "PASS"}
     assert asked == ["A", "B", "B", "C"]
     assert Path(second.journal.path).parent == Path("out")
-    assert [event.message for event in told if isinstance(event, karat.Noticed)] == [
+    assert [event.message for event in told if isinstance(event, karat.Notice)] == [
         "kept 1 finished case",
         "new or not finished, run now: B, C",
     ]
@@ -173,7 +173,7 @@ async def test_a_run_that_is_stopped_before_it_begins() -> None:
     stop, asked = asyncio.Event(), list[str]()
     stop.set()
     result = await karat.arun("suite.json", lambda prompt: asked.append(prompt) or "hello", stop=stop)
-    assert (result.exit_code, asked) == (karat.Exit.INTERRUPTED, [])
+    assert (result.exit_code, asked) == (karat.ExitCode.INTERRUPTED, [])
 
 
 def test_rerun_runs_again_what_a_status_names() -> None:
@@ -249,7 +249,7 @@ def test_a_target_of_ones_own() -> None:
     assert statuses(result) == {"A": "PASS", "B": "ERROR", "C": "PASS"}
     assert parrot.heard == ["open", "close"]
     assert result.journal.header.target == "parrot"
-    assert karat.Noticed("one case at a time: there is one parrot") in told
+    assert karat.Notice("one case at a time: there is one parrot") in told
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def heard(event: karat.Event) -> None:
         print(event.record.status)
 
 
-def told(seen: karat.CaseRecord | karat.Glimpse) -> None:
+def told(seen: karat.CaseRecord | karat.RecordSummary) -> None:
     print(seen.case.id, seen.verdict.status)
 
 
@@ -56,12 +56,12 @@ karat.run("suite.json")
 karat.resume(result.journal, suite, agent, retries=2)
 karat.rerun("journal.jsonl", status=["error"])
 ok: bool = result.ok
-code: karat.Exit = result.exit_code
+code: karat.ExitCode = result.exit_code
 statuses: list[karat.CaseStatus] = [record.status for record in result]
 checks: tuple[karat.CheckResult, ...] = karat.judge(suite.cases[0], result.records[0].trace).checks
 passed: int = karat.rescore(result.journal, suite, workers=2, each=told).summary.passed
 rate: float = karat.audit(result.journal, seed=1).summary.rate.value
-smells: tuple[karat.Problem, ...] = karat.lint("suite.json", ignore=["newer-field"]).smells
+smells: tuple[karat.Diagnostic, ...] = karat.lint("suite.json", ignore=["newer-field"]).smells
 context = karat.ExecutionContext("A", "?", "!", ["wave"], "!")
 valid: tuple[bool, list[str]] = karat.DecisionValidator.validate(context, {"tools_used": ["wave"]})
 

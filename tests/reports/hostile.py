@@ -13,7 +13,7 @@ from msgspec import structs
 from karat.model.run import CaseRecord, Summary
 from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace, TraceError
-from karat.model.verdict import At, CaseStatus, Group, SoftScore, Status
+from karat.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
 
 from .runs import HEADER, MemoryRun, check, record
 
@@ -157,10 +157,24 @@ def _saying(text: str, status: CaseStatus, index: int) -> CaseRecord:
     )
     held = Status.PASSED if status is CaseStatus.PASS else Status.FAILED
     rows = (
-        check(text, Group.FORMATTING, held, expected=text, found=text, at=At("final_message", 0, len(text))),
-        check("tool_calls_none[0]", Group.TOOL_HYGIENE, held, expected=text, found=text, at=At("tool_calls", index=0)),
         check(
-            "telemetry[0]", Group.TOOL_HYGIENE, Status.UNKNOWN, expected=text, found=text, at=At("telemetry", index=0)
+            text, Group.FORMATTING, held, expected=text, found=text, at=EvidenceLocation("final_message", 0, len(text))
+        ),
+        check(
+            "tool_calls_none[0]",
+            Group.TOOL_HYGIENE,
+            held,
+            expected=text,
+            found=text,
+            at=EvidenceLocation("tool_calls", index=0),
+        ),
+        check(
+            "telemetry[0]",
+            Group.TOOL_HYGIENE,
+            Status.UNKNOWN,
+            expected=text,
+            found=text,
+            at=EvidenceLocation("telemetry", index=0),
         ),
         check("required_sources[0]", Group.SYNTHESIS_COVERAGE, held, args={"source": encodable}),
     )

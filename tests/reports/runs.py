@@ -11,7 +11,7 @@ import msgspec
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Message, ToolCall, Trace, TraceError
-from karat.model.verdict import At, CaseStatus, CheckResult, Group, GroupScore, SoftScore, Status, Verdict
+from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 | a | b |\n\n# head `code` <script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e.x/i)"
@@ -73,7 +73,7 @@ def check(
     args: dict[str, Any] | None = None,
     expected: str = "something",
     found: str = "",
-    at: At | None = None,
+    at: EvidenceLocation | None = None,
 ) -> Row:
     """A check as the suite asks for it, and how it was judged; `path` such as `must_not_say[1]`."""
     name = path.partition("[")[0]
@@ -125,7 +125,7 @@ def _passing() -> CaseRecord:
         Status.PASSED,
         expected="'commits'",
         found="commits",
-        at=At("final_message", 3, 10),
+        at=EvidenceLocation("final_message", 3, 10),
     )
     source = check("required_sources[0]", Group.SYNTHESIS_COVERAGE, Status.PASSED, args={"source": "GitHub"})
     trace = Trace(case_id="G1", final_message="12 commits.", tool_calls=(ToolCall("get_activity", success=True),))
@@ -152,7 +152,7 @@ def _failing() -> CaseRecord:
             failed,
             expected="no 'As an AI'",
             found="As an AI",
-            at=At("final_message", 7, 15),
+            at=EvidenceLocation("final_message", 7, 15),
         ),
         check(
             "tool_calls_none[0]",
@@ -160,15 +160,27 @@ def _failing() -> CaseRecord:
             failed,
             expected="no call of 'delete_all'",
             found="delete_all (error)",
-            at=At("tool_calls", index=1),
+            at=EvidenceLocation("tool_calls", index=1),
         ),
         check(
-            "telemetry[0]", hygiene, failed, expected="tool.lookup result", found="start", at=At("telemetry", index=0)
+            "telemetry[0]",
+            hygiene,
+            failed,
+            expected="tool.lookup result",
+            found="start",
+            at=EvidenceLocation("telemetry", index=0),
         ),
-        check("ui[0]", hygiene, failed, expected="a table", found="a list", at=At("page", 26, 32)),
-        check("ui[1]", hygiene, failed, expected="no heading", at=At("page_before")),
-        check("x_message", hygiene, failed, expected="an offer", at=At("messages", index=1)),
-        check("x_nowhere", hygiene, unknown, expected="a row", found="not observed", at=At("database", index=4)),
+        check("ui[0]", hygiene, failed, expected="a table", found="a list", at=EvidenceLocation("page", 26, 32)),
+        check("ui[1]", hygiene, failed, expected="no heading", at=EvidenceLocation("page_before")),
+        check("x_message", hygiene, failed, expected="an offer", at=EvidenceLocation("messages", index=1)),
+        check(
+            "x_nowhere",
+            hygiene,
+            unknown,
+            expected="a row",
+            found="not observed",
+            at=EvidenceLocation("database", index=4),
+        ),
         check("required_sources[0]", Group.SYNTHESIS_COVERAGE, failed, args={"source": "Slack", "phrases": ["Slack"]}),
         check("required_sources[1]", Group.SYNTHESIS_COVERAGE, Status.PASSED, args={"source": "GitHub"}),
         check("required_sources[2]", Group.SYNTHESIS_COVERAGE, unknown, args={"source": "Jira"}),
@@ -200,7 +212,7 @@ def _hostile() -> CaseRecord:
             Status.FAILED,
             expected=HOSTILE,
             found=HOSTILE,
-            at=At("final_message", 20, 60),
+            at=EvidenceLocation("final_message", 20, 60),
         ),
         check("required_sources[0]", Group.SYNTHESIS_COVERAGE, Status.FAILED, args={"source": "\x1b[2J|<b>@all"}),
         check(
@@ -208,7 +220,7 @@ def _hostile() -> CaseRecord:
             Group.FORMATTING,
             Status.UNKNOWN,
             expected=HOSTILE,
-            at=At("final_message", end - 9, end),
+            at=EvidenceLocation("final_message", end - 9, end),
         ),
     )
     trace = Trace(case_id=HOSTILE, final_message=HOSTILE, tool_calls=(ToolCall("\x1b[31mdrop|table"),))
@@ -223,7 +235,7 @@ def _huge() -> CaseRecord:
         Status.FAILED,
         expected=HUGE,
         found=HUGE,
-        at=At("final_message", 5, 5 + middle),
+        at=EvidenceLocation("final_message", 5, 5 + middle),
     )
     return record(
         "huge", CaseStatus.FAIL, (row,), index=3, reason=HUGE, trace=Trace(case_id="huge", final_message=HUGE)

@@ -9,7 +9,7 @@ from msgspec import structs
 from karat.checks.catalog import CATALOG
 from karat.model.run import Summary
 from karat.model.trace import Tokens, ToolCall, Trace, TraceError
-from karat.model.verdict import At, CaseStatus, Group, SoftScore, Status
+from karat.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
 from karat.suites import load
 
 from .runs import HEADER, MemoryRun, check, record
@@ -39,7 +39,14 @@ def in_every_way(folder: Path) -> MemoryRun:
     cases = []
     for index, status in enumerate(CaseStatus):
         held = {"FAIL": Status.FAILED, "XFAIL": Status.FAILED, "PARTIAL": Status.UNKNOWN}.get(status, Status.PASSED)
-        row = check("must_say_any", Group.FORMATTING, held, expected="'x'", found="y", at=At("final_message", 0, 1))
+        row = check(
+            "must_say_any",
+            Group.FORMATTING,
+            held,
+            expected="'x'",
+            found="y",
+            at=EvidenceLocation("final_message", 0, 1),
+        )
         broke = TraceError("crash", "it, left: 100%") if status == "ERROR" else None
         calls = (ToolCall("pay", {"sum": 5}, result={"ok": 1}, success=True), ToolCall("look", error="no table"))
         answered = {"final_message": "y\nz", "tool_calls": calls, "tokens": Tokens(10, 3)}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ArtifactError, Exit
+from karat.errors import ArtifactError, ExitCode
 from karat.reports.artifacts import BUFFER, Names, reserve, results_dir_for, stamp, whole_file
 
 NOW = datetime(2026, 11, 15, 18, 30, 11, tzinfo=UTC)
@@ -197,7 +197,7 @@ def test_a_path_through_a_file_is_an_artifact_error(tmp_path: Path, below: str) 
     for caught in (reserved, written):
         assert str(tmp_path / below) in str(caught.value)
         assert "--results-dir" in str(caught.value)
-        assert caught.value.exit_code == Exit.INTERNAL
+        assert caught.value.exit_code == ExitCode.INTERNAL
     assert (tmp_path / "file").read_text() == "mine"
 
 

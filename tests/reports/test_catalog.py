@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import pytest
 
-from karat.errors import ConfigError, Exit, JournalError, UsageError
+from karat.errors import ConfigError, ExitCode, JournalError, UsageError
 from karat.model.run import CaseRecord, RunView
-from karat.reports.artifacts import Names, Sink, reserve
+from karat.reports.artifacts import BinaryWriter, Names, reserve
 from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, wanted
 from karat.reports.writing import write_all
 from packages import Installs
@@ -32,7 +32,7 @@ class Ids:
 
     extension: ClassVar = "txt"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self.out = out
 
     def case(self, record: CaseRecord) -> None:
@@ -43,7 +43,7 @@ class Ids:
 
 
 class NoStart(Ids):
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         super().__init__(run, out)
         raise ZeroDivisionError("oh")
 
@@ -146,7 +146,7 @@ def test_a_report_that_fails_spares_all_others(names: Names, broken: type[Report
     assert [path.suffix for path in paths] == [".json", ".md", ".txt"]
     assert paths[-1].read_text() == "G0\nG1\nend\n"
     assert str(failure).startswith(f"{names.report('txt')}: {said}")
-    assert failure.exit_code == Exit.INTERNAL
+    assert failure.exit_code == ExitCode.INTERNAL
     assert sorted(path.suffix for path in names.folder.iterdir()) == [".json", ".jsonl", ".md", ".txt"]
 
 

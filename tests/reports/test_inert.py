@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from karat.model.trace import Message, ToolCall, Trace
-from karat.model.verdict import At
+from karat.model.verdict import EvidenceLocation
 from karat.reports.inert import (
     AROUND,
     CELL_LIMIT,
@@ -223,17 +223,17 @@ TRACE = Trace(
 @pytest.mark.parametrize(
     ("at", "shown"),
     [
-        pytest.param(At("final_message", 7, 14), "twelve [commits]", id="span"),
-        pytest.param(At("final_message", 7), "twelve []commits", id="point"),
-        pytest.param(At("page"), "", id="no-place-on-the-page"),
-        pytest.param(At("page_before"), "", id="no-such-text"),
-        pytest.param(At("tool_calls", index=0), "lookup (success)", id="tool-call"),
-        pytest.param(At("telemetry", index=0), r"started\x1b", id="event"),
-        pytest.param(At("messages", 4, 10, 0), "one [moment]", id="span-of-a-message"),
-        pytest.param(At("messages", index=7), "", id="no-such-message"),
-        pytest.param(At("messages", index=-1), "", id="negative-index"),
-        pytest.param(At("elsewhere", 1, 2), "", id="unknown-channel"),
+        pytest.param(EvidenceLocation("final_message", 7, 14), "twelve [commits]", id="span"),
+        pytest.param(EvidenceLocation("final_message", 7), "twelve []commits", id="point"),
+        pytest.param(EvidenceLocation("page"), "", id="no-place-on-the-page"),
+        pytest.param(EvidenceLocation("page_before"), "", id="no-such-text"),
+        pytest.param(EvidenceLocation("tool_calls", index=0), "lookup (success)", id="tool-call"),
+        pytest.param(EvidenceLocation("telemetry", index=0), r"started\x1b", id="event"),
+        pytest.param(EvidenceLocation("messages", 4, 10, 0), "one [moment]", id="span-of-a-message"),
+        pytest.param(EvidenceLocation("messages", index=7), "", id="no-such-message"),
+        pytest.param(EvidenceLocation("messages", index=-1), "", id="negative-index"),
+        pytest.param(EvidenceLocation("elsewhere", 1, 2), "", id="unknown-channel"),
     ],
 )
-def test_evidence(at: At, shown: str) -> None:
+def test_evidence(at: EvidenceLocation, shown: str) -> None:
     assert evidence(TRACE, at) == shown

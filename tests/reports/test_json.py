@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from karat.model.trace import TraceError
-from karat.model.verdict import At
+from karat.model.verdict import EvidenceLocation
 from karat.reports.json import (
     CallRow,
     CaseRow,
@@ -77,7 +77,9 @@ def test_fields_and_their_order() -> None:
         assert list(case["metrics"]["scoring"]["soft_score"]) == ["value", "threshold", "passed"]
 
 
-@pytest.mark.parametrize("row", [CheckRow, Checks, Metrics, ErrorRow, RunRow, RepeatsRow, CaseRow, CallRow, At])
+@pytest.mark.parametrize(
+    "row", [CheckRow, Checks, Metrics, ErrorRow, RunRow, RepeatsRow, CaseRow, CallRow, EvidenceLocation]
+)
 def test_every_key_of_a_row_is_documented(row: type[Struct]) -> None:
     assert [key for key in row.__struct_fields__ if f"`{key}`" not in PAGE] == []
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import AskedCheck, Field, Flaw, Vocabulary
+from karat.model.check import AskedCheck, CheckProblem, Field, Vocabulary
 from karat.model.suite import CheckSpec, Suite
 from karat.suites import loads
 
@@ -36,10 +36,10 @@ class Small:
 
     def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         for name, value in expected.items():
-            flaws = (Flaw("bad-copy", "nothing is like it.", ()),) if value == "nothing" else ()
+            flaws = (CheckProblem("bad-copy", "nothing is like it.", ()),) if value == "nothing" else ()
             yield AskedCheck(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
 
-    def strays(self, expected: Mapping[str, Any]) -> Iterator[Flaw]:
+    def strays(self, expected: Mapping[str, Any]) -> Iterator[CheckProblem]:
         yield from ()
 
 

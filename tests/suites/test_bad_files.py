@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from karat.checks.catalog import CATALOG
-from karat.errors import Exit, SuiteError, UsageError
+from karat.errors import ExitCode, SuiteError, UsageError
 from karat.suites import load
 from karat.suites.documents import source
 from suites.support import lines
@@ -120,7 +120,7 @@ def test_bad_bytes(data: bytes | str, expected: list[str]) -> None:
 def test_a_missing_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         load(tmp_path / name, CATALOG)
-    assert caught.value.exit_code == Exit.USAGE
+    assert caught.value.exit_code == ExitCode.USAGE
     assert caught.value.where == str(tmp_path / name)
     assert caught.value.slug == ("missing-file" if "\0" not in name else "unreadable-file")
 
@@ -177,4 +177,4 @@ def test_the_file_is_named_as_given(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(SuiteError) as caught:
         load("./s.json", CATALOG)
     assert [problem.file for problem in caught.value.problems] == ["./s.json"]
-    assert caught.value.exit_code == Exit.USAGE
+    assert caught.value.exit_code == ExitCode.USAGE

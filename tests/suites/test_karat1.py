@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat.checks.catalog import CATALOG
-from karat.errors import Exit, SuiteError, UsageError
+from karat.errors import ExitCode, SuiteError, UsageError
 from karat.model.suite import Case, Reply, Suite
 from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint, open_suite
@@ -293,7 +293,7 @@ def test_bad_tables(name: str, text: str | bytes, said: str, tmp_path: Path) -> 
     with pytest.raises(SuiteError) as caught:
         load(table(tmp_path, name, text), CATALOG)
     assert str(caught.value) == f"{tmp_path / name}{said}"
-    assert caught.value.exit_code == Exit.USAGE
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_an_error_in_a_row_names_the_line_of_the_table(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.errors import Exit, NothingSelectedError, UsageError
+from karat.errors import ExitCode, NothingSelectedError, UsageError
 from karat.suites.select import select
 from karat.suites.selection import Selection
 from suites.support import case, eval_set, read
@@ -47,7 +47,7 @@ def test_unknown_ids(ids: list[str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         select(SUITE, Selection(ids))
     assert str(caught.value) == said
-    assert caught.value.exit_code == Exit.USAGE
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_nothing_selected(ids: list[str] | None, categories: list[str] | None, f
     with pytest.raises(NothingSelectedError) as caught:
         select(SUITE, Selection(ids, categories))
     assert str(caught.value) == f"s.json: no case is selected. {fix} [nothing-selected]"
-    assert caught.value.exit_code == Exit.NOTHING_SELECTED
+    assert caught.value.exit_code == ExitCode.NOTHING_SELECTED
 
 
 def test_a_suite_without_categories() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.errors import ConfigError, Exit
+from karat.errors import ConfigError, ExitCode
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets import catalog
@@ -114,7 +114,7 @@ def test_problems(tmp_path: Path, text: str, message: str, name: str, head: str)
     assert str(caught.value).replace("tool.karat.", "").startswith(place)
     assert message in str(caught.value).replace("tool.karat.", "")
     assert "\n" not in str(caught.value)
-    assert caught.value.exit_code == Exit.USAGE
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_not_utf8(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 import karat
-from karat.engine.events import Noticed
+from karat.engine.events import Notice
 from karat.errors import ConfigError, UsageError
 from karat.targets.config import TargetConfig
 from karat.targets.conversation import Conversation
@@ -127,7 +127,7 @@ def run_mute(folder: Path, heard: list[str], agent: str = "mute", **otlp: int) -
     file = suite(folder, [{"id": str(n), "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}} for n in range(3)])
 
     def hear(event: object) -> None:
-        if isinstance(event, Noticed):
+        if isinstance(event, Notice):
             heard.append(event.message)
 
     return karat.run(file, target(agent, **otlp), results_dir=folder, listeners=[hear])

@@ -29,7 +29,7 @@ from karat.model.trace import (
     Trace,
     TraceError,
 )
-from karat.model.verdict import At, CaseStatus, CheckResult, Group, Status, Verdict
+from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, Status, Verdict
 from karat.telemetry.events import parse
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
@@ -265,7 +265,9 @@ def test_nor_does_one_at_the_end_of_a_list(channel: str, secrets: list[str], tor
 
 
 def record(text: str, found: str, span: tuple[int, int] | None, **more: Any) -> CaseRecord:
-    check = CheckResult("c", Group.QA, Status.FAILED, "no secret", found, At("final_message", *span) if span else None)
+    check = CheckResult(
+        "c", Group.QA, Status.FAILED, "no secret", found, EvidenceLocation("final_message", *span) if span else None
+    )
     trace = Trace(case_id="a", final_message=text, **more)
     case = Case(id="a", prompt="p", checks=())
     return CaseRecord(index=0, case=case, trace=trace, verdict=Verdict(CaseStatus.FAIL, (check,)))

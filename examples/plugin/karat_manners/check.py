@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
-from karat import At, Check, CheckResult, Example, Field, Reading, Status, Trace
+from karat import Check, CheckRequest, CheckResult, EvidenceLocation, Example, Field, Status, Trace
 
 NOT_SEEN = Trace(case_id="example", unobserved={"final_message": "the page moved on"})
 
@@ -31,9 +31,9 @@ class MaxExclamations(Check):
     most: int
 
     @classmethod
-    def read(cls, expected: Mapping[str, Any]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, Any]) -> Iterator[CheckRequest]:
         if "max_exclamations" in expected:
-            yield Reading({"most": expected["max_exclamations"]}, ("max_exclamations",))
+            yield CheckRequest({"most": expected["max_exclamations"]}, ("max_exclamations",))
 
     @property
     def wanted(self) -> str:
@@ -43,6 +43,6 @@ class MaxExclamations(Check):
         found = [index for index, letter in enumerate(trace.final_message) if letter == "!"]
         if len(found) > self.most:
             first = found[self.most]
-            return self.failed(f"{len(found)} of them", At("final_message", first, first + 1))
+            return self.failed(f"{len(found)} of them", EvidenceLocation("final_message", first, first + 1))
         why = trace.doubt("final_message")
         return self.unknown(why) if why else self.passed(f"{len(found)} of them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from karat import CaseRecord, RunView, Sink
+from karat import BinaryWriter, CaseRecord, RunView
 
 
 class TsvReport:
@@ -12,7 +12,7 @@ class TsvReport:
 
     extension: ClassVar = "tsv"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._total = run.summary.total
         out.write(b"case\tstatus\tseconds\n")

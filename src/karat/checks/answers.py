@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import regex
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, Check, Phrase, Reading, blank, excerpt, out_of_reach, said, unreadable
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, blank, excerpt, out_of_reach, said, unreadable
 from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
 from karat.matchers.values import MISSING, shown
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Cut, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold
 from karat.text.forms.views import seen
 from karat.text.json_answers import json_answer
@@ -57,16 +57,16 @@ class AnswerEquals(Check, Struct, frozen=True):
     text: str
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "answer_equals" in expected:
             given = expected["answer_equals"]
-            yield Reading({"text": given if isinstance(given, str) else shown(given)}, ("answer_equals",))
+            yield CheckRequest({"text": given if isinstance(given, str) else shown(given)}, ("answer_equals",))
 
     @property
     def wanted(self) -> str:
         return repr(self.text)
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         for flaw in blank((self.text,)):
             yield flaw._replace(path=())
 
@@ -109,26 +109,28 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
     schema: dict[str, Any] | bool
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "answer_json" in expected:
-            yield Reading({"schema": expected["answer_json"]}, ("answer_json",))
+            yield CheckRequest({"schema": expected["answer_json"]}, ("answer_json",))
 
     @property
     def wanted(self) -> str:
         return f"JSON like {shown(self.schema)}" if self.schema is not True else "JSON"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         import jsonschema_rs
 
         try:
             jsonschema_rs.meta.validate(self.schema)
         except jsonschema_rs.ValidationError as error:
-            yield Flaw("bad-schema", f"the schema is none: {excerpt(error.message)}.", tuple(error.instance_path))
+            yield CheckProblem(
+                "bad-schema", f"the schema is none: {excerpt(error.message)}.", tuple(error.instance_path)
+            )
             return
         try:
             _ = self._compiled
         except ValueError as error:
-            yield Flaw("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.")
+            yield CheckProblem("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.")
 
     def judge(self, trace: Trace) -> CheckResult:
         why = unreadable(trace)
@@ -183,15 +185,15 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
         return matcher(self.value)
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for path, value in expected.get("answer_at", {}).items():
-            yield Reading({"path": path, "value": value}, ("answer_at", path))
+            yield CheckRequest({"path": path, "value": value}, ("answer_at", path))
 
     @property
     def wanted(self) -> str:
         return f"{self.path} is {self.made.words}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return path_flaws(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -204,7 +206,7 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
         return at_path(self, self.path, self.made, answer.value)
 
 
-def at_path(check: Check, path: str, wanted: Matcher, value: object, at: At | None = None) -> CheckResult:
+def at_path(check: Check, path: str, wanted: Matcher, value: object, at: EvidenceLocation | None = None) -> CheckResult:
     """Whether what a path leads to is as wanted, and what differs."""
     found = values_at(path, value)
     wrong = [differing for where, one in found or [(path, MISSING)] for differing in wanted.differences(one, where)]
@@ -241,20 +243,20 @@ class State(Check, Struct, frozen=True, dict=True):
         return matcher(self.value)
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for path, value in expected.get("state", {}).items():
-            yield Reading({"path": path, "value": value}, ("state", path))
+            yield CheckRequest({"path": path, "value": value}, ("state", path))
 
     @property
     def wanted(self) -> str:
         return f"{self.path} is {self.made.words}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return path_flaws(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.doubt("state") or ("" if trace.state else NO_STATE)
-        return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, At("state"))
+        return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, EvidenceLocation("state"))
 
 
 class MinWords(Check, Struct, frozen=True):
@@ -273,9 +275,9 @@ class MinWords(Check, Struct, frozen=True):
     least: int
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "min_words" in expected:
-            yield Reading({"least": expected["min_words"]}, ("min_words",))
+            yield CheckRequest({"least": expected["min_words"]}, ("min_words",))
 
     @property
     def wanted(self) -> str:
@@ -308,9 +310,9 @@ class MaxWords(Check, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "max_words" in expected:
-            yield Reading({"most": expected["max_words"]}, ("max_words",))
+            yield CheckRequest({"most": expected["max_words"]}, ("max_words",))
 
     @property
     def wanted(self) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, Phrases, blank, quoted
 from karat.checks.sample_traces import says
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -43,10 +43,10 @@ class AsksFor(Check, Struct, frozen=True):
     things: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         listed = expected.get("asks_for")
         for index, names in enumerate(listed if isinstance(listed, list) else ()):
-            yield Reading({"things": [names] if isinstance(names, str) else names}, ("asks_for", index))
+            yield CheckRequest({"things": [names] if isinstance(names, str) else names}, ("asks_for", index))
 
     @property
     def wanted(self) -> str:
@@ -58,5 +58,5 @@ class AsksFor(Check, Struct, frozen=True):
 
         return self.present(trace, asked_for_any(trace.final_message, self.things))
 
-    def flaws(self) -> Iterator[Flaw]:
-        return (Flaw(flaw.slug, flaw.message) for flaw in blank(self.things))
+    def flaws(self) -> Iterator[CheckProblem]:
+        return (CheckProblem(flaw.slug, flaw.message) for flaw in blank(self.things))

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.model.check import Example, Expected, Field, Flaw, Metric
+from karat.model.check import CheckProblem, Example, Expected, Field, Metric
 from karat.model.suite import CheckSpec
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
-from karat.model.verdict import At, CheckResult, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Status
 
 EXCERPT = 160
 EDGE = 64
@@ -29,7 +29,7 @@ CALLS: frozenset[Channel] = frozenset({"tools", "tool_results", "telemetry"})
 PAGE: frozenset[Channel] = frozenset({"page", "page_before"})
 
 
-class Reading(Struct, frozen=True):
+class CheckRequest(Struct, frozen=True):
     """One check that `expected` asks for: its arguments, and the place below `expected` that asks for it."""
 
     args: Mapping[str, object]
@@ -58,17 +58,17 @@ class Check:
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         """The checks of this class that an `expected` object asks for."""
         raise NotImplementedError
 
     @classmethod
-    def strays(cls, expected: Mapping[str, object]) -> Iterator[Flaw]:
+    def strays(cls, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields of this check that have no effect here; by default companions without the field they refine."""
         for field, refined in cls.companions.items():
             if field in expected and refined not in expected:
                 message = f"it refines '{refined}', which is not there. Leave it out, or add '{refined}'."
-                yield Flaw("no-effect", message, (field,))
+                yield CheckProblem("no-effect", message, (field,))
 
     @classmethod
     def lack(cls, args: Mapping[str, object]) -> str:
@@ -83,7 +83,7 @@ class Check:
     def judge(self, trace: Trace) -> CheckResult:
         raise NotImplementedError
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         """Why this check as written makes no sense."""
         return iter(())
 
@@ -92,10 +92,10 @@ class Check:
         """Why no turn can fail it as it is written; nothing where one can."""
         return ""
 
-    def passed(self, found: str = "", at: At | None = None) -> CheckResult:
+    def passed(self, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
         return CheckResult(self.name, self.group, Status.PASSED, self.wanted, found, at)
 
-    def failed(self, found: str, at: At | None = None) -> CheckResult:
+    def failed(self, found: str, at: EvidenceLocation | None = None) -> CheckResult:
         return CheckResult(self.name, self.group, Status.FAILED, self.wanted, found, at)
 
     def unknown(self, why: str) -> CheckResult:
@@ -108,7 +108,7 @@ class Check:
             doubt = unsure(trace, [span]) if trace.cuts else None
             if doubt:
                 return self.unknown(doubt)
-            return self.passed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
+            return self.passed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.failed(absent or said(trace))
 
@@ -119,7 +119,7 @@ class Check:
             doubt = trace.unsure("final_message", start, end)
             if doubt:
                 return self.unknown(doubt)
-            return self.failed(excerpt(trace.final_message[start:end]), At("final_message", start, end))
+            return self.failed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.passed()
 
@@ -156,23 +156,23 @@ def excerpt(text: str, limit: int = EXCERPT) -> str:
     return line if len(line) <= limit and len(text) <= limit * 4 else line[: limit - 1] + "…"
 
 
-def each(field: str, argument: str, expected: Expected) -> Iterator[Reading]:
+def each(field: str, argument: str, expected: Expected) -> Iterator[CheckRequest]:
     """One check per entry of a list."""
     for index, entry in enumerate(expected.get(field) or ()):
-        yield Reading({argument: entry}, (field, index))
+        yield CheckRequest({argument: entry}, (field, index))
 
 
 def quoted(phrases: Sequence[str]) -> str:
     return " or ".join(repr(p) for p in phrases)
 
 
-def blank(phrases: Sequence[str], *path: str | int) -> Iterator[Flaw]:
+def blank(phrases: Sequence[str], *path: str | int) -> Iterator[CheckProblem]:
     """Phrases that stand in every text once white space and invisible characters are set aside."""
     from karat.text.forms.folding import fold_phrase
 
     for index, phrase in enumerate(phrases):
         if not fold_phrase(phrase):
-            yield Flaw(
+            yield CheckProblem(
                 "empty-expectation",
                 "a blank phrase stands in every answer. Write the words to look for.",
                 (*path, index),

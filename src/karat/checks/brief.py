@@ -14,9 +14,9 @@ from karat.checks.base import (
     ANSWER_NODES,
     PAGE,
     Check,
+    CheckRequest,
     Phrase,
     Phrases,
-    Reading,
     each,
     excerpt,
     unreadable,
@@ -25,10 +25,10 @@ from karat.checks.base import (
 from karat.checks.page import UNSURE, offers
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import regex_flaws, unfailable
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.forms.offsets import Span
 from karat.text.prose.sentences import prose
@@ -80,23 +80,23 @@ class RequiredLevers(Check, Struct, frozen=True):
     regex: str = LEVER
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "required_levers" in expected:
             args = {"count": expected["required_levers"], "regex": expected.get("lever_regex", LEVER)}
-            yield Reading(args, ("required_levers",))
+            yield CheckRequest(args, ("required_levers",))
 
     @property
     def wanted(self) -> str:
         return f"at least {self.count} × /{self.regex}/"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
         spans = _in_different_words(found_in_answer(self.regex, trace))[: self.count]
         why = unsure(trace, spans)
         if len(spans) >= self.count and not why:
-            return self.passed(f"{len(spans)}", At("final_message", spans[0][0], spans[-1][1]))
+            return self.passed(f"{len(spans)}", EvidenceLocation("final_message", spans[0][0], spans[-1][1]))
         why = why or unreadable(trace) or trace.cut("answer_page")
         return self.unknown(why) if why else self.failed(f"{len(spans)}")
 
@@ -144,20 +144,20 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
     alignment: str = ALIGNMENT
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "claim_evidence_alignment" in expected:
             args = {
                 "claim": expected.get("claim_marker_regex", CLAIM),
                 "evidence": expected.get("evidence_marker_regex", EVIDENCE),
                 "alignment": expected.get("alignment_marker_regex", ALIGNMENT),
             }
-            yield Reading(args, ("claim_evidence_alignment",))
+            yield CheckRequest(args, ("claim_evidence_alignment",))
 
     @property
     def wanted(self) -> str:
         return "a claim, its evidence and what ties them"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):
             yield from regex_flaws(pattern)
 
@@ -168,7 +168,7 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
         found = [spans[0][1] for spans in places.values() if spans]
         why = unsure(trace, found)
         if not missing and not why:
-            return self.passed(at=At("final_message", min(s for s, _ in found), max(e for _, e in found)))
+            return self.passed(at=EvidenceLocation("final_message", min(s for s, _ in found), max(e for _, e in found)))
         why = why or unreadable(trace) or trace.cut("answer_page")
         return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
 
@@ -211,17 +211,17 @@ class EvidenceFreshness(Check, Struct, frozen=True):
     regex: str = ""
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "evidence_freshness_max_age_minutes" in expected:
             minutes = expected["evidence_freshness_max_age_minutes"]
             args = {"minutes": minutes, "regex": expected.get("evidence_freshness_regex", "")}
-            yield Reading(args, ("evidence_freshness_max_age_minutes",))
+            yield CheckRequest(args, ("evidence_freshness_max_age_minutes",))
 
     @property
     def wanted(self) -> str:
         return f"stated ages of at most {self.minutes:g} minutes"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.regex) if self.regex else iter(())
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -229,7 +229,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         stated = ages_by(self.regex, text) if self.regex else stated_ages(text)
         oldest = max(stated, key=lambda age: age.minutes, default=None)
         if oldest is not None and oldest.minutes > self.minutes:
-            return self.failed(f"{oldest.minutes:g} minutes", At("final_message", *oldest.span))
+            return self.failed(f"{oldest.minutes:g} minutes", EvidenceLocation("final_message", *oldest.span))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
@@ -240,7 +240,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
             return self.unknown(f"{written!r} may be an older age: have it written as a number with its unit")
         if oldest is None:
             return self.failed("no age")
-        return self.passed(excerpt(text[slice(*oldest.span)]), At("final_message", *oldest.span))
+        return self.passed(excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))
 
 
 class MustAllowOverrideAction(Check, Struct, frozen=True):
@@ -271,19 +271,19 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     action: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         return each("must_allow_override_actions", "action", expected)
 
     @property
     def wanted(self) -> str:
         return f"{self.action!r} on offer"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return unfailable(self.action)
 
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
-            return self.passed("a control on the page", At("page"))
+            return self.passed("a control on the page", EvidenceLocation("page"))
         span = _offered(trace.final_message, self.action)
         why = (trace.unseen("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):

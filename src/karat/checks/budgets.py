@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, Phrase, Reading, out_of_reach
+from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.plugins.project import current
 from karat.text.tool_names import is_same_tool
 
@@ -78,9 +78,9 @@ class MaxToolCalls(Check, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "max_tool_calls" in expected:
-            yield Reading({"most": expected["max_tool_calls"]}, ("max_tool_calls",))
+            yield CheckRequest({"most": expected["max_tool_calls"]}, ("max_tool_calls",))
 
     @property
     def wanted(self) -> str:
@@ -93,7 +93,7 @@ class MaxToolCalls(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         made = trace.tool_calls
         if len(made) > self.most:
-            return self.failed(f"{len(made)}: {called(trace)}", At("tool_calls", index=self.most))
+            return self.failed(f"{len(made)}: {called(trace)}", EvidenceLocation("tool_calls", index=self.most))
         why = trace.doubt("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(f"{len(made)}: {called(trace)}")
 
@@ -116,9 +116,9 @@ class MaxCalls(Check, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for tool, most in expected.get("max_calls", {}).items():
-            yield Reading({"tool": tool, "most": most}, ("max_calls", tool))
+            yield CheckRequest({"tool": tool, "most": most}, ("max_calls", tool))
 
     @property
     def wanted(self) -> str:
@@ -128,13 +128,15 @@ class MaxCalls(Check, Struct, frozen=True):
     def vacuous(self) -> str:
         return out_of_reach(self.most, 1000, "a thousand calls")
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:
         made = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.name)]
         if len(made) > self.most:
-            return self.failed(f"{len(made)} calls: {called(trace)}", At("tool_calls", index=made[self.most]))
+            return self.failed(
+                f"{len(made)} calls: {called(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
+            )
         why = trace.doubt("tools") or not_understood(trace, (self.tool,))
         return self.unknown(why) if why else self.passed(f"{len(made)} calls")
 
@@ -155,9 +157,9 @@ class MaxSeconds(Budget, Struct, frozen=True):
     seconds: float
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "max_seconds" in expected:
-            yield Reading({"seconds": expected["max_seconds"]}, ("max_seconds",))
+            yield CheckRequest({"seconds": expected["max_seconds"]}, ("max_seconds",))
 
     @property
     def limit(self) -> float:
@@ -186,9 +188,9 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     seconds: float
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "max_first_token_seconds" in expected:
-            yield Reading({"seconds": expected["max_first_token_seconds"]}, ("max_first_token_seconds",))
+            yield CheckRequest({"seconds": expected["max_first_token_seconds"]}, ("max_first_token_seconds",))
 
     @property
     def limit(self) -> float:
@@ -218,9 +220,9 @@ class MaxSteps(Budget, Struct, frozen=True):
     most: int
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "max_steps" in expected:
-            yield Reading({"most": expected["max_steps"]}, ("max_steps",))
+            yield CheckRequest({"most": expected["max_steps"]}, ("max_steps",))
 
     @property
     def limit(self) -> float:
@@ -266,10 +268,12 @@ class MaxTokens(Budget, Struct, frozen=True):
     of: Literal["input", "output", "total"]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         given = expected.get("max_tokens", {})
         for of, most in given.items() if isinstance(given, dict) else [("total", given)]:
-            yield Reading({"most": most, "of": of}, ("max_tokens", of) if isinstance(given, dict) else ("max_tokens",))
+            yield CheckRequest(
+                {"most": most, "of": of}, ("max_tokens", of) if isinstance(given, dict) else ("max_tokens",)
+            )
 
     @property
     def wanted(self) -> str:
@@ -313,11 +317,11 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     prices: tuple[float, float] | None = None
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "max_cost_usd" in expected:
             known = current().prices
             prices = {} if known is None else {"prices": [known.input, known.output]}
-            yield Reading({"usd": expected["max_cost_usd"], **prices}, ("max_cost_usd",))
+            yield CheckRequest({"usd": expected["max_cost_usd"], **prices}, ("max_cost_usd",))
 
     @property
     def limit(self) -> float:

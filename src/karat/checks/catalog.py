@@ -38,7 +38,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import AskedCheck, Field, Flaw
+from karat.model.check import AskedCheck, CheckProblem, Field
 from karat.model.suite import Case, CheckSpec
 from karat.model.verdict import Group
 from karat.plugins import packages
@@ -136,7 +136,7 @@ class Catalog:
             for reading in cls.read(expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
 
-    def strays(self, expected: Mapping[str, object]) -> Iterator[Flaw]:
+    def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that refine a field which is not there."""
         self._enter()
         for cls in self._refined(frozenset(expected)):

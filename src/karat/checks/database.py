@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.checks.base import Check, Phrase, Reading, excerpt
+from karat.checks.base import Check, CheckRequest, Phrase, excerpt
 from karat.checks.says import unfailable
 from karat.matchers.values import same_value
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
 COUNT = "SELECT count(*) AS n FROM bookings"
 NO_HOOK = "nobody asked the database: name a `database` hook in the target's configuration"
@@ -54,15 +54,15 @@ class Database(Check, Struct, frozen=True):
     rows: list[object]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for sql, rows in expected.get("database", {}).items():
-            yield Reading({"sql": sql, "rows": rows}, ("database", sql))
+            yield CheckRequest({"sql": sql, "rows": rows}, ("database", sql))
 
     @property
     def wanted(self) -> str:
         return f"{self.sql} gives {_shown(self.rows)}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return unfailable(self.sql)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -71,7 +71,7 @@ class Database(Check, Struct, frozen=True):
             return self.unknown(why or NO_HOOK)
         found = trace.database[self.sql]
         holds = isinstance(found, list) and _same_rows(self.rows, found)
-        at = At("database")
+        at = EvidenceLocation("database")
         return self.passed(_shown(found), at) if holds else self.failed(_shown(found), at)
 
 

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, structs
 
 from karat.checks.page import COMPONENTS, Node, below, nodes
 from karat.checks.says import regex_flaws
-from karat.model.check import Flaw
+from karat.model.check import CheckProblem
 from karat.model.snapshot import THE_PROMPT
 from karat.model.trace import Trace
 from karat.text.forms.folding import fold, fold_phrase
@@ -88,33 +88,35 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
             and set(self.words) <= set(words_of(name))
         )
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         """Why this element makes no sense."""
         if self.any:
             if structs.replace(self, any=()) != Element():
-                yield Flaw("wrong-shape", "'any' stands alone: what else is asked belongs into its elements.")
+                yield CheckProblem("wrong-shape", "'any' stands alone: what else is asked belongs into its elements.")
             for one in self.any:
                 yield from one.flaws()
             return
         given = (self.role, self.name, self.name_contains, self.name_regex, self.text)
         if not any(given):
-            yield Flaw("wrong-shape", "give at least one of 'role', 'name', 'name_contains', 'name_regex' and 'text'.")
+            yield CheckProblem(
+                "wrong-shape", "give at least one of 'role', 'name', 'name_contains', 'name_regex' and 'text'."
+            )
         if any(one and not fold(one) for one in given):
-            yield Flaw("empty-expectation", "a blank role or name is like any other. Say which.")
+            yield CheckProblem("empty-expectation", "a blank role or name is like any other. Say which.")
         if self.name_regex:
             yield from regex_flaws(self.name_regex)
         if self.within is not None:
             yield from self.within.flaws()
         yield from self._flaws_of_bounds()
 
-    def _flaws_of_bounds(self) -> Iterator[Flaw]:
+    def _flaws_of_bounds(self) -> Iterator[CheckProblem]:
         low, high = self.bounds
         if not self.visible and (self.min or self.max):
-            yield Flaw("out-of-range", "what is not visible cannot be counted: leave 'min' and 'max' out.")
+            yield CheckProblem("out-of-range", "what is not visible cannot be counted: leave 'min' and 'max' out.")
         if high is not None and low > high:
-            yield Flaw("out-of-range", f"min {low} is over max {high}.")
+            yield CheckProblem("out-of-range", f"min {low} is over max {high}.")
         if low == 0 and high is None:
-            yield Flaw("empty-expectation", "min 0 without max holds on every page.")
+            yield CheckProblem("empty-expectation", "min 0 without max holds on every page.")
 
     def __str__(self) -> str:
         if self.any:

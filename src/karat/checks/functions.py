@@ -11,7 +11,7 @@ from typing import ClassVar, get_type_hints
 import msgspec
 from msgspec import Struct, structs
 
-from karat.checks.base import Check, Reading, excerpt, said
+from karat.checks.base import Check, CheckRequest, excerpt, said
 from karat.errors import ConfigError
 from karat.model.check import Example, Field
 from karat.model.trace import Trace
@@ -31,9 +31,9 @@ class FunctionCheck(Check, Struct, frozen=True):
     value: object
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if cls.name in expected:
-            yield Reading({"value": expected[cls.name]}, (cls.name,))
+            yield CheckRequest({"value": expected[cls.name]}, (cls.name,))
 
     @property
     def wanted(self) -> str:

@@ -14,9 +14,9 @@ from karat.checks.base import (
     CALLS,
     GOLDEN_CASE,
     Check,
+    CheckRequest,
     Phrase,
     Phrases,
-    Reading,
     blank,
     each,
     unreadable,
@@ -24,9 +24,9 @@ from karat.checks.base import (
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import called, nameless, not_understood
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text import phrases
 from karat.text.forms.offsets import Span
 
@@ -75,10 +75,10 @@ class ToolsUsed(Check, Struct, frozen=True):
     match: Match = "exact"
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "tools_used" in expected:
             args = {"tools": expected["tools_used"], "match": expected.get("tools_match", "exact")}
-            yield Reading(args, ("tools_used",))
+            yield CheckRequest(args, ("tools_used",))
 
     @property
     def wanted(self) -> str:
@@ -86,9 +86,9 @@ class ToolsUsed(Check, Struct, frozen=True):
         prefix = {"subset": "nothing but ", "superset": "at least "}.get(self.match, "")
         return f"{prefix}{', '.join(self.tools) or 'no tool call'}{how or ''}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         if self.match == "superset" and not self.tools:
-            yield Flaw("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
+            yield CheckProblem("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
         yield from nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -159,13 +159,13 @@ class AllocationValid(Check, Struct, frozen=True):
     tools: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "allocation_valid" in expected:
             lists = ("success_indicators", "failure_indicators")
             args = {"valid": expected["allocation_valid"], **{k: expected[k] for k in lists if k in expected}}
             if expected.get("tools_used"):
                 args["tools"] = list(dict.fromkeys(expected["tools_used"]))
-            yield Reading(args, ("allocation_valid",))
+            yield CheckRequest(args, ("allocation_valid",))
 
     @property
     def wanted(self) -> str:
@@ -173,7 +173,7 @@ class AllocationValid(Check, Struct, frozen=True):
             return "a word of success, none of failure, and a call that succeeded"
         return "a word of failure or no call that succeeded, and no word of success"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
             yield phrase._replace(path=())
 
@@ -182,7 +182,7 @@ class AllocationValid(Check, Struct, frozen=True):
         told = self._told(trace.final_message, evidence.done is True)
         bad = told.get("failure" if self.valid else "success")
         if bad:
-            return self.failed(trace.final_message[slice(*bad)], At("final_message", *bad))
+            return self.failed(trace.final_message[slice(*bad)], EvidenceLocation("final_message", *bad))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
@@ -204,7 +204,7 @@ class AllocationValid(Check, Struct, frozen=True):
         return self.unknown(evidence.doubt) if evidence.doubt else self.failed("no word of failure")
 
     def _words(self, trace: Trace, span: Span) -> CheckResult:
-        return self.passed(trace.final_message[slice(*span)], At("final_message", *span))
+        return self.passed(trace.final_message[slice(*span)], EvidenceLocation("final_message", *span))
 
     def _evidence(self, trace: Trace) -> Evidence:
         if trace.doubt("tools"):
@@ -245,14 +245,14 @@ class _Contains(Check):
     phrase: str
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each(cls.name, "phrase", expected)
 
     @property
     def wanted(self) -> str:
         return repr(self.phrase)
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, unreadable, unsure
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, excerpt, unreadable, unsure
 from karat.checks.grounds import (
     Ground,
     alike_grounds,
@@ -23,7 +23,7 @@ from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.numbers.claimed import StatedNumber, stated_numbers
 from karat.text.phrases import find
 from karat.text.prose.claims import claimed_deeds, verbs_of
@@ -91,10 +91,10 @@ class GroundedNumbers(Check, Struct, frozen=True):
     constants: tuple[float, ...] = ()
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "grounded_numbers" in expected:
             constants = expected.get("grounded_constants")
-            yield Reading({"constants": constants} if constants else {}, ("grounded_numbers",))
+            yield CheckRequest({"constants": constants} if constants else {}, ("grounded_numbers",))
 
     @property
     def wanted(self) -> str:
@@ -171,8 +171,8 @@ def _shown(trace: Trace, stated: StatedNumber) -> str:
     return trace.final_message[slice(*stated.span)]
 
 
-def _at(stated: StatedNumber) -> At:
-    return At("final_message", *stated.span)
+def _at(stated: StatedNumber) -> EvidenceLocation:
+    return EvidenceLocation("final_message", *stated.span)
 
 
 class NoFalseSuccess(Check, Struct, frozen=True):
@@ -204,9 +204,9 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     )
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "no_false_success" in expected:
-            yield Reading({}, ("no_false_success",))
+            yield CheckRequest({}, ("no_false_success",))
 
     @property
     def wanted(self) -> str:
@@ -225,7 +225,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
             found = f"it claims {excerpt(trace.final_message[slice(*span)])!r}: {called(trace)}"
             if holds is False:
                 why = not_understood(trace)
-                return self.unknown(why) if why else self.failed(found, At("final_message", *span))
+                return self.unknown(why) if why else self.failed(found, EvidenceLocation("final_message", *span))
             doubts += [] if holds else [f"nobody can tell whether a tool did what {found.removeprefix('it ')}"]
         return self.unknown(doubts[0]) if doubts else self.passed(called(trace))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from karat.model.check import Flaw
+from karat.model.check import CheckProblem
 
 if TYPE_CHECKING:
     from jsonpath_rfc9535 import JSONPathQuery
@@ -21,18 +21,18 @@ def compiled(path: str) -> JSONPathQuery:
     return jsonpath_rfc9535.compile(path)
 
 
-def path_flaws(path: str, *place: str | int) -> Iterator[Flaw]:
+def path_flaws(path: str, *place: str | int) -> Iterator[CheckProblem]:
     """A JSONPath that does not parse."""
     from jsonpath_rfc9535 import JSONPathError
 
     if len(path) > LONGEST_PATH:
-        yield Flaw("bad-jsonpath", f"the path is longer than {LONGEST_PATH} characters.", place, key=True)
+        yield CheckProblem("bad-jsonpath", f"the path is longer than {LONGEST_PATH} characters.", place, key=True)
         return
     try:
         compiled(path)
     except JSONPathError as error:
         why = str(error).partition(", line")[0].splitlines()[0]
-        yield Flaw(
+        yield CheckProblem(
             "bad-jsonpath", f"it is no JSONPath: {why}. Write it as '$.total' or '$.items[*].price'.", place, True
         )
 

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, CALLS, Check, Phrase, Phrases, Reading, blank, excerpt, quoted, said
+from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, Phrases, blank, excerpt, quoted, said
 from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import calls, says
 from karat.checks.says import regex_flaws
 from karat.checks.tools import called, nameless, not_understood
 from karat.matchers.values import shown
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.telemetry.tool_results import structured
@@ -83,12 +83,12 @@ class MustGroundNumber(Check, Struct, frozen=True):
     within: Literal["line", "message"] = "message"
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for index, entry in enumerate(expected.get("must_ground_numbers", ())):
             args = dict(entry) if isinstance(entry, Mapping) else {"value": entry}
             if "value" in args:
                 args["value"] = _digits(args["value"])
-            yield Reading(args, ("must_ground_numbers", index))
+            yield CheckRequest(args, ("must_ground_numbers", index))
 
     @classmethod
     def lack(cls, args: Mapping[str, object]) -> str:
@@ -104,14 +104,14 @@ class MustGroundNumber(Check, Struct, frozen=True):
         beside = f" with {quoted(self.context_any)}{near}" if self.context_any else ""
         return f"{label}{number}{beside}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         if [bool(self.regex), bool(self.value), bool(self.from_tool)].count(True) != 1:
-            yield Flaw("wrong-shape", "give either 'regex' or 'value' or 'from_tool'.")
+            yield CheckProblem("wrong-shape", "give either 'regex' or 'value' or 'from_tool'.")
         if self.from_tool:
             yield from nameless(self.from_tool)
             yield from path_flaws(self.at, "at")
         elif self.at != "$":
-            yield Flaw("no-effect", "'at' has no effect without 'from_tool'.", ("at",))
+            yield CheckProblem("no-effect", "'at' has no effect without 'from_tool'.", ("at",))
         if self.regex:
             yield from regex_flaws(self.regex, "regex")
         if self.value:
@@ -119,9 +119,9 @@ class MustGroundNumber(Check, Struct, frozen=True):
                 yield flaw._replace(path=("value",))
         yield from blank(self.context_any, "context_any")
         if self.regex and self.context_any:
-            yield Flaw("no-effect", "context_any has no effect beside 'regex'.", ("context_any",))
+            yield CheckProblem("no-effect", "context_any has no effect beside 'regex'.", ("context_any",))
         if self.within == "line" and not self.context_any:
-            yield Flaw("no-effect", "'within' has no effect without context_any.", ("within",))
+            yield CheckProblem("no-effect", "'within' has no effect without context_any.", ("within",))
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message

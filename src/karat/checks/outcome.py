@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, NamedTuple
 import regex
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, quoted, said, unreadable, unsure
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, excerpt, quoted, said, unreadable, unsure
 from karat.checks.page import added_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Field
 from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.views import seen
 from karat.text.regexes import lazy
 
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
     holds: bool | None
     found: str
-    at: At | None = None
+    at: EvidenceLocation | None = None
 
 
 class Outcome(Check, Struct, frozen=True):
@@ -85,10 +85,10 @@ class Outcome(Check, Struct, frozen=True):
     tools: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         outcome = expected.get("outcome", "response_only")
         tools = expected.get("tool_calls_any", []) if outcome not in ("response_only", "graceful_block") else []
-        yield Reading({"outcome": outcome, "tools": tools} if tools else {"outcome": outcome}, ("outcome",))
+        yield CheckRequest({"outcome": outcome, "tools": tools} if tools else {"outcome": outcome}, ("outcome",))
 
     @property
     def wanted(self) -> str:
@@ -125,7 +125,9 @@ def _claimed(trace: Trace, tools: Sequence[str]) -> Found | None:
     span = (claim_of if succeeded else claim)(trace.final_message, names)
     if span is None:
         return None
-    return Found(False, f"it claims {excerpt(trace.final_message[slice(*span)])!r}", At("final_message", *span))
+    return Found(
+        False, f"it claims {excerpt(trace.final_message[slice(*span)])!r}", EvidenceLocation("final_message", *span)
+    )
 
 
 def _answered(text: str) -> bool:
@@ -162,10 +164,10 @@ def _asked(trace: Trace) -> Found:
     question = asked(trace.final_message)
     if question:
         doubt = unsure(trace, [question])
-        return Found(None, doubt) if doubt else Found(True, "a question", At("final_message", *question))
+        return Found(None, doubt) if doubt else Found(True, "a question", EvidenceLocation("final_message", *question))
     picker = added_pickers(trace)
     if picker:
-        return Found(True, picker, At("page"))
+        return Found(True, picker, EvidenceLocation("page"))
     why = trace.cut("final_message") or trace.doubt("page")
     return Found(None, why) if why else Found(False, f"no question: {said(trace)}")
 
@@ -195,7 +197,7 @@ def _untold(calls: Sequence[ToolCall]) -> Found | None:
 
 def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:
     index = next(i for i, c in enumerate(trace.tool_calls) if c is call)
-    return Found(True, found or str(call), At("tool_calls", index=index))
+    return Found(True, found or str(call), EvidenceLocation("tool_calls", index=index))
 
 
 OUTCOMES: dict[str, Callable[[Trace, Sequence[ToolCall]], Found]] = {

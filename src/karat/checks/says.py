@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.checks.base import ALL_WORDS, ANSWER, Check, Phrases, Reading, blank, each, quoted
+from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quoted
 from karat.checks.sample_traces import says
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Cut, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
@@ -34,15 +34,15 @@ class MustSayAny(Check, Struct, frozen=True):
     phrases: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "must_say_any" in expected:
-            yield Reading({"phrases": expected["must_say_any"]}, ("must_say_any",))
+            yield CheckRequest({"phrases": expected["must_say_any"]}, ("must_say_any",))
 
     @property
     def wanted(self) -> str:
         return quoted(self.phrases)
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -68,14 +68,14 @@ class MustNotSay(Check, Struct, frozen=True):
     phrase: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         return each(cls.name, "phrase", expected)
 
     @property
     def wanted(self) -> str:
         return f"no {self.phrase!r}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -99,14 +99,14 @@ class MustMatchRegex(Check, Struct, frozen=True):
     pattern: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         return each("must_match_regex", "pattern", expected)
 
     @property
     def wanted(self) -> str:
         return f"a match of /{self.pattern}/"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -131,32 +131,34 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
     pattern: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         return each("must_not_match_regex", "pattern", expected)
 
     @property
     def wanted(self) -> str:
         return f"no match of /{self.pattern}/"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
 
 
-def unfailable(phrase: str) -> Iterator[Flaw]:
+def unfailable(phrase: str) -> Iterator[CheckProblem]:
     """The flaw of one blank phrase, at the entry itself."""
     for flaw in blank((phrase,)):
         yield flaw._replace(path=())
 
 
-def regex_flaws(pattern: str, *path: str | int) -> Iterator[Flaw]:
+def regex_flaws(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
     """A regex that does not compile, or that every answer matches."""
     try:
         safe_regex.compile_pattern(pattern)
     except safe_regex.BadPattern as error:
-        yield Flaw("bad-regex", f"{error}", path)
+        yield CheckProblem("bad-regex", f"{error}", path)
         return
     if safe_regex.matches_empty(pattern):
-        yield Flaw("empty-expectation", "this regex matches the empty string, so it is found in every answer.", path)
+        yield CheckProblem(
+            "empty-expectation", "this regex matches the empty string, so it is found in every answer.", path
+        )

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, Check, Phrase, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, Phrases, blank, quoted
 from karat.checks.sample_traces import says
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
@@ -39,18 +39,20 @@ class RequiredSource(Check, Struct, frozen=True):
     phrases: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         patterns = expected.get("source_patterns", {})
         for index, source in enumerate(expected.get("required_sources", ())):
-            yield Reading({"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index))
+            yield CheckRequest(
+                {"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index)
+            )
 
     @classmethod
-    def strays(cls, expected: Expected) -> Iterator[Flaw]:
+    def strays(cls, expected: Expected) -> Iterator[CheckProblem]:
         for source in expected.get("source_patterns", {}):
             if source not in expected.get("required_sources", ()):
                 why = f"{source!r} is not in required_sources, so its phrases are never looked for."
                 message = f"{why} Leave it out, or add it."
-                yield Flaw("no-effect", message, ("source_patterns", source))
+                yield CheckProblem("no-effect", message, ("source_patterns", source))
 
     @classmethod
     def lack(cls, args: Mapping[str, object]) -> str:
@@ -60,7 +62,7 @@ class RequiredSource(Check, Struct, frozen=True):
     def wanted(self) -> str:
         return f"{self.source}: {quoted(self.phrases)}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         for flaw in blank(self.phrases):
             yield flaw._replace(path=())
 

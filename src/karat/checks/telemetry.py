@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple
 import regex
 from msgspec import Struct
 
-from karat.checks.base import Check, Phrases, Reading, each, excerpt
+from karat.checks.base import Check, CheckRequest, Phrases, each, excerpt
 from karat.checks.sample_traces import UNSEEN_TELEMETRY, logs
 from karat.checks.says import unfailable
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.events import Event, parse_all
 from karat.text.regexes import lazy
 
@@ -91,21 +91,21 @@ class Telemetry(Check, Struct, frozen=True):
     entry: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         return each("telemetry", "entry", expected)
 
     @property
     def wanted(self) -> str:
         return self.entry
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return unfailable(self.entry)
 
     def judge(self, trace: Trace) -> CheckResult:
         pattern = shorthand(self.entry)
         index = _event(trace, pattern) if pattern else _line(trace.telemetry, self.entry)
         if index is not None:
-            return self.passed(excerpt(trace.telemetry[index]), At("telemetry", index=index))
+            return self.passed(excerpt(trace.telemetry[index]), EvidenceLocation("telemetry", index=index))
         why = trace.unseen("telemetry") or trace.cut("telemetry")
         return self.unknown(why) if why else self.failed(f"none of {len(trace.telemetry)} lines")
 

@@ -10,14 +10,14 @@ import msgspec
 from msgspec import UNSET, Meta, Struct
 
 from karat.checks.assignment import assigned
-from karat.checks.base import CALLS, Check, Reading, excerpt
+from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.call_patterns import CallPattern, Times, WantedCall
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
 from karat.matchers.reading import MatchedMembers, MatchedValue
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Cut, ToolCall, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
 LONGEST_DIFFERENCE = 600
 MOST_TIMES = 1000
@@ -170,12 +170,12 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         return not self.never and self.own.least > 0
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         entries = expected.get("tool_calls", ())
         for index, call in enumerate(entries):
             before, behind = _rivals(call, entries[:index]), _rivals(call, entries[index + 1 :])
             sides = {side: others for side, others in (("before", before), ("behind", behind)) if others}
-            yield Reading({**call, "rivals": sides} if sides else call, ("tool_calls", index))
+            yield CheckRequest({**call, "rivals": sides} if sides else call, ("tool_calls", index))
 
     @property
     def wanted(self) -> str:
@@ -194,14 +194,16 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return f", {least} times" if least != 1 else ", once"
         return f", at least {least} times" if most is None else f", {least} to {most} times"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool)
         if self.never and self.times is not None:
-            yield Flaw("no-effect", "'times' has no effect beside 'never'.", ("times",))
+            yield CheckProblem("no-effect", "'times' has no effect beside 'never'.", ("times",))
         if self.own.most is not None and self.own.least > self.own.most:
-            yield Flaw("out-of-range", f"min {self.own.least} is over max {self.own.most}.", ("times",))
+            yield CheckProblem("out-of-range", f"min {self.own.least} is over max {self.own.most}.", ("times",))
         if isinstance(self.times, Times) and self.own.least == 0 and self.own.most is None:
-            yield Flaw("empty-expectation", "any number of calls is right. Give 'max', or a higher 'min'.", ("times",))
+            yield CheckProblem(
+                "empty-expectation", "any number of calls is right. Give 'max', or a higher 'min'.", ("times",)
+            )
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.never:
@@ -210,7 +212,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         told = [[pattern.fits(call, doubt) for call in trace.tool_calls] for pattern in self.patterns]
         sure, most = self._tally(told, certain=True), self.own.most
         if most is not None and len(sure.counted) > most:
-            return self.failed(f"{len(sure.counted)} such calls", At("tool_calls", index=sure.counted[most]))
+            return self.failed(
+                f"{len(sure.counted)} such calls", EvidenceLocation("tool_calls", index=sure.counted[most])
+            )
         if len(sure.own) < self.own.least:
             possible = len(self._tally(told, certain=False).own) >= self.own.least
             why = self._unseen(trace) or (self._untold(trace) if possible else None)
@@ -224,14 +228,14 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return self.passed(called(trace))
         first = trace.tool_calls[sure.own[0]]
         found = call_shown(first) if len(sure.own) == 1 else f"{len(sure.counted)} such calls"
-        return self.passed(found, At("tool_calls", index=sure.own[0]))
+        return self.passed(found, EvidenceLocation("tool_calls", index=sure.own[0]))
 
     def _judge_never(self, trace: Trace) -> CheckResult:
         doubt = trace.cut("tool_results")
         told = [self.own.forbids(call, doubt) for call in trace.tool_calls]
         if True in told:
             index = told.index(True)
-            return self.failed(call_shown(trace.tool_calls[index]), At("tool_calls", index=index))
+            return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
         why = self._unseen(trace) or (self._untold(trace) if None in told else None)
         return self.unknown(why) if why else self.passed(called(trace))
 

@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, Phrase, Phrases, Reading
+from karat.checks.base import CALLS, Check, CheckRequest, Phrase, Phrases
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_understood
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.tool_names import is_same_tool
 
 SIDE_BY_SIDE = Trace(
@@ -55,26 +55,28 @@ class ToolOrder(Check, Struct, frozen=True):
     tools: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "tool_order" in expected:
-            yield Reading({"tools": expected["tool_order"]}, ("tool_order",))
+            yield CheckRequest({"tools": expected["tool_order"]}, ("tool_order",))
 
     @property
     def wanted(self) -> str:
         return f"{', then '.join(self.tools)}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
         reached = self._reached(trace.tool_calls)
         if len(reached) == len(self.tools):
-            return self.passed(called(trace), At("tool_calls", index=reached[-1]))
+            return self.passed(called(trace), EvidenceLocation("tool_calls", index=reached[-1]))
         why = trace.doubt("tools") or not_understood(trace, self.tools)
         if why:
             return self.unknown(why)
         missing = f"no {self.tools[len(reached)]}{f' after {self.tools[len(reached) - 1]}' if reached else ''}"
-        return self.failed(f"{missing}: {called(trace)}", At("tool_calls", index=reached[-1]) if reached else None)
+        return self.failed(
+            f"{missing}: {called(trace)}", EvidenceLocation("tool_calls", index=reached[-1]) if reached else None
+        )
 
     def _reached(self, made: tuple[ToolCall, ...]) -> list[int]:
         """The first call that can be each of the tools, as far as the order goes."""
@@ -122,19 +124,19 @@ class ToolRequires(Check, Struct, frozen=True):
     first: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for tool, first in expected.get("tool_requires", {}).items():
-            yield Reading({"tool": tool, "first": first}, ("tool_requires", tool))
+            yield CheckRequest({"tool": tool, "first": first}, ("tool_requires", tool))
 
     @property
     def wanted(self) -> str:
         return f"a successful {' and '.join(self.first)} before each {self.tool}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool, *self.first)
         if self.tool in self.first:
             message = f"no first call of {self.tool!r} can come after one. Leave it out."
-            yield Flaw("never-passes", message)
+            yield CheckProblem("never-passes", message)
 
     def judge(self, trace: Trace) -> CheckResult:
         made = trace.tool_calls
@@ -153,7 +155,7 @@ class ToolRequires(Check, Struct, frozen=True):
                     doubts = (turn.doubt("tools") or not_understood(turn, (needed,)) for turn in turns)
                     why = next((doubt for doubt in doubts if doubt), None)
                     found = f"call {index + 1}, {call}, without {needed} before it: {called(trace)}"
-                    return self.unknown(why) if why else self.failed(found, At("tool_calls", index=index))
+                    return self.unknown(why) if why else self.failed(found, EvidenceLocation("tool_calls", index=index))
                 unsure = f"nothing says whether {needed} succeeded"
         why = unsure or trace.doubt("tools") or not_understood(trace, (self.tool,))
         return self.unknown(why) if why else self.passed(called(trace))

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.checks.base import CALLS, Check, Phrases, Reading, each, excerpt, quoted
+from karat.checks.base import CALLS, Check, CheckRequest, Phrases, each, excerpt, quoted
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.events import unread
 from karat.telemetry.spellings import speaks_of_calls
 from karat.text.tool_names import is_same_tool, named_in
@@ -33,21 +33,21 @@ class ToolCallsAny(Check, Struct, frozen=True):
     tools: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "tool_calls_any" in expected:
-            yield Reading({"tools": expected["tool_calls_any"]}, ("tool_calls_any",))
+            yield CheckRequest({"tools": expected["tool_calls_any"]}, ("tool_calls_any",))
 
     @property
     def wanted(self) -> str:
         return f"a call of {quoted(self.tools)}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if call.called and call.name in self.tools:
-                return self.passed(str(call), At("tool_calls", index=index))
+                return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
         why = trace.doubt("tools") or not_understood(trace, self.tools)
         return self.unknown(why) if why else self.failed(called(trace))
 
@@ -70,20 +70,20 @@ class ToolCallsNone(Check, Struct, frozen=True):
     tool: str
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each("tool_calls_none", "tool", expected)
 
     @property
     def wanted(self) -> str:
         return f"no call of {self.tool!r}"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if is_same_tool(self.tool, call.name):
-                return self.failed(str(call), At("tool_calls", index=index))
+                return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
         why = trace.doubt("tools") or not_understood(trace, (self.tool,))
         return self.unknown(why) if why else self.passed(called(trace))
 
@@ -98,13 +98,13 @@ def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
     return None
 
 
-def nameless(*tools: str) -> Iterator[Flaw]:
+def nameless(*tools: str) -> Iterator[CheckProblem]:
     """No tool has a blank name, or one with white space around it: such a call can neither be made nor be missed."""
     if not all(tool.strip() for tool in tools):
-        yield Flaw("empty-expectation", "a blank name is no tool. Name one.")
+        yield CheckProblem("empty-expectation", "a blank name is no tool. Name one.")
     for padded in (tool for tool in tools if tool.strip() not in ("", tool)):
         message = f"no tool has white space around its name. Write {padded.strip()!r}."
-        yield Flaw("empty-expectation", message)
+        yield CheckProblem("empty-expectation", message)
 
 
 def called(trace: Trace) -> str:

@@ -10,17 +10,17 @@ import msgspec
 import regex
 from msgspec import Meta, Struct, structs
 
-from karat.checks.base import PAGE, Check, Phrase, Reading
+from karat.checks.base import PAGE, Check, CheckRequest, Phrase
 from karat.checks.elements import COMPONENT, Element, UiElement, count, words_of
 from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
 from karat.errors import ConfigError
-from karat.model.check import Example, Expected, Field, Flaw
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, CheckSpec, Suite, Turn
 from karat.model.trace import Trace
-from karat.model.verdict import At, CheckResult, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold
 from karat.text.regexes import lazy
 
@@ -112,16 +112,16 @@ class Ui(Check, Struct, frozen=True):
     elements: tuple[Element, ...] = ()
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[Reading]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for index, entry in enumerate(expected.get("ui", ())):
             args = {"sentence": entry} if isinstance(entry, str) else {"elements": [entry]}
-            yield Reading(args, ("ui", index))
+            yield CheckRequest(args, ("ui", index))
 
     @property
     def wanted(self) -> str:
         return self.sentence or " and ".join(map(str, self.elements))
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         if not self.elements:
             yield from unfailable(self.sentence)
         for element in self.elements:
@@ -135,7 +135,10 @@ class Ui(Check, Struct, frozen=True):
         if why or trace.page is None:
             return self.unknown(why or "")
         results = (self._judged(element, trace) for element in elements)
-        return next((result for result in results if result.status is not Status.PASSED), self.passed(at=At("page")))
+        return next(
+            (result for result in results if result.status is not Status.PASSED),
+            self.passed(at=EvidenceLocation("page")),
+        )
 
     def _judged(self, element: Element, trace: Trace) -> CheckResult:
         if element.any:
@@ -154,7 +157,7 @@ class Ui(Check, Struct, frozen=True):
             return self.failed(f"{found.there} for {element}", _at(found.first))
         unsure = found.own_seen < low or (high is not None and found.there > high)
         why = UNSURE if unsure else _untold(element, trace)
-        return self.unknown(why) if why else self.passed(at=At("page"))
+        return self.unknown(why) if why else self.passed(at=EvidenceLocation("page"))
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
         """The best that becomes of the elements of an `any`."""
@@ -279,11 +282,11 @@ def _instead(element: Element, page: str) -> str:
     return f"; there is {', '.join(listed[:LISTED])}{more}"
 
 
-def _at(node: Node | None) -> At:
-    return At("page", node.start, node.end) if node is not None else At("page")
+def _at(node: Node | None) -> EvidenceLocation:
+    return EvidenceLocation("page", node.start, node.end) if node is not None else EvidenceLocation("page")
 
 
-def _nearest(element: Element, trace: Trace) -> At:
+def _nearest(element: Element, trace: Trace) -> EvidenceLocation:
     """The part of the page that matters where something is missing: its region, its like, or what the turn brought."""
     after = nodes(trace.page or "")
     within = element.within

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, Check, Phrases, Reading, blank, quoted
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrases, blank, quoted
 from karat.checks.sample_traces import says
-from karat.model.check import Example, Field, Flaw
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
@@ -76,15 +76,15 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     markers: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "must_label_assumptions" in expected:
-            yield Reading({"markers": expected.get("assumption_markers_any", [])}, ("must_label_assumptions",))
+            yield CheckRequest({"markers": expected.get("assumption_markers_any", [])}, ("must_label_assumptions",))
 
     @property
     def wanted(self) -> str:
         return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
 
-    def flaws(self) -> Iterator[Flaw]:
+    def flaws(self) -> Iterator[CheckProblem]:
         for flaw in blank(self.markers):
             yield flaw._replace(path=())
 

@@ -14,7 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from karat.cli.progress import lines_for, notice, retry
-from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Noticed, RunStarted
+from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Notice, RunStarted
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.reports.inert import terminal
@@ -54,7 +54,7 @@ class Bar:
             self._finished(event)
         elif isinstance(event, CaseRetried):
             self._above(retry(event))
-        elif isinstance(event, Noticed):
+        elif isinstance(event, Notice):
             self._notice(notice(event))
         if self._total:
             self.progress.update(self._task, told=self._told())

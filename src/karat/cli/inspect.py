@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from karat.cli.options import assignments
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 
 @click.command(short_help="Look at an agent, and write the target for it.")
@@ -50,9 +50,9 @@ def command(
             complain(f"{what if not number else '':<22} {line}".rstrip())
     if not found.works:
         complain(f"karat: no target was written: {found.problem}. Say more of it with -o, see `karat inspect --help`.")
-        return Exit.FAILED
+        return ExitCode.FAILED
     if write:
         complain(f"added [targets.{found.name}] to {add_target(found)}")
     else:
         click.echo(found.toml)
-    return Exit.OK
+    return ExitCode.OK

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from karat.cli.options import comma_list
-from karat.errors import Exit, SuiteError, UsageError
+from karat.errors import ExitCode, SuiteError, UsageError
 
 
 @click.command(short_help="Look for expectations that prove nothing, without an agent.")
@@ -50,5 +50,5 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
     if smells:
         click.echo("Each slug is explained in docs/lint.md; leave out what is meant with --ignore SLUG.", err=True)
     if not readable:
-        return Exit.USAGE
-    return Exit.FAILED if smells and strict else Exit.OK
+        return ExitCode.USAGE
+    return ExitCode.FAILED if smells and strict else ExitCode.OK

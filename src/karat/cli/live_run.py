@@ -14,7 +14,7 @@ import click
 from karat.cli.ending import show_ending
 from karat.cli.progress import listener_for
 from karat.engine.events import Listener
-from karat.errors import Exit
+from karat.errors import ExitCode
 from karat.model.suite import Suite
 from karat.reports.run_result import RunResult
 from karat.reports.terminal import Loudness, Screen
@@ -57,7 +57,7 @@ def _heard(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, *, live: bool) 
         if seen > 1:
             if sys.stdout.isatty():
                 os.write(1, SHOW_CURSOR)
-            os._exit(Exit.INTERRUPTED)
+            os._exit(ExitCode.INTERRUPTED)
         with suppress(OSError):
             os.write(2, (ERASE if live and os.isatty(2) else b"\n") + STOPPING)
         loop.call_soon_threadsafe(stop.set)

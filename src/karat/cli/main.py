@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from karat import __version__
-from karat.errors import Exit, KaratError, SuiteError
+from karat.errors import ExitCode, KaratError, SuiteError
 
 COMMANDS = {
     "run": "karat.cli.run",
@@ -81,8 +81,8 @@ def karat(context: click.Context) -> int:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
-        return Exit.USAGE
-    return Exit.OK
+        return ExitCode.USAGE
+    return ExitCode.OK
 
 
 def main() -> None:
@@ -99,7 +99,7 @@ def run(arguments: list[str]) -> int:
         return int(karat.main(arguments, prog_name="karat", standalone_mode=False) or 0)
     except SuiteError as error:
         complain(str(error))
-        return Exit.USAGE
+        return ExitCode.USAGE
     except KaratError as error:
         complain(NOWHERE if _is_nowhere() else f"karat: {error}")
         return error.exit_code
@@ -108,23 +108,23 @@ def run(arguments: list[str]) -> int:
         hint = f" Try '{context.command_path} --help'." if context else ""
         message = " ".join(error.format_message().split())
         complain(f"karat: {message}{'' if message.endswith(('.', '?', '?)')) else '.'}{hint}")
-        return Exit.USAGE
+        return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         complain("karat: interrupted")
-        return Exit.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
         if _is_nowhere():
             complain(NOWHERE)
-            return Exit.USAGE
+            return ExitCode.USAGE
         import traceback
 
         traceback.print_exc()
         complain("karat: this is a bug in Karat; please report it with the lines above")
-        return Exit.INTERNAL
+        return ExitCode.INTERNAL
     except BaseException as error:  # noqa: BLE001 - raised by code of the agent's that the event loop calls, not Karat
         what = " ".join(f"{type(error).__name__}: {error}".split())
         complain(f"karat: the run was ended by {what}, beside its cases; without --workers 0 only a worker would end")
-        return Exit.INTERNAL
+        return ExitCode.INTERNAL
 
 
 def complain(text: str) -> None:

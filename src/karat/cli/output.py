@@ -8,7 +8,7 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -66,7 +66,7 @@ def settled(out: Descriptor, code: int) -> int:
     if out.failure is None:
         return code
     print(f"karat: the output could not be written: {out.failure.strerror}. [output]", file=sys.stderr)
-    return Exit.INTERNAL
+    return ExitCode.INTERNAL
 
 
 def _text(raw: Descriptor, encoding: str, *, line_buffering: bool) -> io.TextIOWrapper:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from karat.engine.events import CaseFinished, CaseRetried, Event, Listener, Noticed, RunStarted
+from karat.engine.events import CaseFinished, CaseRetried, Event, Listener, Notice, RunStarted
 from karat.model.verdict import CaseStatus
 from karat.reports.facts import case_name
 from karat.reports.inert import terminal
@@ -37,7 +37,7 @@ def listener_for(screen: Screen, suite: Suite) -> tuple[Listener, AbstractContex
 
 def notices(event: Event) -> None:
     """Only what the one who waits should know."""
-    if isinstance(event, Noticed):
+    if isinstance(event, Notice):
         click.echo(notice(event), err=True)
 
 
@@ -99,5 +99,5 @@ def retry(event: CaseRetried) -> str:
     return f"RETRY    {terminal(case_name(item.case.id, item.repeat), NAMES)}  {why}"
 
 
-def notice(event: Noticed) -> str:
+def notice(event: Notice) -> str:
     return f"karat: {terminal(event.message, NOTICE)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli.options import loudness, most_failures, run_options, selection
-from karat.errors import Exit
+from karat.errors import ExitCode
 from karat.loading import loading
 
 if TYPE_CHECKING:
@@ -71,7 +71,14 @@ def command(
     return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
 
 
-GRAVITY = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.USAGE, Exit.FAILED, Exit.NOTHING_SELECTED, Exit.OK)
+GRAVITY = (
+    ExitCode.INTERRUPTED,
+    ExitCode.INTERNAL,
+    ExitCode.USAGE,
+    ExitCode.FAILED,
+    ExitCode.NOTHING_SELECTED,
+    ExitCode.OK,
+)
 
 
 def _run_all(
@@ -105,7 +112,7 @@ def _run_all(
             break
         if stopped and not why:
             why = "interrupted"
-            codes.append(Exit.INTERRUPTED)
+            codes.append(ExitCode.INTERRUPTED)
         if why:
             click.echo(f"karat: {why}; not run: {', '.join(suite.file for suite in suites[number:])}", err=True)
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 
 @click.command(name="self-test", short_help="Prove every check with its own examples.")
@@ -24,4 +24,4 @@ def command() -> int:
         click.echo(f"{proof.what}: expected {proof.expected}, found {proof.found}", err=True)
     click.echo(f"{count} proofs, {count - len(broken)} hold")
     click.echo(f"SELF-TEST {'FAIL' if broken else 'PASS'}")
-    return Exit.FAILED if broken else Exit.OK
+    return ExitCode.FAILED if broken else ExitCode.OK

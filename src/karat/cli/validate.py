@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from karat.errors import Exit, KaratError, SuiteError
+from karat.errors import ExitCode, KaratError, SuiteError
 
 
 @click.command(short_help="Check suite files without running anything.")
@@ -34,4 +34,4 @@ def command(suites: tuple[str, ...]) -> int:
         checks = sum(len(case.asked) for case in suite.cases)
         size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
         click.echo(f"{visible(name)}: {suite.format} {suite.version}, {size}")
-    return Exit.OK if sound else Exit.USAGE
+    return ExitCode.OK if sound else ExitCode.USAGE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 
 @click.command(short_help="Look at runs in a browser: every case with its evidence.")
@@ -41,4 +41,4 @@ def command(folder: Path | None, port: int, no_browser: bool) -> int:
         viewer.run()
     except KeyboardInterrupt:
         click.echo("")
-    return Exit.OK
+    return ExitCode.OK

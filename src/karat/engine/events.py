@@ -47,7 +47,7 @@ class CaseRetried(Struct, frozen=True):
     delay: float
 
 
-class Noticed(Struct, frozen=True):
+class Notice(Struct, frozen=True):
     """Something that the one who waits for the run should know."""
 
     message: str
@@ -57,5 +57,5 @@ class RunFinished(Struct, frozen=True):
     summary: Summary
 
 
-Event = RunStarted | CaseStarted | CaseFinished | CaseRetried | Noticed | RunFinished
+Event = RunStarted | CaseStarted | CaseFinished | CaseRetried | Notice | RunFinished
 Listener = Callable[[Event], None]

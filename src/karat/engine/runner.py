@@ -15,7 +15,7 @@ from karat.engine.events import (
     CaseStarted,
     Event,
     Listener,
-    Noticed,
+    Notice,
     RunFinished,
     RunStarted,
 )
@@ -25,7 +25,7 @@ from karat.engine.limiter import Limiter
 from karat.engine.plan import Item, Plan
 from karat.engine.retries import Retries, failed_attempt, with_attempts
 from karat.engine.work import Done, skipped
-from karat.errors import Exit, KaratError
+from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
 from karat.model.trace import Trace
@@ -39,7 +39,7 @@ INTERRUPTED = "interrupted"
 class NotBegunError(KaratError):
     """The run was stopped before its first case."""
 
-    exit_code = Exit.INTERRUPTED
+    exit_code = ExitCode.INTERRUPTED
     slug = "interrupted"
 
 
@@ -148,7 +148,7 @@ class Runner:
             try:
                 done = await self._tried(item)
             except KaratError as error:
-                if error.exit_code == Exit.INTERNAL:
+                if error.exit_code == ExitCode.INTERNAL:
                     raise
                 self._why = self._why or f"no further case could be run: {error}"
                 self._broken = not self._interrupted
@@ -174,7 +174,7 @@ class Runner:
             await self._limiter.turn()
             done = await self._executor.run(item, len(attempts), self._begun)
             for notice in done.notices:
-                self._tell(Noticed(notice))
+                self._tell(Notice(notice))
             delay = self._policy.retries.delay(len(attempts), done, self._chance)
             if delay is None:
                 return with_attempts(done, attempts)

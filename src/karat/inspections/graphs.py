@@ -12,7 +12,7 @@ from typing import Union, get_args, get_origin, get_type_hints
 from msgspec import structs
 
 from karat.errors import ConfigError
-from karat.inspections.inspection import Inspection, Sighting
+from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.proof import proved, told
 from karat.model.trace import Trace
 from karat.plugins.code import extend_path
@@ -45,7 +45,7 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
             problem = error.message
             continue
         break
-    recorded = [Sighting("a first prompt records", _recorded(trace))] if trace is not None else []
+    recorded = [Observation("a first prompt records", _recorded(trace))] if trace is not None else []
     table: dict[str, object] = {"use": config.use}
     if options:
         table["options"] = options
@@ -136,21 +136,23 @@ def _kind(hint: object) -> str:
     return names.get(found, getattr(found, "__name__", str(found)))
 
 
-def _sightings(graph: object) -> Iterator[Sighting]:
+def _sightings(graph: object) -> Iterator[Observation]:
     if graph is None:
-        yield Sighting("graph", (EACH,))
+        yield Observation("graph", (EACH,))
         return
     for which in ("input", "output", "context"):
         fields = _fields(graph, which)
         if fields or which != "context":
-            yield Sighting(which, tuple(f"{name}: {kind}" for name, kind in fields.items()) or ("no fields are told",))
+            yield Observation(
+                which, tuple(f"{name}: {kind}" for name, kind in fields.items()) or ("no fields are told",)
+            )
     nodes = [name for name in getattr(graph, "nodes", ()) if not name.startswith("__")]
-    yield Sighting("nodes", (f"{counted(len(nodes), 'node')}: {', '.join(nodes)}",))
+    yield Observation("nodes", (f"{counted(len(nodes), 'node')}: {', '.join(nodes)}",))
     tools = tools_of(graph)
-    yield Sighting("tools", tuple(sorted(tools)) if tools else ("none in tool nodes: any node may call anything",))
+    yield Observation("tools", tuple(sorted(tools)) if tools else ("none in tool nodes: any node may call anything",))
     saver = getattr(graph, "checkpointer", None)
     none = "none: earlier prompts are sent again, and what it asks cannot be answered"
-    yield Sighting("checkpointer", (none if saver in (None, False) else type(saver).__name__,))
+    yield Observation("checkpointer", (none if saver in (None, False) else type(saver).__name__,))
 
 
 def _recorded(trace: Trace) -> tuple[str, ...]:

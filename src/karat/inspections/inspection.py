@@ -9,7 +9,7 @@ from karat.inspections.toml import target_table
 from karat.model.trace import Trace
 
 
-class Sighting(NamedTuple):
+class Observation(NamedTuple):
     """One thing that was looked for, and what was seen of it."""
 
     what: str
@@ -23,7 +23,7 @@ class Inspection:
     name: str
     table: dict[str, object]
     """What stands under `[targets.NAME]`."""
-    sightings: tuple[Sighting, ...]
+    sightings: tuple[Observation, ...]
     trace: Trace | None = None
     problem: str = ""
 

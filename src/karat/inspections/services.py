@@ -11,7 +11,7 @@ from uuid import uuid4
 from msgspec import structs
 
 from karat.errors import ConfigError
-from karat.inspections.inspection import Inspection, Sighting
+from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.proof import proved, told
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
@@ -53,16 +53,19 @@ async def inspect_service(config: TargetConfig, prompt: str) -> Inspection:
                 problem = error.message
                 break
             continue
-        sightings = (Sighting("takes", (str(body),)), Sighting(f"gives {kind or 'no type'}", (_shown(data, config),)))
+        sightings = (
+            Observation("takes", (str(body),)),
+            Observation(f"gives {kind or 'no type'}", (_shown(data, config),)),
+        )
         options = {"body": body, **_mapping(kind, data), **given}
         table: dict[str, object] = {"use": use, **options}
         try:
             trace = await proved(structs.replace(config, options=options), prompt)
         except (TargetError, ConfigError) as error:
             return Inspection(config.name, table, sightings, None, error.message)
-        recorded = Sighting("a turn records", tuple(_masked(line, config) for line in told(trace)))
+        recorded = Observation("a turn records", tuple(_masked(line, config) for line in told(trace)))
         return Inspection(config.name, table, (*sightings, recorded), trace)
-    return Inspection(config.name, {"use": use, **given}, (Sighting("was refused", tuple(seen)),), None, problem)
+    return Inspection(config.name, {"use": use, **given}, (Observation("was refused", tuple(seen)),), None, problem)
 
 
 def _bodies() -> Iterator[dict[str, object]]:

@@ -11,7 +11,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 from msgspec import Struct
 
-from karat.errors import Exit, KaratError
+from karat.errors import ExitCode, KaratError
 
 _HEAD = struct.Struct("<?I")
 _SIZE = struct.Struct("<Q")
@@ -21,7 +21,7 @@ Part = TypeVar("Part")
 class WorkerGoneError(KaratError):
     """A process that shared the work ended before its piece was done."""
 
-    exit_code = Exit.INTERNAL
+    exit_code = ExitCode.INTERNAL
     slug = "worker-gone"
 
 
@@ -115,7 +115,7 @@ def _received(pipe: BinaryIO) -> Sequence[bytes]:
         return parts
     told = _decode(parts[0])
     error = KaratError(told.message, where=told.where, fix=told.fix, slug=told.slug)
-    error.exit_code = Exit(told.code)
+    error.exit_code = ExitCode(told.code)
     raise error
 
 

@@ -51,7 +51,7 @@ class _AttemptSeen(msgspec.Struct):
     pass
 
 
-class Glimpse(msgspec.Struct, omit_defaults=True):
+class RecordSummary(msgspec.Struct, omit_defaults=True):
     """As much of a record as tells how its case came out, for a third of what reading all of it costs."""
 
     index: int
@@ -64,10 +64,10 @@ class Glimpse(msgspec.Struct, omit_defaults=True):
 
 read_kind = msgspec.json.Decoder(_Kind).decode
 _place = msgspec.json.Decoder(_Place).decode
-_glimpse = msgspec.json.Decoder(Glimpse).decode
+_glimpse = msgspec.json.Decoder(RecordSummary).decode
 _seen = msgspec.json.Decoder(SeenRecord).decode
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Glimpse]).decode
+_decode = msgspec.msgpack.Decoder(list[RecordSummary]).decode
 
 CASE = b'{"kind":"case"'
 WRITTEN = re.compile(rb'\{"kind":"case","index":([0-9]+)(?:,"repeat":([0-9]+))?,')
@@ -79,11 +79,11 @@ PIECE = 500
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
-def _pack(glimpses: list[Glimpse]) -> Sequence[bytes]:
+def _pack(glimpses: list[RecordSummary]) -> Sequence[bytes]:
     return (_encode(glimpses),)
 
 
-def _unpack(sent: Sequence[bytes]) -> list[Glimpse]:
+def _unpack(sent: Sequence[bytes]) -> list[RecordSummary]:
     return _decode(sent[0])
 
 
@@ -157,7 +157,7 @@ class Journal:
         if len(statuses) == len(self):
             self._statuses = statuses
 
-    def glimpses(self, workers: int = 1) -> Iterator[Glimpse]:
+    def glimpses(self, workers: int = 1) -> Iterator[RecordSummary]:
         """How every case came out, in suite order."""
         statuses = []
         for piece in pieces(self._glimpsed, -(-len(self) // PIECE), workers, _pack, _unpack):
@@ -166,7 +166,7 @@ class Journal:
                 yield seen
         self._statuses = statuses
 
-    def _glimpsed(self, number: int) -> list[Glimpse]:
+    def _glimpsed(self, number: int) -> list[RecordSummary]:
         return [self.decoded(line, _glimpse) for line in self.lines(number * PIECE, PIECE)]
 
     def of_status(self, *wanted: CaseStatus) -> Iterator[CaseRecord]:

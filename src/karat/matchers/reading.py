@@ -25,7 +25,7 @@ from karat.matchers.operators import (
     Unequal,
     is_number,
 )
-from karat.model.check import Flaw
+from karat.model.check import CheckProblem
 from karat.text.regexes import safe_regex
 from karat.text.wording import did_you_mean, kind, listed, quoted
 
@@ -40,7 +40,7 @@ class DollarKey(NamedTuple):
     """What a `$` key means, what is wrong with its operand, and the matcher that it makes."""
 
     about: str
-    flaws: Callable[[object, Path], Iterator[Flaw]]
+    flaws: Callable[[object, Path], Iterator[CheckProblem]]
     make: Callable[..., Matcher]
     schema: Mapping[str, object]
 
@@ -55,7 +55,7 @@ def matcher(expected: object) -> Matcher:
     return Entries([*map(matcher, expected)]) if isinstance(expected, list | tuple) else Equal(expected)
 
 
-def flaws(expected: object, path: Path = ()) -> Iterator[Flaw]:
+def flaws(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
     """What is wrong with a value of a suite, all the way down."""
     if isinstance(expected, list):
         for index, entry in enumerate(expected):
@@ -65,7 +65,7 @@ def flaws(expected: object, path: Path = ()) -> Iterator[Flaw]:
         if operators and len(operators) < len(expected):
             plain = next(key for key in expected if key not in operators)
             message = f"matchers and plain keys do not mix: {quoted(operators[0])} stands beside {quoted(plain)}."
-            yield Flaw("bad-matcher", message, (*path, plain), key=True)
+            yield CheckProblem("bad-matcher", message, (*path, plain), key=True)
         for key, below in expected.items():
             yield from (_operator_flaws if key in operators else flaws)(below, (*path, key))
 
@@ -74,84 +74,86 @@ def _is_operator(key: str) -> bool:
     return key.startswith(SIGN)
 
 
-def _operator_flaws(operand: object, path: Path) -> Iterator[Flaw]:
+def _operator_flaws(operand: object, path: Path) -> Iterator[CheckProblem]:
     key = str(path[-1])
     known = DOLLAR_KEYS.get(key)
     if known is None:
         hint = did_you_mean(key, DOLLAR_KEYS) or f"Known are {listed(DOLLAR_KEYS, 'and')}."
         message = f"unknown matcher {quoted(key)}. {hint} Where a value has such a key itself, write it below '$eq'."
-        yield Flaw("unknown-matcher", message, path, key=True)
+        yield CheckProblem("unknown-matcher", message, path, key=True)
         return
     yield from known.flaws(operand, path)
 
 
-def _any(operand: object, path: Path) -> Iterator[Flaw]:
+def _any(operand: object, path: Path) -> Iterator[CheckProblem]:
     return iter(())
 
 
-def _wrong(wanted: str, operand: object, path: Path) -> Flaw:
-    return Flaw("wrong-type", f"{path[-1]} takes {wanted}, found {kind(operand)}.", path)
+def _wrong(wanted: str, operand: object, path: Path) -> CheckProblem:
+    return CheckProblem("wrong-type", f"{path[-1]} takes {wanted}, found {kind(operand)}.", path)
 
 
-def _limit(operand: object, path: Path) -> Iterator[Flaw]:
+def _limit(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not is_number(operand) and not isinstance(operand, str):
         yield _wrong("a number or a string", operand, path)
 
 
-def _flag(operand: object, path: Path) -> Iterator[Flaw]:
+def _flag(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, bool):
         yield _wrong("true or false", operand, path)
 
 
-def _values(operand: object, path: Path) -> Iterator[Flaw]:
+def _values(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, list):
         yield _wrong("a list", operand, path)
     elif not operand:
-        yield Flaw("empty-expectation", f"{path[-1]} takes a list that is not empty.", path)
+        yield CheckProblem("empty-expectation", f"{path[-1]} takes a list that is not empty.", path)
 
 
-def _matchers(operand: object, path: Path) -> Iterator[Flaw]:
+def _matchers(operand: object, path: Path) -> Iterator[CheckProblem]:
     yield from _values(operand, path)
     yield from flaws(operand, path) if isinstance(operand, list) else ()
 
 
-def _regex(operand: object, path: Path) -> Iterator[Flaw]:
+def _regex(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, str):
         yield _wrong("a regex", operand, path)
         return
     try:
         if safe_regex.found_in_value(operand, ""):
-            yield Flaw("empty-expectation", "this regex matches the empty string, so it is found in every text.", path)
+            yield CheckProblem(
+                "empty-expectation", "this regex matches the empty string, so it is found in every text.", path
+            )
     except safe_regex.BadPattern as error:
-        yield Flaw("bad-regex", f"{error}", path)
+        yield CheckProblem("bad-regex", f"{error}", path)
 
 
-def _part(operand: object, path: Path) -> Iterator[Flaw]:
+def _part(operand: object, path: Path) -> Iterator[CheckProblem]:
     if operand == "":
-        yield Flaw("empty-expectation", "every text contains the empty one. Say what it must contain.", path)
+        yield CheckProblem("empty-expectation", "every text contains the empty one. Say what it must contain.", path)
     yield from flaws(operand, path)
 
 
-def _types(operand: object, path: Path) -> Iterator[Flaw]:
+def _types(operand: object, path: Path) -> Iterator[CheckProblem]:
     names = operand if isinstance(operand, list) else [operand]
     for name in names:
         if not isinstance(name, str) or name not in TYPES:
             hint = did_you_mean(name, TYPES) if isinstance(name, str) else ""
             given = quoted(name) if isinstance(name, str) else kind(name)
             message = f"{given} is no type. {hint or KNOWN_TYPES}"
-            yield Flaw("unknown-value", message, path)
+            yield CheckProblem("unknown-value", message, path)
     if not names:
         yield from _values(operand, path)
 
 
-def _length(operand: object, path: Path) -> Iterator[Flaw]:
+def _length(operand: object, path: Path) -> Iterator[CheckProblem]:
     if isinstance(operand, dict):
         yield from flaws(operand, path)
     elif not isinstance(operand, int) or isinstance(operand, bool) or operand < 0:
         yield _wrong("a whole number that is not negative, or a matcher", operand, path)
 
 
-def _nearly(operand: object, path: Path) -> Iterator[Flaw]:
+def _nearly(operand: object, path: Path) -> Iterator[CheckProblem]:
     if is_number(operand):
         return
     if not isinstance(operand, dict) or not is_number(operand.get("value")):
@@ -159,11 +161,13 @@ def _nearly(operand: object, path: Path) -> Iterator[Flaw]:
         return
     for key, limit in operand.items():
         if key not in NEARLY:
-            yield Flaw("unknown-field", f"unknown field. {did_you_mean(key, NEARLY)}".strip(), (*path, key), key=True)
+            yield CheckProblem(
+                "unknown-field", f"unknown field. {did_you_mean(key, NEARLY)}".strip(), (*path, key), key=True
+            )
         elif key != "value" and not (is_number(limit) and limit > 0):
-            yield Flaw("out-of-range", f"{key} is a number over 0, found {kind(limit)}.", (*path, key))
+            yield CheckProblem("out-of-range", f"{key} is a number over 0, found {kind(limit)}.", (*path, key))
     if len(operand) == 1:
-        yield Flaw("wrong-type", "say how near: give 'abs' or 'rel' beside 'value'.", path)
+        yield CheckProblem("wrong-type", "say how near: give 'abs' or 'rel' beside 'value'.", path)
 
 
 def _approx(operand: float | dict[str, float]) -> Matcher:

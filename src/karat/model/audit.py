@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 
 class Rate(Struct, frozen=True):
@@ -172,8 +172,8 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
             why.append(f"{self.controls} control{'s pass' if self.controls > 1 else ' passes'}")
         return tuple(why)
 
-    def exit_code(self, min_kill: float) -> Exit:
-        return Exit.FAILED if self.unmet(min_kill) else Exit.OK
+    def exit_code(self, min_kill: float) -> ExitCode:
+        return ExitCode.FAILED if self.unmet(min_kill) else ExitCode.OK
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ class Example(NamedTuple):
     status: Status
 
 
-class Flaw(NamedTuple):
+class CheckProblem(NamedTuple):
     """A reason why a check as written makes no sense, at a place below the field it came from.
 
     `key`: it is about the name that stands there rather than about its value.
@@ -53,7 +53,7 @@ class AskedCheck(NamedTuple):
 
     spec: CheckSpec
     path: tuple[str | int, ...]
-    flaws: tuple[Flaw, ...]
+    flaws: tuple[CheckProblem, ...]
 
 
 class Vocabulary(Protocol):
@@ -71,6 +71,6 @@ class Vocabulary(Protocol):
         """The checks that an `expected` object of valid types asks for."""
         ...
 
-    def strays(self, expected: Mapping[str, object]) -> Iterator[Flaw]:
+    def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that have no effect because the field they refine is not there; paths below `expected`."""
         ...

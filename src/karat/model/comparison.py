@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 
 class Change(StrEnum):
@@ -148,8 +148,8 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.overall.cases
 
     @property
-    def exit_code(self) -> Exit:
+    def exit_code(self) -> ExitCode:
         """Gates decide; without one, what is surely worse fails."""
         if self.gates:
-            return Exit.OK if all(gate.verdict == "met" for gate in self.gates) else Exit.FAILED
-        return Exit.FAILED if self.overall.sure == "worse" else Exit.OK
+            return ExitCode.OK if all(gate.verdict == "met" for gate in self.gates) else ExitCode.FAILED
+        return ExitCode.FAILED if self.overall.sure == "worse" else ExitCode.OK

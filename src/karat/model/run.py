@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from karat.errors import Exit
+from karat.errors import ExitCode
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
@@ -107,21 +107,21 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     saved: int = 0
     """Runs that were not needed, because the cases were decided before."""
 
-    def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> Exit:
+    def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> ExitCode:
         """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold."""
         if self.interrupted:
-            return Exit.INTERRUPTED
+            return ExitCode.INTERRUPTED
         if self.broken:
-            return Exit.INTERNAL
+            return ExitCode.INTERNAL
         if self.misconfigured:
-            return Exit.USAGE
+            return ExitCode.USAGE
         untold = self.partial and not (self.partial_failed or self.partial_unknown)
         refused = (not allow_partial and (self.partial_failed or untold)) or (
             not allow_unknown and (self.partial_unknown or untold)
         )
         if self.failed or self.error or self.incomplete or refused:
-            return Exit.FAILED
-        return Exit.OK if self.passed or self.partial or self.xfailed else Exit.NOTHING_SELECTED
+            return ExitCode.FAILED
+        return ExitCode.OK if self.passed or self.partial or self.xfailed else ExitCode.NOTHING_SELECTED
 
 
 class Footer(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="footer", tag_field="kind"):

@@ -41,7 +41,7 @@ class CaseStatus(StrEnum):
     XFAIL = "XFAIL"
 
 
-class At(Struct, frozen=True, omit_defaults=True):
+class EvidenceLocation(Struct, frozen=True, omit_defaults=True):
     """Where the evidence stands: a span of a text, or an entry of a list."""
 
     channel: str
@@ -58,7 +58,7 @@ class CheckResult(Struct, frozen=True, omit_defaults=True):
     status: Status
     expected: str = ""
     found: str = ""
-    at: At | None = None
+    at: EvidenceLocation | None = None
     turn: int | None = None
     """The turn of the conversation that it judges, from 1; None: all of it, or there is but one."""
 

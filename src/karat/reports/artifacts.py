@@ -32,7 +32,7 @@ _FIXES: Final = {
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
-class Sink(Protocol):
+class BinaryWriter(Protocol):
     """Where a report's bytes go."""
 
     def write(self, data: bytes, /) -> object: ...

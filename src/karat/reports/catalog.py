@@ -17,7 +17,7 @@ from karat.errors import ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
 from karat.plugins.packages import FIX, brought, loaded, where
 from karat.plugins.project import Project, current
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
 from karat.text.wording import did_you_mean
@@ -35,7 +35,7 @@ class Report(Protocol):
 
     extension: ClassVar[str]
 
-    def __init__(self, run: RunView, out: Sink) -> None: ...
+    def __init__(self, run: RunView, out: BinaryWriter) -> None: ...
 
     def case(self, record: CaseRecord) -> None: ...
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.plugins.project import current
-from karat.reports.artifacts import Sink, whole_file
+from karat.reports.artifacts import BinaryWriter, whole_file
 from karat.reports.catalog import Joining, Report, find, placed
 from karat.reports.writing import PLACE, failed, write_into
 
 USUAL = "usual"
 
 
-def file_report(journals: Sequence[Journal], name: str, path: str | Path | Sink | None) -> tuple[Path, ...]:
+def file_report(journals: Sequence[Journal], name: str, path: str | Path | BinaryWriter | None) -> tuple[Path, ...]:
     """Write a report of recorded runs: into one file, into a folder, beside each journal, or to what takes bytes."""
     if not journals:
         raise UsageError("no journal was given.", fix="Name at least one.", slug="bad-option")

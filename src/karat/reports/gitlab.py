@@ -8,7 +8,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 from karat.reports.facts import facts, incomplete, reasons
 from karat.reports.inert import terminal
@@ -31,7 +31,7 @@ class GitlabReport:
 
     extension: ClassVar = "gitlab.json"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._before = b"[\n"
         self._told: set[str] = set()

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from karat.model.trace import Message, Trace
-from karat.model.verdict import At
+from karat.model.verdict import EvidenceLocation
 
 CELL_LIMIT: Final = 200
 AROUND: Final = 60
@@ -128,7 +128,7 @@ def excerpt(text: str, start: int, end: int) -> str:
     return terminal(f"{left}{before[-AROUND:]}[{clip(_one_line(match), 2 * MATCH)}]{after[:AROUND]}{right}".strip())
 
 
-def evidence(trace: Trace, at: At) -> str:
+def evidence(trace: Trace, at: EvidenceLocation) -> str:
     """The text around a check's evidence, or the empty string if the trace holds none there."""
     text = _text_at(trace, at)
     if at.start is not None and text:
@@ -138,7 +138,7 @@ def evidence(trace: Trace, at: At) -> str:
     return clip(_one_line(text[: 4 * CELL_LIMIT]), CELL_LIMIT)
 
 
-def _text_at(trace: Trace, at: At) -> str:
+def _text_at(trace: Trace, at: EvidenceLocation) -> str:
     texts = {"final_message": trace.final_message, "page": trace.page, "page_before": trace.page_before}
     lists = {"tool_calls": trace.tool_calls, "telemetry": trace.telemetry, "messages": trace.messages}
     entries = lists.get(at.channel, ())

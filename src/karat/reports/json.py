@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.trace import Trace, TraceError
-from karat.model.verdict import At, CaseStatus, CheckResult, SoftScore, Status
-from karat.reports.artifacts import Sink
+from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 from karat.reports.facts import PASSED, Facts, Judged, facts, planned, required_sources, tokens
 from karat.reports.repeated import Together, repeated
@@ -21,7 +21,7 @@ class CheckRow(Struct, omit_defaults=True, gc=False):
     group: str
     expected: str
     found: str
-    at: At | None = None
+    at: EvidenceLocation | None = None
     error: bool = False
     turn: int | None = None
 
@@ -150,7 +150,7 @@ class JsonReport:
 
     extension: ClassVar = "json"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._before = b"\n"
         header = run.header

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.facts import finished, incomplete, seconds, tokens
 from karat.reports.inert import terminal
 from karat.reports.places import suite_place
@@ -34,7 +34,7 @@ class JunitReport:
 
     extension: ClassVar = "junit.xml"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._write(['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"])
         self._begin(run)

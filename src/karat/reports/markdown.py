@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.facts import (
     BROKEN,
     Facts,
@@ -68,7 +68,7 @@ class MarkdownReport:
 
     extension: ClassVar = "md"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._details: list[str] = []
         self._undetailed = 0

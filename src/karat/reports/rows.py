@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from karat.model.run import CaseRecord, Header, RunView
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 from karat.reports.facts import facts, reasons, tokens
 from karat.reports.inert import terminal
@@ -88,7 +88,7 @@ class JsonlReport:
 
     extension: ClassVar = "ndjson"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._header = run.header
 
@@ -108,7 +108,7 @@ class CsvReport:
 
     extension: ClassVar = "csv"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._header = run.header
         self._write(COLUMNS)

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from karat.errors import ArtifactError, Exit, JournalError, KaratError
+from karat.errors import ArtifactError, ExitCode, JournalError, KaratError
 from karat.journal.reader import Journal
 from karat.model.run import CaseRecord, Summary
 from karat.reports.artifacts import Names
@@ -65,15 +65,15 @@ class RunResult:
         yield from self.journal.records()  # as a generator it holds on to the result, whose journal may be temporary
 
     @property
-    def exit_code(self) -> Exit:
+    def exit_code(self) -> ExitCode:
         """What the command line would end with; a report that could not be made counts too."""
         code = self.summary.exit_code(allow_partial=self.allowed.partial, allow_unknown=self.allowed.unknown)
-        return Exit.INTERNAL if self.failures and code is not Exit.INTERRUPTED else code
+        return ExitCode.INTERNAL if self.failures and code is not ExitCode.INTERRUPTED else code
 
     @property
     def ok(self) -> bool:
         """Whether the exit code is 0."""
-        return self.exit_code is Exit.OK
+        return self.exit_code is ExitCode.OK
 
     def __bool__(self) -> bool:
         return self.ok

@@ -10,9 +10,9 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from karat.errors import ArtifactError
 from karat.journal.forks import pieces
-from karat.journal.reader import Glimpse, Journal
+from karat.journal.reader import Journal, RecordSummary
 from karat.model.run import CaseRecord, RunView
-from karat.reports.artifacts import Names, Sink, whole_file
+from karat.reports.artifacts import BinaryWriter, Names, whole_file
 from karat.reports.catalog import EVERY_RUN, Joining, Report, Wanted, placed
 from karat.text.wording import said
 
@@ -23,7 +23,7 @@ AT_ONCE = 10
 """Records that it holds meanwhile: more of them would keep the garbage collector busy."""
 
 Made = TypeVar("Made", bound=Report)
-Each: TypeAlias = Callable[[CaseRecord | Glimpse], object]
+Each: TypeAlias = Callable[[CaseRecord | RecordSummary], object]
 
 
 class Written(NamedTuple):
@@ -153,7 +153,7 @@ def failed(name: str, path: Path, error: BaseException) -> ArtifactError:
     return ArtifactError(why, where=str(path), fix="Mend it, or leave it out.", slug="report")
 
 
-def write_into(runs: Sequence[RunView], report: type[Report], out: Sink) -> None:
+def write_into(runs: Sequence[RunView], report: type[Report], out: BinaryWriter) -> None:
     """Write one report of one run, or of several if it can hold them."""
     made = report(runs[0], out)
     for number, run in enumerate(runs):

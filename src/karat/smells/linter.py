@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from karat.checks.catalog import CATALOG
-from karat.errors import Problem, UsageError
+from karat.errors import Diagnostic, UsageError
 from karat.model.suite import Suite
 from karat.smells import bounds as lint_bounds
 from karat.smells import contradictions as lint_contradictions
@@ -56,7 +56,7 @@ class LintReport(Struct, frozen=True):
     """A suite and its smells, each at its place in the file."""
 
     suite: Suite
-    smells: tuple[Problem, ...]
+    smells: tuple[Diagnostic, ...]
 
 
 def refuse_unknown(slugs: Collection[str]) -> None:
@@ -78,7 +78,7 @@ def open_suite(path: str | Path) -> Located:
     return located(read_bytes(path), str(path), CATALOG)
 
 
-def lint(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> list[Problem]:
+def lint(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> list[Diagnostic]:
     """Every smell of a suite at its line and column, in the order of the file."""
     found = [finding for finding in _findings(suite, around) if finding.slug not in ignore]
     return problems(suite.suite.file, found, suite.document)

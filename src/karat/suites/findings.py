@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from karat.errors import Problem
+from karat.errors import Diagnostic
 from karat.text.wording import shorten, visible
 
 Path = tuple[str | int, ...]
@@ -70,17 +70,18 @@ def _name(step: str) -> str:
 
 def problems(
     file: str, findings: Iterable[Finding], document: Document | None, *, warning: bool = False
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """Findings with their lines and columns, in the order of the file, the same one only once."""
     found = list(dict.fromkeys(findings))
     located = [
-        Problem(f.file or file, *_place(f, document), render(f.path), f.message, f.slug, warning) for f in found[:MOST]
+        Diagnostic(f.file or file, *_place(f, document), render(f.path), f.message, f.slug, warning)
+        for f in found[:MOST]
     ]
     located.sort(key=lambda p: (p.line, p.column))
     if len(found) > MOST:
         last = located[-1]
         more = f"{len(found) - MOST} more problems are not shown."
-        located.append(Problem(file, last.line, last.column, "", more, "too-many-problems", warning))
+        located.append(Diagnostic(file, last.line, last.column, "", more, "too-many-problems", warning))
     return located
 
 

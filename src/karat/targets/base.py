@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 from msgspec import structs
 
-from karat.errors import ConfigError, Exit, KaratError
+from karat.errors import ConfigError, ExitCode, KaratError
 from karat.model.suite import Case
 from karat.model.trace import SCRIPT, ScreenMap, Trace, TraceError
 from karat.targets.limits import Limits
@@ -35,7 +35,7 @@ class TargetError(KaratError):
     nobody in or is not what the configuration says, which ends the run.
     """
 
-    exit_code = Exit.FAILED
+    exit_code = ExitCode.FAILED
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from typing import get_args
 import msgspec
 from msgspec import Raw, Struct, UnsetType, structs
 
-from karat.errors import ConfigError, Problem, SuiteError
+from karat.errors import ConfigError, Diagnostic, SuiteError
 from karat.model.attachments import moved, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
@@ -113,7 +113,7 @@ class ReplayTarget:
             return moved(await _played(recorded, case, context), along)
         return moved(_one_turn(recorded.form, case, case.prompt), along)
 
-    def _index(self, file: BufferedReader) -> Iterator[Problem]:
+    def _index(self, file: BufferedReader) -> Iterator[Diagnostic]:
         """Find every case; what cannot be read is a problem with its line."""
         number, offset = 0, 0
         while data := file.readline():
@@ -124,7 +124,7 @@ class ReplayTarget:
                     self._add(recorded, start)
             except ValueError as error:
                 torn = "" if data.endswith(b"\n") else "the line is cut off: "
-                yield Problem(str(self._path), number, 1, "", f"{torn}{error}", "replay")
+                yield Diagnostic(str(self._path), number, 1, "", f"{torn}{error}", "replay")
 
     def _add(self, recorded: Recorded, offset: int) -> None:
         key = _key(recorded.case_id, recorded.repeat)

@@ -22,7 +22,7 @@ from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace
-from karat.model.verdict import At, CheckResult
+from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.traces.clean import loads
 from karat.traces.spellings import SHORTEST, beginnings, needles, pattern
 
@@ -220,7 +220,7 @@ class Redactor:
         if at is not None and at.start is not None and at.end is not None and at.channel in places:
             place = places[at.channel]
             span = place.span(at.start, at.end)
-            at = At(at.channel, *span) if span else At(at.channel)
+            at = EvidenceLocation(at.channel, *span) if span else EvidenceLocation(at.channel)
             found = place.shown(span, found) if span else REMOVED
         return structs.replace(check, found=found, expected=self._shown(check.expected), at=at)
 

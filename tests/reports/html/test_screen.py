@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from karat.model.trace import ElementBox, ScreenMap, Trace
-from karat.model.verdict import At, CheckResult, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.reports.html.screen import screen_view
 
 PAGE = '- region "Offer":\n  - heading "Bike"\n  - text: only today\n- text: far below'
@@ -19,7 +19,7 @@ BOXES = (
 TRACE = Trace(case_id="a", page=PAGE, final_message=ANSWER, screen=ScreenMap(400, 900, BOXES))
 
 
-def lit(at: At | None, trace: Trace = TRACE, turn: int | None = None) -> list[tuple[int, int]]:
+def lit(at: EvidenceLocation | None, trace: Trace = TRACE, turn: int | None = None) -> list[tuple[int, int]]:
     view = screen_view(trace, [CheckResult("ui", "formatting", Status.FAILED, at=at, turn=turn)])
     return [] if view is None else [(light.x, light.y) for light in view.lights]
 
@@ -27,28 +27,32 @@ def lit(at: At | None, trace: Trace = TRACE, turn: int | None = None) -> list[tu
 @pytest.mark.parametrize(
     ("at", "places"),
     [
-        pytest.param(At("page", PAGE.index("heading"), PAGE.index("\n  - text")), [(12, 12)], id="a-node"),
-        pytest.param(At("page", PAGE.index("text: only")), [(10, 10)], id="a-text-by-what-it-stands-in"),
-        pytest.param(At("page", PAGE.index("text: far")), [], id="nothing-around"),
-        pytest.param(At("page"), [], id="no-place"),
-        pytest.param(At("final_message", 10, 12), [(5, 320)], id="words"),
-        pytest.param(At("final_message", 0, len(ANSWER)), [(5, 300), (5, 320), (5, 340)], id="several-lines"),
-        pytest.param(At("tool_calls", index=0), [], id="a-call"),
+        pytest.param(
+            EvidenceLocation("page", PAGE.index("heading"), PAGE.index("\n  - text")), [(12, 12)], id="a-node"
+        ),
+        pytest.param(EvidenceLocation("page", PAGE.index("text: only")), [(10, 10)], id="a-text-by-what-it-stands-in"),
+        pytest.param(EvidenceLocation("page", PAGE.index("text: far")), [], id="nothing-around"),
+        pytest.param(EvidenceLocation("page"), [], id="no-place"),
+        pytest.param(EvidenceLocation("final_message", 10, 12), [(5, 320)], id="words"),
+        pytest.param(
+            EvidenceLocation("final_message", 0, len(ANSWER)), [(5, 300), (5, 320), (5, 340)], id="several-lines"
+        ),
+        pytest.param(EvidenceLocation("tool_calls", index=0), [], id="a-call"),
         pytest.param(None, [], id="nowhere"),
     ],
 )
-def test_what_lights_up(at: At | None, places: list[tuple[int, int]]) -> None:
+def test_what_lights_up(at: EvidenceLocation | None, places: list[tuple[int, int]]) -> None:
     assert lit(at) == places
 
 
 def test_only_the_last_turn_stands_on_the_picture() -> None:
     talk = structs.replace(TRACE, turns=(Trace(case_id="a"), structs.replace(TRACE, screen=None)))
-    at = At("final_message", 10, 12)
+    at = EvidenceLocation("final_message", 10, 12)
     assert [lit(at, talk, turn) for turn in (None, 1, 2)] == [[(5, 320)], [], [(5, 320)]]
 
 
 @pytest.mark.parametrize("box", [(900, 10, 5, 5), (10, 10, 0, 5), (10, 2000, 5, 5)])
 def test_what_is_not_on_the_picture_is_not_drawn(box: tuple[int, int, int, int]) -> None:
     screen = ScreenMap(400, 900, (ElementBox("page", 0, *box),))
-    assert lit(At("page", 2), structs.replace(TRACE, screen=screen)) == []
-    assert lit(At("page", 2), structs.replace(TRACE, screen=None)) == []
+    assert lit(EvidenceLocation("page", 2), structs.replace(TRACE, screen=screen)) == []
+    assert lit(EvidenceLocation("page", 2), structs.replace(TRACE, screen=None)) == []

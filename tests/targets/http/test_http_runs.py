@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import karat
-from karat.errors import Exit
+from karat.errors import ExitCode
 
 from .server import Asked, constantly, http, serving
 
@@ -43,7 +43,7 @@ async def test_who_is_not_let_in_is_told_once(workers: int, tmp_path: Path, monk
         result = await karat.arun(suite(tmp_path, 500), "bot", workers=workers, concurrency=2, retries=3)
     told = f"no case can be run: {tmp_path / 'karat.toml'}:3: POST {server.url} answered 401 Unauthorized"
     assert result.summary.incomplete.startswith(told)
-    assert (result.exit_code, result.summary.error, result.summary.total) == (Exit.USAGE, 0, 0)
+    assert (result.exit_code, result.summary.error, result.summary.total) == (ExitCode.USAGE, 0, 0)
     assert len(server.asked) <= 20
     written = [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
     assert written
@@ -61,7 +61,7 @@ async def test_an_answer_with_the_secret_is_kept_without_it(tmp_path: Path, monk
     async with serving(answer) as server:
         (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url))
         result = await karat.arun(suite(tmp_path, 3), "bot", concurrency=3)
-    assert (result.exit_code, result.summary.passed) == (Exit.OK, 3)
+    assert (result.exit_code, result.summary.passed) == (ExitCode.OK, 3)
     assert not any(SECRET in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
 
 
@@ -87,9 +87,9 @@ async def test_a_server_that_nobody_vouches_for_is_told_nothing(
         (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url) + ca)
         result = await karat.arun(suite(tmp_path, 3), "bot")
     if not told:
-        assert (result.exit_code, len(server.asked)) == (Exit.OK, 3)
+        assert (result.exit_code, len(server.asked)) == (ExitCode.OK, 3)
         return
-    assert (result.exit_code, server.asked) == (Exit.USAGE, [])
+    assert (result.exit_code, server.asked) == (ExitCode.USAGE, [])
     (line,) = result.summary.incomplete.splitlines()
     assert f"{tmp_path / 'karat.toml'}:3: " in line
     assert told in line

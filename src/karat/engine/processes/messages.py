@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings
-from karat.errors import ConfigError, KaratError, Problem, SuiteError
+from karat.errors import ConfigError, Diagnostic, KaratError, SuiteError
 from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.targets.config import TargetConfig
@@ -45,7 +45,7 @@ class Refused(Struct, frozen=True, tag="refused"):
     where: str
     fix: str
     slug: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
 
 
 class Begun(Struct, frozen=True, tag="begun"):

@@ -18,7 +18,7 @@ from karat.engine.job import Job
 from karat.engine.plan import Item
 from karat.engine.processes.messages import Assignment, Begun, Finished, Refused, Start, encode, for_runner, refused_as
 from karat.engine.work import Done
-from karat.errors import ConfigError, Exit, KaratError
+from karat.errors import ConfigError, ExitCode, KaratError
 from karat.model.trace import TraceError
 from karat.traces.redact import Redactor
 
@@ -49,7 +49,7 @@ QUIET = {
 class ClusterLostError(KaratError):
     """The cluster is gone in the middle of a run."""
 
-    exit_code = Exit.INTERNAL
+    exit_code = ExitCode.INTERNAL
     slug = "ray-lost"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import structs
 
-from karat.inspections.inspection import Inspection, Sighting
+from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.page.boxes import PageControl
 from karat.inspections.page.look import Look, WorkSign, look
 from karat.inspections.proof import proved, told
@@ -49,7 +49,7 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
             problem = problem or error.message
             continue
         break
-    sightings = (*_sightings(seen), *([Sighting("a turn with it", told(trace))] if trace else []))
+    sightings = (*_sightings(seen), *([Observation("a turn with it", told(trace))] if trace else []))
     return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
 
 
@@ -125,25 +125,25 @@ def _place(place: Place) -> dict[str, object]:
     return {name: value for name, value in structs.asdict(place).items() if value}
 
 
-def _sightings(seen: Look) -> Iterator[Sighting]:
+def _sightings(seen: Look) -> Iterator[Observation]:
     if seen.frame:
-        yield Sighting("frame", (seen.frame,))
-    yield Sighting("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
-    yield Sighting("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
+        yield Observation("frame", (seen.frame,))
+    yield Observation("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
+    yield Observation("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
     if seen.moved:
-        yield Sighting("answer", ("the app left the page for it, so nobody could watch it come",))
+        yield Observation("answer", ("the app left the page for it, so nobody could watch it come",))
     else:
-        yield Sighting(
+        yield Observation(
             "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in seen.places[:SHOWN])
         )
     at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(seen)[:SHOWN])
-    yield Sighting("busy signs", at_work or ("none that lasts until the answer is complete",))
-    yield Sighting("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
-    yield Sighting("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none but by web socket, if any",))
+    yield Observation("busy signs", at_work or ("none that lasts until the answer is complete",))
+    yield Observation("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
+    yield Observation("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none but by web socket, if any",))
     if seen.log:
-        yield Sighting("telemetry", (counted(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
+        yield Observation("telemetry", (counted(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
     else:
-        yield Sighting("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
+        yield Observation("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
 
 
 def _new_nodes(seen: Look) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 
 DIGITS = 4
@@ -14,7 +14,7 @@ DIGITS = 4
 class AuditJson:
     """Written as the audit goes on; the figures come last because they are known last."""
 
-    def __init__(self, out: Sink, min_kill: float) -> None:
+    def __init__(self, out: BinaryWriter, min_kill: float) -> None:
         self._out = out
         self._min_kill = min_kill
         self._before = b"\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from karat.model.audit import AuditSummary, CaseAudit, SetAside
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.audit.facts import Shown, headline, interval, marked, rate, remarks, verdict
 from karat.reports.inert import markdown_cell
 from karat.text.wording import counted
@@ -19,7 +19,7 @@ EXCERPT: Final = 400
 class AuditMarkdown:
     """Keeps what is to be shown, and writes it once the figures are known."""
 
-    def __init__(self, out: Sink, min_kill: float) -> None:
+    def __init__(self, out: BinaryWriter, min_kill: float) -> None:
         self._out = out
         self._min_kill = min_kill
         self._shown = Shown(CASES, LINES, LINES)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.facts import incomplete
 from karat.reports.inert import terminal
 from karat.reports.places import SuitePlace, suite_place
@@ -32,7 +32,7 @@ class GithubReport:
 
     extension: ClassVar = "github.txt"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._told: Counter[str] = Counter()
         self._begin(run)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.facts import counts, incomplete, repeats
 from karat.reports.inert import markdown_cell
 from karat.reports.repeated import Together, repeated
@@ -30,7 +30,7 @@ class GithubSummary:
 
     extension: ClassVar = "github.md"
 
-    def __init__(self, run: RunView, out: Sink) -> None:
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._run = run
         self._out = out
         self._rows = 0

@@ -15,7 +15,7 @@ from karat.model.run import CaseRecord
 from karat.model.run import RunView as Recorded
 from karat.model.verdict import CaseStatus
 from karat.reports import facts
-from karat.reports.artifacts import Sink
+from karat.reports.artifacts import BinaryWriter
 from karat.reports.html import run_view
 from karat.reports.html.case_view import case_view
 from karat.reports.html.files import as_data, own_file
@@ -54,7 +54,7 @@ class HtmlReport:
 
     extension: ClassVar = "html"
 
-    def __init__(self, run: Recorded, out: Sink) -> None:
+    def __init__(self, run: Recorded, out: BinaryWriter) -> None:
         self._run = run
         self._out = out
         self._rows = Spool()

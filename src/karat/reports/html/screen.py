@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from karat.model.trace import ElementBox, ScreenMap, Trace
-from karat.model.verdict import At, CheckResult
+from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.reports.html.marks import worst
 
 SCREENSHOT: Final = "screenshot"
@@ -59,7 +59,7 @@ def _within(box: ElementBox, screen: ScreenMap) -> bool:
     return box.width > 0 and box.height > 0 and box.x < screen.width and box.y < screen.height
 
 
-def _boxes(trace: Trace, at: At, known: Known) -> Iterator[ElementBox]:
+def _boxes(trace: Trace, at: EvidenceLocation, known: Known) -> Iterator[ElementBox]:
     text = trace.page if at.channel == "page" else trace.final_message if at.channel == "final_message" else None
     if not text or at.start is None:
         return

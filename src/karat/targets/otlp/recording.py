@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 from urllib.parse import unquote
 
-from karat.errors import Problem
+from karat.errors import Diagnostic
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
@@ -65,7 +65,7 @@ class OtlpRecording:
     def __bool__(self) -> bool:
         return bool(self._traces)
 
-    def index(self) -> Iterator[Problem]:
+    def index(self) -> Iterator[Diagnostic]:
         """Find every trace; what cannot be read is a problem with its line."""
         self._file.seek(0)
         number, offset = 0, 0
@@ -76,7 +76,7 @@ class OtlpRecording:
                     self._traces.setdefault(record.trace_id, RecordedTrace()).add(record, start)
             except ValueError as error:
                 torn = "" if data.endswith(b"\n") else "the line is cut off: "
-                yield Problem(self._path, number, 1, "", f"{torn}{error}", "replay")
+                yield Diagnostic(self._path, number, 1, "", f"{torn}{error}", "replay")
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         """The trace of one run of a case. Raises TargetError if the file does not hold it."""
