@@ -16,6 +16,7 @@ import pytest
 
 import karat
 from karat import Journal, Suite
+from karat.golden import ExecutionContext
 
 SUITE = {
     "version": "0.3",
@@ -283,7 +284,7 @@ def test_rescore_by_a_suite(suite: Suite) -> None:
 
 def test_a_trace_in_short(suite: Suite) -> None:
     record = karat.run(suite, sync_agent).records[1]
-    context = karat.ExecutionContext.of(record.trace)
+    context = ExecutionContext.of(record.trace)
     assert (context.test_id, context.test_input, context.tools_called) == ("B", "wave", ["wave"])
     assert context.response == context.final_message == "hello: wave"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import karat
+from karat.golden import DecisionValidator, ExecutionContext, QAValidator
 
 SUITE: dict[str, Any] = {
     "version": "0.3",
@@ -262,18 +263,16 @@ def test_a_target_of_ones_own() -> None:
     ],
 )
 def test_the_decision_validator(message: str, tools: list[str], expected: dict[str, Any], errors: int) -> None:
-    context = karat.ExecutionContext("D1", "Allocate vehicle 42.", message, tools, message)
-    passed, why = karat.DecisionValidator.validate(context, expected)
+    context = ExecutionContext("D1", "Allocate vehicle 42.", message, tools, message)
+    passed, why = DecisionValidator.validate(context, expected)
     assert (passed, len(why)) == (errors == 0, errors), why
 
 
 def test_the_qa_validator() -> None:
-    context = karat.ExecutionContext(
-        "Q1", "What decides?", "The weight class decides.", [], "The weight class decides."
-    )
-    assert karat.QAValidator.validate(context, {"expected_contains": ["Weight Class"]}) == (True, [])
-    passed, why = karat.QAValidator.validate(context, {"expected_contains": ["drive"], "must_not_contain": ["decides"]})
+    context = ExecutionContext("Q1", "What decides?", "The weight class decides.", [], "The weight class decides.")
+    assert QAValidator.validate(context, {"expected_contains": ["Weight Class"]}) == (True, [])
+    passed, why = QAValidator.validate(context, {"expected_contains": ["drive"], "must_not_contain": ["decides"]})
     assert not passed
     assert [line.split(":")[0] for line in why] == ["expected_contains", "must_not_contain"]
     with pytest.raises(karat.SuiteError):
-        karat.QAValidator.validate(context, {"expected_contain": ["drive"]})
+        QAValidator.validate(context, {"expected_contain": ["drive"]})

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import karat
+from karat.golden import DecisionValidator, ExecutionContext
 
 suite = karat.load_suite(Path("suite.json"))
 karat.load_suite({"version": "0.3", "cases": []})
@@ -62,8 +63,8 @@ checks: tuple[karat.CheckResult, ...] = karat.judge(suite.cases[0], result.recor
 passed: int = karat.rescore(result.journal, suite, workers=2, each=told).summary.passed
 rate: float = karat.audit(result.journal, seed=1).summary.rate.value
 smells: tuple[karat.Diagnostic, ...] = karat.lint("suite.json", ignore=["newer-field"]).smells
-context = karat.ExecutionContext("A", "?", "!", ["wave"], "!")
-valid: tuple[bool, list[str]] = karat.DecisionValidator.validate(context, {"tools_used": ["wave"]})
+context = ExecutionContext("A", "?", "!", ["wave"], "!")
+valid: tuple[bool, list[str]] = DecisionValidator.validate(context, {"tools_used": ["wave"]})
 
 
 async def later(stop: asyncio.Event) -> karat.RunResult:

@@ -229,20 +229,3 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
         reach = len(REMOVED) if room else len(REMOVED) - 1
         marked = SECRETS_REMOVED in cut.why and text.find(REMOVED, max(start - reach, 0), end + reach) >= 0
         return cut.why if marked else None
-
-
-class ExecutionContext(Struct, frozen=True):
-    """A trace in short: what was asked, what the assistant said in all and in the end, which tools it called."""
-
-    test_id: str
-    test_input: str
-    response: str
-    tools_called: list[str]
-    final_message: str
-
-    @classmethod
-    def of(cls, trace: Trace) -> ExecutionContext:
-        spoken = "\n".join(m.content for m in trace.messages if m.role == "assistant") or trace.final_message
-        return cls(
-            trace.case_id, trace.input, spoken, [c.name for c in trace.tool_calls if c.called], trace.final_message
-        )

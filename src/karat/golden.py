@@ -1,15 +1,34 @@
-"""The validators of golden sets by the names that older runners have for them: thin views of `judge`."""
+"""Golden cases judged one at a time, by the names that golden-set runners use: thin views of `judge`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from karat.api import judge, load_suite
-from karat.model.trace import ExecutionContext, ToolCall, Trace
+from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 
 NO_RESULTS = "an ExecutionContext names the tools that were called and nothing of their results"
+
+
+class ExecutionContext(Struct, frozen=True):
+    """A trace in short: what was asked, what the assistant said in all and in the end, which tools it called."""
+
+    test_id: str
+    test_input: str
+    response: str
+    tools_called: list[str]
+    final_message: str
+
+    @classmethod
+    def of(cls, trace: Trace) -> ExecutionContext:
+        spoken = "\n".join(m.content for m in trace.messages if m.role == "assistant") or trace.final_message
+        return cls(
+            trace.case_id, trace.input, spoken, [c.name for c in trace.tool_calls if c.called], trace.final_message
+        )
 
 
 class Validation(NamedTuple):
