@@ -1,15 +1,17 @@
-"""Writes docs/checks.md from the check catalog: `python docs/reference.py`."""
+"""Writes docs/checks.md and the table of options in docs/running.md from the code: `python docs/reference.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from karat.checks.catalog import CATALOG
 from karat.matchers.reading import DOLLAR_KEYS
 from karat.model.suite import DEFAULT_WEIGHTS
 from karat.model.verdict import Group
+from karat.options import HOW_TO_RUN, SELECTION, Option
 from karat.suites.schema import schema
 from karat.suites.shapes.matched import NAME as MATCHER
 
@@ -47,6 +49,20 @@ Plain values are equal, objects have at least the given members, lists are match
 | matcher | meaning |
 |---|---|
 """
+OPTIONS = """
+| option | keyword | value | default | |
+|---|---|---|---|---|
+"""
+OPTIONS_BEGIN, OPTIONS_END = "<!-- written by docs/reference.py -->\n", "\n<!-- end -->"
+TYPES: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    Path: "a Path",
+    Sequence[str]: "a list of strings",
+    Mapping[str, object]: "an object",
+}
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 MANY = {
     "a string": "strings",
@@ -132,6 +148,28 @@ def _kind(node: dict[str, Any], known: dict[str, Any]) -> str:
     return WORDS.get(node.get("type", ""), "any value")
 
 
+def with_options(page: str) -> str:
+    """The page of running with the table of its options."""
+    before, _, rest = page.partition(OPTIONS_BEGIN)
+    rows = "".join(_option(option) for option in (*SELECTION.values(), *HOW_TO_RUN.values()))
+    return before + OPTIONS_BEGIN + OPTIONS + rows + OPTIONS_END + rest.partition(OPTIONS_END)[2]
+
+
+def _option(option: Option) -> str:
+    flags = ", ".join(f"`{flag}`" for flag in option.spellings)
+    default = option.default_text or ("" if option.default in (None, ()) else f"`{option.default}`")
+    value = ", ".join(filter(None, (_type(option.type), option.bounds)))
+    return f"| {flags} | `{option.name}` | {value} | {default} | {_cell(option.help)} |\n"
+
+
+def _type(kind: Any) -> str:
+    """What values of a type are, in a few words."""
+    if get_origin(kind) is Literal:
+        return " or ".join(f"`{value}`" for value in get_args(kind))
+    members = get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
+    return TYPES.get(kind) or " or ".join(_type(member) for member in members if member is not type(None))
+
+
 def _plural(kind: str) -> str:
     """The same for several of them."""
     many = (part.replace("an object of", "objects of").replace("a list of", "lists of") for part in kind.split(" or "))
@@ -144,3 +182,5 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     Path(__file__).with_name("checks.md").write_text(page())
+    running = Path(__file__).with_name("running.md")
+    running.write_text(with_options(running.read_text()))

@@ -72,6 +72,14 @@ def test_the_reference_of_the_checks_is_current() -> None:
     assert (ROOT / "docs" / "checks.md").read_text() == page(), "run `python docs/reference.py`"
 
 
+def test_the_table_of_options_is_current() -> None:
+    page = (ROOT / "docs" / "running.md").read_text()
+    assert page == runpy.run_path(str(ROOT / "docs" / "reference.py"))["with_options"](page), "run docs/reference.py"
+    assert (
+        "| `--workers` | `workers` | a whole number, at least 0 | 1; 0 for a target that is a Python object |" in page
+    )
+
+
 @pytest.mark.parametrize("kind", ["eval-set", "golden"])
 def test_the_reference_has_every_key_of_expected(kind: Kind) -> None:
     page = (ROOT / "docs" / "checks.md").read_text()

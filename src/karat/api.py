@@ -33,20 +33,17 @@ from karat.suites import loads
 from karat.suites.documents.source import SuiteSource, read_bytes, source
 from karat.suites.select import select_each as select_each
 from karat.suites.selection import Selection as Selection
-from karat.text.wording import counted, did_you_mean, names_of
+from karat.text.wording import counted, names_of
 from karat.twins import asynchronous, synchronous
 
 if TYPE_CHECKING:
-    import asyncio
-
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
-    from karat.engine.events import Listener
     from karat.inspections.inspection import Inspection
     from karat.model.audit import AuditReport
     from karat.model.comparison import Comparison
     from karat.model.history import History
-    from karat.order import AnyTarget, ExecutorName, RunKeywords
+    from karat.order import AnyTarget, ResumeKeywords, RunKeywords
     from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import Served
@@ -94,63 +91,25 @@ def judge(case: Case, trace: Trace) -> Verdict:
 ajudge = asynchronous(judge)
 
 
-async def arun(
-    suite: AnySuite,
-    target: AnyTarget | None = None,
-    *,
-    cases: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
-    tags: Sequence[str] | None = None,
-    keyword: str | None = None,
-    timeout: float | None = None,
-    run_timeout: float | None = None,
-    concurrency: int = 1,
-    workers: int = 0,
-    executor: ExecutorName = "processes",
-    ray_address: str | None = None,
-    repeat: int | Literal["auto"] = 1,
-    max_repeats: int = 50,
-    min_pass_rate: float | None = None,
-    confidence: float | None = None,
-    shuffle: int | None = None,
-    rate: str | None = None,
-    retries: int = 0,
-    backoff: float = 1.0,
-    max_failures: int | None = None,
-    options: Mapping[str, object] | None = None,
-    secrets: Sequence[str] = (),
-    results_dir: str | Path | None = None,
-    reports: Sequence[str] = (),
-    allow_partial: bool | None = None,
-    allow_unknown: bool | None = None,
-    listeners: Sequence[Listener] = (),
-    stop: asyncio.Event | None = None,
-) -> RunResult:
+async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[RunKeywords]) -> RunResult:
     """Run a suite against a target and judge every case.
 
     `target` is a function that takes a prompt and returns text, a dict or a Trace; or an object with open, run and
     close; or a spec such as `python:module:function`; or a name of karat.toml, by default its `target`. The other
-    arguments are the options of `karat run`, `keyword` is its `-k`; `options` are those of the target, `secrets` values
-    that no file may show.
+    arguments are the options of `karat run` as karat.options declares them; `secrets` are values that no file may show.
     `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
     the journal lives in a temporary folder as long as the result does.
     """
-    from karat.order import Order, RunOptions
+    from karat.order import Order, RunKeywords, RunOptions, refuse_unknown
     from karat.session import run_suite
 
-    how = RunOptions(
-        timeout=timeout, run_timeout=run_timeout, concurrency=concurrency, workers=workers, executor=executor,
-        ray_address=ray_address, repeat=repeat, max_repeats=max_repeats, min_pass_rate=min_pass_rate,
-        confidence=confidence, shuffle=shuffle, rate=rate, retries=retries, backoff=backoff, max_failures=max_failures,
-    )  # fmt: skip
-    chosen = Selection(names_of("cases", cases), names_of("categories", categories), names_of("tags", tags), keyword)
-    order = Order(
-        selection=chosen, options=options or {}, secrets=tuple(secrets),
-        reports=tuple(names_of("reports", reports) or ()), listeners=listeners, stop=stop,
-    )  # fmt: skip
-    allowed = recorded.allowed(allow_partial, allow_unknown)
-    with ResultsPlace(results_dir) as place:
-        return place.kept_for(await run_suite(await aload_suite(suite), target, how, order, place.folder), allowed)
+    refuse_unknown(how, RunKeywords)
+    cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
+    chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
+    options, order = RunOptions.of(how), Order.of(how, chosen)
+    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"))
+    with ResultsPlace(how.get("results_dir")) as place:
+        return place.kept_for(await run_suite(await aload_suite(suite), target, options, order, place.folder), allowed)
 
 
 run = synchronous(arun)
@@ -160,7 +119,7 @@ async def aresume(
     journal: AnyJournal,
     suite: AnySuite | None = None,
     target: AnyTarget | None = None,
-    **how: Unpack[RunKeywords],
+    **how: Unpack[ResumeKeywords],
 ) -> RunResult:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
@@ -179,7 +138,7 @@ async def arerun(
     target: AnyTarget | None = None,
     *,
     status: Collection[StatusName] = ("error", "fail"),
-    **how: Unpack[RunKeywords],
+    **how: Unpack[ResumeKeywords],
 ) -> RunResult:
     """Run the cases of a run again that came out with one of these statuses, and whatever is missing; keep the others.
 
@@ -196,14 +155,12 @@ async def _go_on(
     status: Collection[StatusName],
     suite: AnySuite | None,
     target: AnyTarget | None,
-    how: RunKeywords,
+    how: ResumeKeywords,
 ) -> RunResult:
-    from karat.order import Order, RunKeywords, RunOptions, status_named
+    from karat.order import Order, ResumeKeywords, RunOptions, refuse_unknown, status_named
     from karat.session import Earlier, resume_suite
 
-    for name in how.keys() - RunKeywords.__annotations__.keys():
-        fix = did_you_mean(name, RunKeywords.__annotations__)
-        raise UsageError(f"no option is called {name!r}.", fix=fix, slug="bad-option")
+    refuse_unknown(how, ResumeKeywords)
     options, order = RunOptions.of(how), Order.of(how)
     allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"))
     earlier = Earlier(opened(journal), frozenset(map(status_named, names_of("status", status) or ())))

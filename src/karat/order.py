@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, TypedDict, get_type_hints
+from typing import TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Struct, structs
@@ -14,13 +13,14 @@ from msgspec import Struct, structs
 from karat.engine.events import Listener, Notice
 from karat.engine.work import GRACE
 from karat.errors import UsageError
-from karat.model.trace import REMOVED, Trace
+from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
+from karat.options import HOW_TO_RUN, ExecutorName, HowToRun, Repeats, SelectionKeywords
 from karat.sequential import Sequential
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target, version_of
 from karat.targets.catalog import build
-from karat.targets.config import HIDDEN, Config, TargetConfig, parse_rate, resolve
+from karat.targets.config import Config, TargetConfig, parse_rate, resolve
 from karat.targets.function import FunctionTarget
 from karat.targets.hooks import RESET_GRACE
 from karat.targets.limits import Limits
@@ -30,57 +30,38 @@ from karat.traces.redact import Redactor
 
 Answer: TypeAlias = str | Mapping[str, object] | Trace
 AnyTarget: TypeAlias = str | TargetConfig | Target | Callable[..., Answer | Awaitable[Answer]]
-ExecutorName: TypeAlias = Literal["processes", "ray"]
 
-BOUNDS = {
-    "concurrency": (1, 10_000),
-    "workers": (0, 1_000),
-    "repeat": (1, 1_000_000),
-    "max_repeats": (2, 1_000_000),
-    "retries": (0, 1_000),
-    "max_failures": (1, 1 << 32),
-}
 BY_NAME = "Name it as 'python:module:function'."
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How to run. `workers` of 0 runs in this process; on a Ray cluster, its processors count."""
+    """How to run, with every default filled in: see karat.options. On a Ray cluster its processors count as workers."""
 
-    timeout: float | None = None
-    run_timeout: float | None = None
-    concurrency: int = 1
-    workers: int = 0
-    executor: ExecutorName = "processes"
-    ray_address: str | None = None
-    repeat: int | Literal["auto"] = 1
-    """How often each case is run; `auto`: until its pass rate is known to lie above or below its `min_pass_rate`."""
-    max_repeats: int = 50
-    min_pass_rate: float | None = None
-    """What `auto` holds cases to that have no rate of their own."""
-    confidence: float | None = None
-    shuffle: int | None = None
-    rate: str | None = None
-    retries: int = 0
-    backoff: float = 1.0
-    """Seconds before the first retry; each further one waits twice as long."""
-    max_failures: int | None = None
+    timeout: float | None
+    run_timeout: float | None
+    concurrency: int
+    workers: int | None
+    executor: ExecutorName
+    ray_address: str | None
+    repeat: Repeats
+    max_repeats: int
+    min_pass_rate: float | None
+    confidence: float | None
+    shuffle: int | None
+    rate: str | None
+    retries: int
+    backoff: float
+    max_failures: int | None
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
+        for name in self.__struct_fields__:
+            option, given = HOW_TO_RUN[name], getattr(self, name)
             try:
-                msgspec.convert(getattr(self, name), kind)
+                msgspec.convert(given, option.type)
             except msgspec.ValidationError as error:
                 what = str(error)
                 raise UsageError(f"`{name}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
-        for name, (least, most) in BOUNDS.items():
-            given = getattr(self, name)
-            if given is not None and given != "auto" and not least <= given <= most:
-                bound = f"at least {least}" if given < least else f"at most {most:,}"
-                raise UsageError(f"`{name}` must be {bound}, not {given}.", slug="bad-option")
-        for name in ("timeout", "run_timeout", "backoff"):
-            given = getattr(self, name)
-            if given is not None and not 0 < given < math.inf:
-                raise UsageError(f"`{name}` must be over 0, not {given}.", slug="bad-option")
+            option.refuse_out_of_bounds(given)
         if self.ray_address is not None and self.executor != "ray":
             fix = "Choose the executor 'ray', or leave the address out."
             raise UsageError(
@@ -88,10 +69,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             )
         if self.rate is not None:
             parse_rate(self.rate)
-        for name, floor in (("min_pass_rate", 0.0), ("confidence", 0.5)):
-            given = getattr(self, name)
-            if given is not None and not floor < given < 1:
-                raise UsageError(f"`{name}` must be over {floor:g} and under 1, not {given}.", slug="bad-option")
 
     @property
     def most_runs(self) -> int:
@@ -107,8 +84,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return Sequential(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
 
     @classmethod
-    def of(cls, how: RunKeywords) -> RunOptions:
-        return cls(**{name: given for name, given in how.items() if name in cls.__struct_fields__})  # type: ignore[arg-type]
+    def of(cls, how: ResumeKeywords) -> RunOptions:
+        return cls(**{name: how.get(name, HOW_TO_RUN[name].default) for name in cls.__struct_fields__})  # type: ignore[arg-type]  # checked by __post_init__
 
     @property
     def per_minute(self) -> float | None:
@@ -158,32 +135,23 @@ class Agent(Struct, frozen=True, kw_only=True):
         return self.target.limits
 
 
-class RunKeywords(TypedDict, total=False):
-    """The keywords of `karat.run` that whatever goes on from a run takes too."""
+class ResumeKeywords(HowToRun, total=False):
+    """The keywords of `karat.resume` and `karat.rerun`: the declared options, and what only a program can give."""
 
-    timeout: float | None
-    run_timeout: float | None
-    concurrency: int
-    workers: int
-    executor: ExecutorName
-    ray_address: str | None
-    repeat: int | Literal["auto"]
-    max_repeats: int
-    min_pass_rate: float | None
-    confidence: float | None
-    shuffle: int | None
-    rate: str | None
-    retries: int
-    backoff: float
-    max_failures: int | None
-    options: Mapping[str, object] | None
     secrets: Sequence[str]
-    results_dir: str | Path | None
-    reports: Sequence[str]
-    allow_partial: bool | None
-    allow_unknown: bool | None
     listeners: Sequence[Listener]
     stop: asyncio.Event | None
+
+
+class RunKeywords(SelectionKeywords, ResumeKeywords, total=False):
+    """The keywords of `karat.run`."""
+
+
+def refuse_unknown(how: Mapping[str, object], keywords: type) -> None:
+    """Raise UsageError for a keyword that the function does not have."""
+    known = get_type_hints(keywords)
+    for name in how.keys() - known.keys():
+        raise UsageError(f"unknown option {name!r}.", fix=did_you_mean(name, known), slug="bad-option")
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -198,19 +166,15 @@ class Order(Struct, frozen=True, kw_only=True):
     stop: asyncio.Event | None = None
 
     @classmethod
-    def of(cls, how: RunKeywords) -> Order:
+    def of(cls, how: ResumeKeywords, selection: Selection = EVERYTHING) -> Order:
         return cls(
+            selection=selection,
             options=how.get("options") or {},
             secrets=tuple(how.get("secrets", ())),
             reports=tuple(names_of("reports", how.get("reports")) or ()),
             listeners=how.get("listeners", ()),
             stop=how.get("stop"),
         )
-
-    @property
-    def shown_options(self) -> dict[str, object]:
-        """The options of the target without those that are never shown."""
-        return {key: REMOVED if key in HIDDEN else value for key, value in self.options.items()}
 
     def notice(self, message: str) -> None:
         for listener in self.listeners:

@@ -88,7 +88,7 @@ class Session:
         further = wanted(self._order.reports, [self._suite.file])
         plan = self._plan()
         executor = self._executor(len(plan))
-        if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.workers, 1) > 1:
+        if (why := self._agent.limits.why) and self._options.concurrency * max(self._workers, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._order.notice(f"one case at a time{each}: {why}")
         async with opened(executor, self._stop, self._options.run_timeout):
@@ -103,11 +103,17 @@ class Session:
                 self._order.notice(hint)
         return reported(names, summary, further)
 
+    @property
+    def _workers(self) -> int:
+        """As asked for; else one process, which can be ended, unless the target can only be used in this one."""
+        given = self._options.workers
+        return given if given is not None else int(self._agent.recipe is not None)
+
     @cached_property
     def _savings(self) -> list[Saving]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
         options, policy, limits = self._options, self._policy, self._agent.limits
-        alone = options.concurrency == 1 and options.workers <= 1 and options.executor != "ray"
+        alone = options.concurrency == 1 and self._workers <= 1 and options.executor != "ray"
         free = policy.per_minute is None and policy.max_concurrency is None and limits.max_per_worker is None
         return [Saving()] if alone and free else []
 
@@ -178,7 +184,7 @@ class Session:
     def _policy(self) -> Policy:
         options, limits = self._options, self._agent.limits
         rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
-        in_all = limits.max_per_worker and limits.max_per_worker * max(1, options.workers)
+        in_all = limits.max_per_worker and limits.max_per_worker * max(1, self._workers)
         return Policy(
             retries=Retries(options.retries, options.backoff),
             per_minute=min(rates, default=None),
@@ -196,10 +202,10 @@ class Session:
             return Nobody()
         on_cluster = options.executor == "ray"
         concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
-        if not on_cluster and options.workers == 0:
+        if not on_cluster and self._workers == 0:
             return Inline(self._agent.target, settings, redactor, concurrency=concurrency)
         limits = self._agent.limits
-        if limits.max_workers is not None and (on_cluster or options.workers > limits.max_workers):
+        if limits.max_workers is not None and (on_cluster or self._workers > limits.max_workers):
             raise UsageError(
                 f"the target can be open in {limits.max_workers} process only: {limits.why_workers}.",
                 fix="Use --workers 1 with --concurrency, or leave the port to Karat.",
@@ -221,7 +227,7 @@ class Session:
         return Processes(
             start,
             redactor,
-            workers=options.workers,
+            workers=self._workers,
             exact=self._policy.exact,
             per_minute=self._policy.per_minute,
             tell=self._order.notice,

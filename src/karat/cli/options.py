@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from karat.errors import UsageError
+from karat.options import HOW_TO_RUN, SELECTION, ExecutorName, Option, Repeats
 
 if TYPE_CHECKING:
     from karat.reports.terminal import Loudness
@@ -32,10 +33,7 @@ class Seconds(click.FloatRange):
         return seconds
 
 
-POSITIVE = Seconds()
-
-
-class Repeats(click.IntRange):
+class RepeatsParameter(click.IntRange):
     """How often, or `auto`."""
 
     name = "number of runs, or 'auto'"
@@ -76,97 +74,57 @@ def most_failures(fail_fast: bool, max_failures: int | None) -> int | None:
     return 1 if fail_fast else max_failures
 
 
-def results_dir(default: str) -> Callable[[Command], Command]:
+TYPES: dict[Any, dict[str, Any]] = {
+    str | None: {},
+    int: {"type": click.INT},
+    int | None: {"type": click.INT},
+    float: {"type": Seconds()},
+    float | None: {"type": Seconds()},
+    bool | None: {"is_flag": True},
+    str | Path | None: {"type": click.Path(path_type=Path)},
+    Repeats: {"type": RepeatsParameter()},
+    ExecutorName: {"type": click.Choice(get_args(ExecutorName))},
+    Sequence[str]: {"multiple": True},
+    Sequence[str] | None: {"multiple": True, "callback": comma_list},
+    Mapping[str, object] | None: {"multiple": True, "callback": assignments},
+}
+"""How an option of each type is read from a command line."""
+
+
+def click_option(option: Option, *, again: bool = False) -> Callable[[Command], Command]:
+    """The option of a command that an option of a run is; `again` for those that go on from an earlier run."""
+    how = TYPES[option.type]
+    if option.least is not None and option.type is not Repeats:
+        how = {"type": click.IntRange(min=option.least)}
+    elif option.under < math.inf:
+        how = {"type": click.FLOAT}
     return click.option(
-        "--results-dir",
-        type=click.Path(path_type=Path),
-        metavar="D",
-        help=f"Where the journal and the reports go (default: {default}).",
+        *option.spellings,
+        option.name,
+        default=None if "multiple" in how else option.default,
+        show_default=bool(option.default is not None and not (again and option.help_again)),
+        metavar=option.metavar,
+        help=option.describe(again=again),
+        **how,
     )
 
 
-RESULTS_DIR = results_dir("results_dir of karat.toml, or karat-results")
-REPORT = click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    metavar="NAME[=PATH]",
-    help="A further report, beside the journal or at a place of its own (several times for several).",
-)
-ALLOWANCES = (
-    click.option("--allow-partial", is_flag=True, default=None,
-                 help="Let a PARTIAL pass whose threshold held and in which nothing is unknown."),
-    click.option("--allow-unknown", is_flag=True, default=None, help="Let pass what could not be decided."),
-)  # fmt: skip
 LOUDNESS = (
     click.option("-q", "--quiet", is_flag=True, help="Only the verdict, and a line for each case that did not pass."),
     click.option("-v", "--verbose", count=True,
                  help="Every case and every failure; -vv: all that was asked, called and answered, whole."),
 )  # fmt: skip
-REPEAT = Repeats()
-AUTO = (
-    click.option("--max-repeats", type=click.IntRange(min=2), default=50, show_default=True,
-                 help="With --repeat auto: runs of a case at most."),
-    click.option("--min-pass-rate", type=float, metavar="R",
-                 help="With --repeat auto: for cases that have none (default: 0.8)."),
-    click.option("--confidence", type=float, metavar="C", help="With --repeat auto: how sure (default: 0.95)."),
-)  # fmt: skip
-EACH_CASE = (
-    click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: the target's, or 300)."),
-    click.option(
-        "--repeat",
-        type=REPEAT,
-        default=1,
-        show_default=True,
-        help="Runs of each case; 'auto': until its pass rate is known.",
-    ),
-    *AUTO,
-)
-EACH_CASE_AS_BEFORE = (
-    click.option("--timeout", type=POSITIVE, metavar="S", help="Seconds for one case (default: as in the journal)."),
-    click.option("--repeat", type=REPEAT, default=1, help="Runs of each case, if more than before."),
-    *AUTO,
-)
-HOW_TO_RUN = (
-    click.option("--run-timeout", type=POSITIVE, metavar="S", help="Seconds for the run of a suite; resume the rest."),
-    click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True,
-                 help="Cases at once per worker."),
-    click.option("--workers", type=click.IntRange(min=0), default=1, show_default=True,
-                 help="Processes; 0 runs in this one, for debugging."),
-    click.option("--executor", type=click.Choice(["processes", "ray"]), default="processes", show_default=True,
-                 help="Where the workers are: on this machine, or on a Ray cluster (one per processor)."),
-    click.option("--ray-address", metavar="A",
-                 help="The Ray cluster, or 'auto' for one that runs here; without it, one is started."),
-    click.option("--shuffle", type=int, metavar="SEED", help="Run in an order that the seed decides."),
-    click.option("--rate", metavar="30/min", help="Start no more cases than this."),
-    click.option("--retries", type=click.IntRange(min=0), default=0, show_default=True,
-                 help="Further attempts after an error (never after a failed check)."),
-    click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or errs."),
-    click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N such cases."),
-    click.option("-o", "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE",
-                 help="An option of the target; overrides karat.toml."),
-)  # fmt: skip
-
-
+FAIL_FAST = click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or errs.")
 LAST = click.option("--last", is_flag=True, help="The journal of the last run here, in place of JOURNAL.")
-SELECTION = (
-    click.option("--cases", multiple=True, callback=comma_list, metavar="A,B",
-                 help="Only the cases with these ids; 'refund-*' takes all that begin so."),
-    click.option("--category", "categories", multiple=True, callback=comma_list, metavar="C,D",
-                 help="Only the cases of these categories."),
-    click.option("--tag", "tags", multiple=True, callback=comma_list, metavar="T,U",
-                 help="Only the cases with one of these tags."),
-    click.option("-k", "keyword", metavar="EXPRESSION",
-                 help="Only cases whose id, category or tags hold these words: 'refund and not slow'."),
-)  # fmt: skip
 
 
 def selection(command: Command) -> Command:
-    return _with(command, SELECTION)
+    return _with(command, map(click_option, SELECTION.values()))
 
 
-def allowances(command: Command) -> Command:
-    return _with(command, (*ALLOWANCES, *LOUDNESS))
+def rescore_options(command: Command) -> Command:
+    names = ("results_dir", "reports", "allow_partial", "allow_unknown")
+    return _with(command, [*(click_option(HOW_TO_RUN[name]) for name in names), *LOUDNESS])
 
 
 def loudness(quiet: bool, verbose: int) -> Loudness:
@@ -179,17 +137,15 @@ def loudness(quiet: bool, verbose: int) -> Loudness:
 
 
 def run_options(command: Command) -> Command:
-    return _with(command, (*EACH_CASE, *HOW_TO_RUN, RESULTS_DIR, REPORT, *ALLOWANCES, *LOUDNESS))
+    return _with(command, [*map(click_option, HOW_TO_RUN.values()), FAIL_FAST, *LOUDNESS])
 
 
 def resume_options(command: Command) -> Command:
-    return _with(
-        command,
-        (*EACH_CASE_AS_BEFORE, *HOW_TO_RUN, results_dir("beside the old journal"), REPORT, *ALLOWANCES, *LOUDNESS),
-    )
+    again = (click_option(option, again=True) for option in HOW_TO_RUN.values())
+    return _with(command, [*again, FAIL_FAST, *LOUDNESS])
 
 
-def _with(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
-    for option in reversed(options):
+def _with(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+    for option in reversed(list(options)):
         command = option(command)
     return command

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import REPORT, RESULTS_DIR, allowances, loudness
+from karat.cli.options import loudness, rescore_options
 from karat.cli.run import worst
 from karat.loading import loading
 
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Processes that judge; the verdicts are the same.",
 )
-@RESULTS_DIR
-@REPORT
-@allowances  # fmt: skip
+@rescore_options
 def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
     """Judge recorded runs again, without an agent, and write for each a new journal and reports.
 
