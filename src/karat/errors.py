@@ -1,4 +1,4 @@
-"""One exception tree. Each error says where, what and how to mend it, and knows its exit code."""
+"""One exception tree. Each error has a place, a cause, a fix and an exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 
 
 class KaratError(Exception):
-    """Something a user can mend: one line, no traceback."""
+    """An error the user can fix; printed as one line without a traceback."""
 
     exit_code = ExitCode.USAGE
     slug = "error"

@@ -1,4 +1,4 @@
-"""Ending processes with all that they started. Nobody else in this house ends a process but its own."""
+"""Ending processes with all that they started. No other module ends a process that it did not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""At which commit a folder or a file stands, by git, where there is one."""
+"""The git commit of a folder or a file, if there is one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "
 
 
 def revision(place: Path) -> Revision | None:
-    """The state of a folder's tracked files, or of one file; None where no commit tells it."""
+    """The state of a folder's tracked files, or of one file; None if git does not know it."""
     folder, name = (place, "") if place.is_dir() else (place.parent, place.name)
     asked = ["--", f"./{name}"] if name else ["--untracked-files=no"]
-    told = _git(folder, "status", "--porcelain=v2", "--branch", *asked)
-    lines = told.splitlines() if told else []
+    status = _git(folder, "status", "--porcelain=v2", "--branch", *asked)
+    lines = status.splitlines() if status else []
     commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")
     if not commit or commit == "(initial)":
         return None

@@ -56,7 +56,7 @@ def _in_turn(number: int, specs: Sequence[CheckSpec], seen: Trace | None) -> Ite
 def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError | None = None) -> Verdict:
     """What these results add up to, by what the suite says of the case beforehand.
 
-    What is known to fail must fail: one that passes is a FAIL, so that nobody forgets to take the mark away.
+    What is known to fail must fail: one that passes is a FAIL, so that the mark gets removed.
     """
     if case.skip:
         return Verdict(CaseStatus.SKIP, reason=f"it was not run: {case.skip}")

@@ -19,7 +19,7 @@ RATES = 8
 
 
 class Sequential(Struct, frozen=True, omit_defaults=True):
-    """How cases are repeated until they are decided: by this rate, where a case has none of its own, and how surely."""
+    """Repeat cases until they are decided at this rate (unless a case has its own) and confidence."""
 
     min_pass_rate: float = 0.8
     confidence: float = 0.95
@@ -33,7 +33,7 @@ class Sequential(Struct, frozen=True, omit_defaults=True):
 
 @lru_cache(maxsize=1 << 16)
 def decided(passed: int, runs: int, bound: float, confidence: float) -> Side:
-    """On which side of the bound the rate surely lies; nothing while that is open."""
+    """Return the side of the bound on which the rate lies with that confidence; None while undecided."""
     if bound >= 1:
         return "below" if passed < runs else ""
     enough = -math.log(1 - confidence)

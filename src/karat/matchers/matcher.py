@@ -18,8 +18,8 @@ class Difference(NamedTuple):
     found: str
 
     def __str__(self) -> str:
-        told = f"expected {self.wanted}, found {self.found}"
-        return f"{self.where}: {told}" if self.where else told
+        text = f"expected {self.wanted}, found {self.found}"
+        return f"{self.where}: {text}" if self.where else text
 
 
 class Matcher:

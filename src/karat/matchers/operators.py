@@ -1,4 +1,4 @@
-"""What stands behind a `$` key."""
+"""The matchers of the `$` keys."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Unequal(Matcher, Struct, frozen=True):
 
 
 class Bound(Matcher, Struct, frozen=True):
-    """`$gt`, `$gte`, `$lt`, `$lte`: a number beside a number, or a string beside a string, such as two ISO dates."""
+    """`$gt`, `$gte`, `$lt`, `$lte`: compares two numbers or two strings, such as ISO dates."""
 
     limit: float | str
     compare: Compare

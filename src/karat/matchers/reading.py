@@ -64,7 +64,7 @@ def flaws(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
         operators = [key for key in expected if _is_operator(key)]
         if operators and len(operators) < len(expected):
             plain = next(key for key in expected if key not in operators)
-            message = f"matchers and plain keys do not mix: {quoted(operators[0])} stands beside {quoted(plain)}."
+            message = f"matchers and plain keys cannot be mixed: {quoted(operators[0])} is next to {quoted(plain)}."
             yield CheckProblem("bad-matcher", message, (*path, plain), key=True)
         for key, below in expected.items():
             yield from (_operator_flaws if key in operators else flaws)(below, (*path, key))
@@ -140,7 +140,7 @@ def _types(operand: object, path: Path) -> Iterator[CheckProblem]:
         if not isinstance(name, str) or name not in TYPES:
             hint = did_you_mean(name, TYPES) if isinstance(name, str) else ""
             given = quoted(name) if isinstance(name, str) else kind(name)
-            message = f"{given} is no type. {hint or KNOWN_TYPES}"
+            message = f"{given} is not a type. {hint or KNOWN_TYPES}"
             yield CheckProblem("unknown-value", message, path)
     if not names:
         yield from _values(operand, path)
@@ -167,7 +167,7 @@ def _nearly(operand: object, path: Path) -> Iterator[CheckProblem]:
         elif key != "value" and not (is_number(limit) and limit > 0):
             yield CheckProblem("out-of-range", f"{key} is a number over 0, found {kind(limit)}.", (*path, key))
     if len(operand) == 1:
-        yield CheckProblem("wrong-type", "say how near: give 'abs' or 'rel' beside 'value'.", path)
+        yield CheckProblem("wrong-type", "set how close it must be: give 'abs' or 'rel' next to 'value'.", path)
 
 
 def _approx(operand: float | dict[str, float]) -> Matcher:
@@ -216,7 +216,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         {"type": "boolean"},
     ),
     "$any": DollarKey(
-        "At least one of these holds.",
+        "EvidenceLocation least one of these holds.",
         _matchers,
         lambda operand: AnyOf([*map(matcher, operand)]),
         _MATCHERS,
@@ -235,7 +235,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         {"anyOf": [{"type": "integer", "minimum": 0}, _MATCHER]},
     ),
     "$approx": DollarKey(
-        "It is nearly this number: to a millionth, or as near as `abs` or `rel` beside `value` say.",
+        "It is close to this number: within a millionth, or within `abs` or `rel` given next to `value`.",
         _nearly,
         _approx,
         {
@@ -271,7 +271,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
 
 
 class MatchedValue:
-    """The type of a field of a check in which a value or a matcher stands."""
+    """The type of a check's field that takes a value or a matcher."""
 
 
 class MatchedMembers(MatchedValue):

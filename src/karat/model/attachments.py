@@ -17,7 +17,7 @@ def way(old: str, new: str) -> str:
 
 
 def moved(trace: Trace, along: str) -> Trace:
-    """The trace as a journal holds it that stands elsewhere. `along`: the way from there."""
+    """The trace with attachment paths relative to a journal in another folder. `along`: the path from there."""
     if not along or not (trace.attachments or trace.turns):
         return trace
     reached = {name: posixpath.normpath(posixpath.join(along, file)) for name, file in trace.attachments.items()}

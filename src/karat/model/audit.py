@@ -60,7 +60,7 @@ class Unseen(Struct, frozen=True):
 
 
 class Brittle(Struct, frozen=True):
-    """A right trace that no longer passes: the check that minds what it should not, and how to mend it."""
+    """A right trace that no longer passes: the check that is too strict, and how to fix it."""
 
     equivalent: str
     check: str
@@ -83,7 +83,7 @@ class CaseAudit(Struct, frozen=True, kw_only=True):
     only one that knows the whole answer; `unseen` are those of their mutants that pass.
     `controls` are the agents that do no work and pass all the same. `redundant` are the checks that no kill hangs on:
     without one of them alone, every mutant that is killed now would still be. `partial` are kills that leave the case
-    PARTIAL, which a run may be told to let pass; `undecided` are mutants that a check broke on.
+    PARTIAL, which a run may be set to accept; `undecided` are mutants that a check broke on.
     """
 
     case_id: str

@@ -12,7 +12,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 
 Metric = Literal["sources", "numbers", "brief"]
-"""What a report says that an answer lacks, beside the checks that failed."""
+"""What a report lists as missing from an answer, in addition to the failed checks."""
 
 Expected: TypeAlias = Mapping[str, Any]
 """What a case asks for, by field: that the values fit the fields' types was settled when the suite was read."""
@@ -29,7 +29,7 @@ class Example(NamedTuple):
 class CheckProblem(NamedTuple):
     """A reason why a check as written makes no sense, at a place below the field it came from.
 
-    `key`: it is about the name that stands there rather than about its value.
+    `key`: the problem is the name of the key, not its value.
     """
 
     slug: str
@@ -39,7 +39,7 @@ class CheckProblem(NamedTuple):
 
 
 class Field(Struct, frozen=True):
-    """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or beside it."""
+    """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or next to it."""
 
     name: str
     type: object

@@ -149,7 +149,7 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Gates decide; without one, what is surely worse fails."""
+        """ExitCode code by gates; without gates, fail if the new run is significantly worse."""
         if self.gates:
             return ExitCode.OK if all(gate.verdict == "met" for gate in self.gates) else ExitCode.FAILED
         return ExitCode.FAILED if self.overall.sure == "worse" else ExitCode.OK

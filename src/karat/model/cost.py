@@ -1,4 +1,4 @@
-"""What a turn cost: what was told of it, or what its tokens come to."""
+"""The cost of a turn: as reported by the target, or computed from its tokens."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Mapping
 from karat.model.trace import Tokens
 
 COST = "cost_usd"
-"""Where the metadata of a trace tells what it cost, in US dollars."""
+"""The metadata key of a trace that holds its cost in US dollars."""
 MILLION = 1_000_000
 
 
 def told_cost(metadata: Mapping[str, object]) -> float | None:
     """What whoever answered said that it cost."""
-    told = metadata.get(COST)
-    if isinstance(told, bool) or not isinstance(told, int | float):
+    reported = metadata.get(COST)
+    if isinstance(reported, bool) or not isinstance(reported, int | float):
         return None
-    return float(told) if math.isfinite(told) and told >= 0 else None
+    return float(reported) if math.isfinite(reported) and reported >= 0 else None
 
 
 def cost_usd(metadata: Mapping[str, object], tokens: Tokens | None, prices: tuple[float, float] | None) -> float | None:
-    """What was told; else what the tokens cost at these prices in USD per million, input and output; else not known."""
-    told = told_cost(metadata)
-    if told is not None or prices is None or tokens is None or tokens.input is None or tokens.output is None:
-        return told
+    """Return the reported cost, else that of the tokens at these prices in USD per million, else None."""
+    reported = told_cost(metadata)
+    if reported is not None or prices is None or tokens is None or tokens.input is None or tokens.output is None:
+        return reported
     return round((tokens.input * prices[0] + tokens.output * prices[1]) / MILLION, 12)

@@ -41,7 +41,7 @@ class CaseHistory(Struct, frozen=True, omit_defaults=True, kw_only=True):
     broke: RunPoint | None = None
     flake: Bounds | None = None
     seconds: float | None = None
-    """The mean of the last run that tells it, and how many times that of the first that does."""
+    """The mean of the last run that has it, and its ratio to that of the first that has it."""
     seconds_ratio: float | None = None
     cost: float | None = None
     cost_ratio: float | None = None

@@ -1,4 +1,4 @@
-"""What tells one run of a case from another: the content of the case and of the target's options, not its position."""
+"""What identifies one run of a case: the content of the case and of the target's options, not its position."""
 
 from __future__ import annotations
 

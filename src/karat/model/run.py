@@ -77,9 +77,9 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
-    that it could not go on, `misconfigured` that the target let nobody in as it is configured. Of the `partial` cases,
-    in `partial_failed` a check failed although the threshold held, and in `partial_unknown` one is unknown. Neither a
-    case that was skipped nor one that failed as it was known to is among the others. Over repeats, `pass_all` and
+    that it could not continue, `misconfigured` that the target refused access as configured. Of the `partial` cases,
+    `partial_failed` counts those in which a check failed although the threshold held, `partial_unknown` those with an
+    unknown check. Cases that were skipped, or failed as expected, are counted apart. Over repeats, `pass_all` and
     `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among those that lack
     no run, and `runs` counts every run.
     """

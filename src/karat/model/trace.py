@@ -27,22 +27,22 @@ Channel = Literal[
 ]
 
 CallKind = Literal["tool", "provider", "handoff"]
-"""Who ran it: the agent, the model's provider on its side; or nobody, where one agent hands over to another."""
+"""Who ran it: the agent, or the model's provider on its side. A handoff from one agent to another runs nothing."""
 
 TEXT_CAP = 1 << 20
 REMOVED = "[removed]"
-"""What stands in the place of a secret."""
+"""Replaces a secret."""
 UNSEEN_WORDS = "not seen"
-"""The role of a message that holds words of the answer which no reader sees: they break what forbids them, no more."""
+"""The role of a message with hidden words of the answer. They count only for checks that forbid words."""
 SCRIPT = "scripted_user"
-"""Where the metadata of a conversation tells how its scripted user came to an end."""
+"""The metadata key that says how the scripted user of a conversation ended."""
 SECRETS_REMOVED = "secrets were removed"
 OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
 
 
 class ToolCall(Struct, frozen=True, omit_defaults=True):
-    """One call of one tool: asked for, begun, and ended with a result or an error."""
+    """One call of one tool: requested, started, and finished with a result or an error."""
 
     name: str
     arguments: Any = None
@@ -55,21 +55,21 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     started_at: float | None = None
     ended_at: float | None = None
     unfinished: bool = False
-    """It is known not to have come to an end: it was never run, or it waits for an answer."""
+    """It is known not to have finished: it was never run, or it waits for an answer."""
     kind: CallKind = "tool"
     parent: str | None = None
     """The tool or agent that it was called within."""
     unobserved: dict[str, str] = {}
-    """Why its `arguments` or its `result` were not seen, where they were not: that is not the same as none."""
+    """Why its `arguments` or `result` were not observed; that is not the same as having none."""
 
     @property
     def called(self) -> bool:
-        """Whether it ran: an unknown tool, bad arguments and a call that is held were asked for, no more."""
+        """Whether it ran. A call of an unknown tool, with bad arguments, or held by an interrupt was only requested."""
         return self.started or not self.unfinished
 
     @property
     def open(self) -> bool:
-        """Whether nobody can tell how it came out."""
+        """Whether the outcome of the call is unknown."""
         return self.success is None and self.error is None and not self.unfinished
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Tokens(Struct, frozen=True, omit_defaults=True):
 
 
 class ElementBox(Struct, frozen=True, array_like=True):
-    """Where a line of the page's snapshot, or of the answer, stands on the screenshot; lines count from 0."""
+    """Where a line of the page's snapshot, or of the answer, is on the screenshot; lines count from 0."""
 
     channel: Literal["page", "final_message"]
     line: int
@@ -112,7 +112,7 @@ class ElementBox(Struct, frozen=True, array_like=True):
 
 
 class ScreenMap(Struct, frozen=True):
-    """The screenshot as a map: its size, and where things stand on it, in pixels of the page."""
+    """The screenshot as a map: its size, and where elements are on it, in pixels of the page."""
 
     width: int
     height: int
@@ -129,7 +129,7 @@ class SpanNode(Struct, frozen=True, omit_defaults=True):
     name: str
     kind: SpanKind = "other"
     parent: str | None = None
-    """The id of the span that it stands in; None for a root."""
+    """The id of the enclosing span; None for a root."""
     started_at: float | None = None
     ended_at: float | None = None
     error: str | None = None
@@ -148,7 +148,7 @@ class TraceError(Struct, frozen=True, omit_defaults=True):
 
 
 class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Everything seen of the judged turn, or of a whole conversation and its last answer, and what was not seen.
+    """What was observed of the judged turn, or of a whole conversation and its last answer, and what was not.
 
     `page` of None without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
     """
@@ -164,7 +164,7 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     page: str | None = None
     page_before: str | None = None
     answer_page: str | None = None
-    """The accessibility snapshot of the answer itself, where it stands on a page."""
+    """The accessibility snapshot of the answer itself, if it is shown on a page."""
     database: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     """The final state of the agent, where it has one, without its messages."""
@@ -180,7 +180,7 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The agent's own spans of the turn, parents before their children."""
     attachments: dict[str, str] = field(default_factory=dict)
     screen: ScreenMap | None = None
-    """What stands where on the attached screenshot, which is of the end of the last turn."""
+    """Where elements are on the attached screenshot, which was taken at the end of the last turn."""
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None
     turns: tuple[Trace, ...] = ()
@@ -199,26 +199,26 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def unseen_words(self) -> str:
-        """Words of the answer that stand on its page and that no reader sees."""
+        """Words of the answer that are on its page but hidden from readers."""
         return "\n".join(message.content for message in self.messages if message.role == UNSEEN_WORDS)
 
     def unseen(self, channel: Channel) -> str | None:
-        """Why this channel was not observed, or None if it was."""
+        """Return why this channel was not observed, or None if it was."""
         return self.unobserved.get(channel)
 
     def doubt(self, channel: Channel) -> str | None:
-        """Why this channel does not tell what is absent, or None if it does."""
+        """Return why this channel cannot prove absence, or None if it can."""
         return self.unseen(channel) or self.cut(channel)
 
     def cut(self, channel: Channel) -> str | None:
-        """Why this text is not whole, or None if it is."""
+        """Return why this text is incomplete, or None if it is complete."""
         cut = self.cuts.get(channel)
         return cut.why if cut else None
 
     def unsure(self, channel: Channel, start: int, end: int, room: int = 0) -> str | None:
-        """Why a match in this text may be none in the whole one: a secret stood in it, or the text ends there.
+        """Return why a match may not be one in the complete text: a secret was removed, or the text is cut off there.
 
-        With `room` it must keep that far from the end of what was kept, and may not touch the place of a secret.
+        With `room`, it must be that far from the end of the kept text and must not touch a removed secret.
         """
         cut = self.cuts.get(channel)
         if cut is None:

@@ -42,7 +42,7 @@ class CaseStatus(StrEnum):
 
 
 class EvidenceLocation(Struct, frozen=True, omit_defaults=True):
-    """Where the evidence stands: a span of a text, or an entry of a list."""
+    """Where the evidence is: a span of a text, or an entry of a list."""
 
     channel: str
     start: int | None = None

@@ -19,7 +19,7 @@ from karat.suites.formats.cases import Asking
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known beside the suite. `tools` of None: nobody can tell which tools the target has."""
+    """What is known about the target of a suite. `tools` of None: the tools of the target are unknown."""
 
     target: str = ""
     vocabulary: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class LintCase:
 
     @property
     def scoring_path(self) -> Path:
-        """Where the scoring of the case stands, in the case or in what it expects."""
+        """The path of the scoring, in the case or in its `expected`."""
         return (*self.path, "scoring") if "scoring" in self._raw else (*self.path, "expected", "scoring")
 
     @property

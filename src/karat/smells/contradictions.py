@@ -27,7 +27,7 @@ from karat.text.wording import quoted
 SLUG = "contradiction"
 NEEDS_A_CALL = frozenset(("tool_success", "tool_started", "graceful_error"))
 CLOSED = frozenset(("exact", "ordered", "set", "subset"))
-"""Ways to match `tools_used` that allow no tool beside it."""
+"""Ways to match `tools_used` that allow no other tool."""
 NEVER_AT_ALL = {"tool", "never"}
 """An entry of `tool_calls` that forbids every call of its tool."""
 PLAIN_WORDS = regex.compile(r"[\w ,:'-]+")
@@ -35,7 +35,7 @@ ANCHOR = regex.compile(r"[\^$]|\\[AZzbB]|\(\?[=!<]")
 
 
 class WantedText(NamedTuple):
-    """Words that the answer must hold; `choice` if others may stand for them."""
+    """Words that the answer must hold; `choice` if others may replace them."""
 
     path: Path
     words: str
@@ -123,7 +123,7 @@ def _wanted(case: LintCase) -> Iterator[WantedText]:
 
 
 def called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
-    """Tools of which a call is expected, each at its place; whether others may stand for it."""
+    """Tools of which a call is expected, each at its place; whether others may replace it."""
     for placed in case.of(ToolCallsAny):
         several = len(placed.args["tools"]) > 1
         yield from (((*placed.path, i), tool, several) for i, tool in enumerate(placed.args["tools"]))
@@ -144,7 +144,7 @@ def called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
 def _forbids(ban: Placed, words: str) -> bool:
     if "phrase" in ban.args:
         return phrases.find(words, ban.args["phrase"]) is not None
-    # What stands around the words decides about anchors and looks around.
+    # The text around the words decides about anchors and lookarounds.
     if ANCHOR.search(ban.args["pattern"]):
         return False
     try:
@@ -154,7 +154,7 @@ def _forbids(ban: Placed, words: str) -> bool:
 
 
 def _spelled(placed: Placed) -> str:
-    """The field and entry alone: that it stands in the same case is understood."""
+    """The field and entry alone: it is in the same case."""
     start = next((i for i, step in enumerate(placed.path) if step == placed.check.name), 0)
     return render(placed.path[start:])
 

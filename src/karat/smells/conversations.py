@@ -12,7 +12,7 @@ from karat.text.wording import counted
 
 
 def unreachable(case: LintCase, around: Surroundings) -> Iterator[Finding]:
-    """Replies to one thing are said one after the other: behind `max_turns` there is no turn left for them."""
+    """Replies to one thing are sent one after another: after `max_turns` no turn is left for them."""
     most = case.case.max_turns or MOST_TURNS
     before: Counter[tuple[str, ...]] = Counter()
     for index, reply in enumerate(case.case.replies):

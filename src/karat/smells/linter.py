@@ -1,4 +1,4 @@
-"""Smells of a suite: what is allowed to stand in it and is most likely not meant. Static, no agent."""
+"""Lint rules: expectations that are valid but probably prove less than they appear to. Static, no agent."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = (
 OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", *(rule.slug for rule in lint_groups.RULES)))
 """What is also looked for in each turn of a conversation."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
-"""Smells that reading a suite tells of already."""
+"""Warnings that reading a suite gives already."""
 SLUGS: tuple[str, ...] = tuple(
     dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING))
 )

@@ -29,7 +29,7 @@ def common(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     for path, phrase in _phrases(case):
         words = WORD.findall(fold(phrase))
         if 0 < len(words) <= FEW and COMMON.issuperset(words):
-            message = f"{quoted(phrase)} stands in nearly every answer, so it proves nothing. Ask for more."
+            message = f"{quoted(phrase)} is in nearly every answer. Use a more specific phrase."
             yield Finding(path, message, "loose-phrase")
 
 

@@ -1,4 +1,4 @@
-"""Expectations that the prompt itself satisfies, and prompts that stand twice."""
+"""Expectations that the prompt itself satisfies, and duplicate prompts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Checks that an agent satisfies by repeating the prompt."""
     echo = _echo(case)
     asked = [placed for placed in case.checks if isinstance(placed.check, (*SAID, *NAMED)) or _asks_back(case, placed)]
-    # That a refusal needs no words where no tool was called is no matter of the prompt.
+    # A refusal that needs no words because no tool was called does not depend on the prompt.
     by_words = structs.replace(echo, unobserved={"tools": "only the words of the prompt count"})
     found = [
         (placed, scoring.carried_out(placed.check, by_words if isinstance(placed.check, AllocationValid) else echo))
@@ -90,7 +90,7 @@ def _echo(case: LintCase) -> Trace:
 
 
 def _place(placed: Placed, prompt: str, found: str) -> tuple[tuple[str | int, ...], str]:
-    """Where the satisfied expectation stands, and the words of the prompt that satisfy it."""
+    """The path of the satisfied expectation, and the words of the prompt that satisfy it."""
     if isinstance(placed.check, MustSayAny):
         held = [i for i, phrase in enumerate(placed.args["phrases"]) if phrases.find(prompt, phrase)]
         return (*placed.path, held[0]), placed.args["phrases"][held[0]]

@@ -64,7 +64,7 @@ def loose(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             message = f"this regex matches nearly every answer: {share:.0%} of ordinary ones to other questions."
             yield Finding(path, f"{message} Ask for more.", "loose-regex")
         elif _any_number(path, pattern):
-            message = "any number satisfies this regex. Write the number, or the words that stand beside it."
+            message = "any number satisfies this regex. Write the number, or the words next to it."
             yield Finding(path, message, "loose-regex")
 
 
@@ -85,7 +85,7 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[Finding]:
         except UnreadableError:
             continue
         if matched is None:
-            message = "this regex seems to match no text at all. Look at its anchors and at what stands around them."
+            message = "this regex seems to match no text at all. Look at its anchors and at what is around them."
             yield Finding(path, message, "dead-regex")
 
 

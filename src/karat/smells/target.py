@@ -1,4 +1,4 @@
-"""What can be told of a target without running it: the words for its page, and the tools of a LangGraph graph."""
+"""What is known of a target without running it: the words for its page, and the tools of a LangGraph graph."""
 
 from __future__ import annotations
 

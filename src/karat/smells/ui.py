@@ -1,4 +1,4 @@
-"""Sentences about the page that nobody can read."""
+"""Sentences about the page that are not understood."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Recorder:
 
 
 def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...]) -> tuple[ToolCall, ...]:
-    """The calls that were told of, completed by the telemetry, and then those that only the telemetry tells of.
+    """The reported calls, completed by the telemetry, then those that only the telemetry has.
 
     Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
     """
@@ -91,7 +91,7 @@ def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...]) -> tuple[ToolC
 
 
 def completed(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls that one source tells of, completed by another, and then those that only the other tells of."""
+    """The calls of one source, completed by another, then those that only the other has."""
     waiting: dict[str, list[int]] = {}
     for index, twin in enumerate(derived):
         waiting.setdefault(twin.name, []).append(index)
@@ -114,7 +114,7 @@ def _twin(call: ToolCall, derived: Sequence[ToolCall], waiting: list[int]) -> in
 
 
 def _completed(call: ToolCall, twin: ToolCall) -> ToolCall:
-    """A call that tells neither result nor success nor error takes them from its twin in the telemetry."""
+    """A call with neither result, success nor error takes them from the same call in the telemetry."""
     if call.result is not None or call.error is not None or call.success is not None:
         return call
     return structs.replace(

@@ -2,7 +2,7 @@
 
 Every string is looked at, keys included. Removed are the configured values, also escaped or encoded, the values of
 authorization and cookie headers, bearer tokens, and the user info of URLs. A channel that lost something is marked as
-cut, so that nobody takes the absence of a removed text for a pass; so is a case, whose expectations are then no longer
+cut, so that the absence of a removed text is not taken for a pass; so is a case, whose expectations are then no longer
 those of its suite.
 """
 
@@ -74,7 +74,7 @@ class Redactor:
             value = environ.get(name, "")
             if value and len(value) < SHORTEST:
                 raise ConfigError(
-                    f"the secret {name} has fewer than {SHORTEST} characters: it cannot be told from plain text.",
+                    f"the secret {name} has fewer than {SHORTEST} characters: it would match plain text.",
                     fix="Unset it, or take it out of `secrets`.",
                 )
             found.append(value)
@@ -184,7 +184,7 @@ class Redactor:
         return structs.replace(cleaned, cuts={**trace.cuts, **_lost(trace, cleaned)})
 
     def _moves(self, old: Trace, new: Trace) -> dict[str, _Places]:
-        """Where the pieces of the texts that lost a secret stand now."""
+        """The new positions of the pieces of texts that lost a secret."""
         return {
             name: _Places(self._masked(text), getattr(new, name))
             for name in ("final_message", "page", "page_before")
@@ -215,7 +215,7 @@ class Redactor:
         return structs.replace(call, result=result, error=call.error and self.torn(call.error))
 
     def _result(self, check: CheckResult, places: Mapping[str, _Places]) -> CheckResult:
-        """A result whose evidence shows no secret, nor a part of one, and stands where it says."""
+        """A result whose evidence shows no secret, nor a part of one, with its location adjusted."""
         found, at = self._shown(check.found), check.at
         if at is not None and at.start is not None and at.end is not None and at.channel in places:
             place = places[at.channel]
@@ -239,12 +239,12 @@ class Redactor:
         return self.torn(self.text(text.removesuffix(CUT_OFF))) + CUT_OFF
 
     def _entry(self, key: str, value: object) -> object:
-        """The value of a header that stands in a JSON object is a secret as a whole."""
+        """The value of a header in a JSON object is a secret as a whole."""
         return REMOVED if value and key.lower() in _HEADER_NAMES else self._walked(value)
 
 
 class _Places:
-    """Where the pieces of a text stand once its secrets are out."""
+    """The positions of the pieces of a text after its secrets were removed."""
 
     def __init__(self, masked: str, new: str) -> None:
         blots = [blot.span() for blot in _BLOTS.finditer(masked)]
@@ -261,7 +261,7 @@ class _Places:
         return first, last
 
     def shown(self, span: tuple[int, int], found: str) -> str:
-        """What was found there. Of a header without its name nobody sees that it is one, but its place is known."""
+        """What was found there. A header without its name cannot be recognised, but its position is known."""
         piece = self._new[slice(*span)]
         if REMOVED not in piece or found.removesuffix(CUT_OFF) in (line := " ".join(piece.split())):
             return found

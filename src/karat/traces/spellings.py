@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 4
-"""Anything shorter cannot be told from plain text."""
+"""Anything shorter cannot be distinguished from plain text."""
 
 
 def pattern(value: str) -> str:
@@ -42,7 +42,7 @@ def _letter(char: str) -> str:
 
 
 def encoded(value: str) -> tuple[str, ...]:
-    """The value as hex, and what stands in a Base64 text wherever it stood in its source, in both alphabets.
+    """The value as hex, and what it becomes in a Base64 text at any offset of its source, in both alphabets.
 
     It may begin at any of three places of a group of bytes; characters that it shares with its neighbours are left out.
     """
@@ -57,7 +57,7 @@ def encoded(value: str) -> tuple[str, ...]:
 
 
 def needles(value: str) -> tuple[str, ...]:
-    """Texts of which one stands wherever the value is spelled: every escape leaves letters and digits as they are."""
+    """Texts of which at least one appears wherever the value does: no escape changes letters and digits."""
     plain = max(re.findall("[A-Za-z0-9]+", value), key=len, default="")
     return (plain, *encoded(value))
 

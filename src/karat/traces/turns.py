@@ -13,7 +13,7 @@ from karat.model.trace import Tokens, Trace, TraceError
 Value = TypeVar("Value")
 
 OF_EVERY_TURN = ("messages", "tools", "tool_results", "telemetry", "case")
-"""Channels of which a conversation lacks what any of its turns lacks. Of the others, one turn tells all."""
+"""A conversation lacks such a channel if any of its turns lacks it. For the others, one turn is enough."""
 BEFORE = "page_before"
 
 
@@ -46,7 +46,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
 
 
 def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
-    """What is said of each channel, by the turn that tells of it."""
+    """What is known of each channel, by the turn that has it."""
     each = list(tables)
     one_turn = {key: value for key, value in each[-1].items() if key != BEFORE}
     one_turn |= {key: value for key, value in each[0].items() if key == BEFORE}
@@ -54,10 +54,10 @@ def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
 
 
 def _metadata(turns: Sequence[Trace]) -> dict[str, object]:
-    """What the turns tell, the last of each; but what they cost together, where every turn tells it."""
-    told = {key: value for turn in turns for key, value in turn.metadata.items() if key != COST}
+    """The metadata of the turns, the last value of each key; the cost is their sum, if every turn has one."""
+    merged = {key: value for turn in turns for key, value in turn.metadata.items() if key != COST}
     costs = [cost for turn in turns if (cost := told_cost(turn.metadata)) is not None]
-    return {**told, COST: sum(costs)} if len(costs) == len(turns) else told
+    return {**merged, COST: sum(costs)} if len(costs) == len(turns) else merged
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
@@ -67,7 +67,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def _longest(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The longest of each, where every turn tells it."""
+    """The longest of each, if every turn has it."""
     names = [name for name in tables[0] if all(name in table for table in tables)]
     return {name: max(table[name] for table in tables) for name in names}
 
