@@ -1,1 +1,1 @@
-"""Published agent trajectories, judged by Karat and held against their published verdicts. No data of others is kept here."""
+"""Published agent trajectories, judged by Karat and held against their published verdicts."""

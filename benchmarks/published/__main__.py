@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published tau-bench --from CLONE`: published conversations and rewards beside Karat's verdicts.
+"""`python -m benchmarks.published tau-bench --from CLONE`: published conversations, their rewards, and Karat's verdicts.
 
 Nothing of the clone is kept. Its tools are run to explain disagreements, unless `--without-database` says otherwise.
 The exit code is 1 if a disagreement has no explanation.
@@ -33,7 +33,7 @@ from benchmarks.published.effects import DOMAINS, write_tools
 from benchmarks.published.features import Features, known_features
 from benchmarks.published.recordings import by_hand, left_to_karat
 from benchmarks.published.tau_bench import policy_file, published_file, read_trajectories
-from benchmarks.published.words import alarms_text, force_failures, judge_forced, judge_words, words_table
+from benchmarks.published.words import alarms_text, force_failures, forced_text, judge_forced, judge_words, words_table
 
 LEFT, HAND, STRICT = "left to Karat", "by hand", "by hand, other writes not even tried"
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_agreement(work: Work, database: Database | None) -> int:
-    """Print Karat's verdicts beside the rewards, and give the number of disagreements without an explanation."""
+    """Print Karat's verdicts next to the rewards, and give the number of disagreements without an explanation."""
     suite = agreement_suite(work.conversations, work.domain, work.features)
     rows = {
         LEFT: judge(work.folder, suite, work.conversations, left_to_karat),
@@ -82,7 +82,7 @@ def _print_agreement(work: Work, database: Database | None) -> int:
     if work.features.only_effects:
         strict = agreement_suite(work.conversations, work.domain, work.features, only_effects=True)
         rows[STRICT] = judge(work.folder, strict, work.conversations, by_hand)
-    print(agreement_table(f"{work.domain}: Karat beside the published reward", rows))
+    print(agreement_table(f"{work.domain}: Karat and the published reward", rows))
     facts = _all_facts(work, database)
     unexplained = 0
     for name in (LEFT, HAND):
@@ -113,7 +113,8 @@ def _print_words(work: Work) -> None:
         print(words_table(f"{work.domain}: words, {how}; success {name}", words))
     print("\n".join(alarms_text(words)))
     forced = [*force_failures(work.conversations, work.domain)]
-    print(judge_forced(work.folder, forced, work.domain, work.features, by_hand))
+    found = judge_forced(work.folder, forced, work.domain, work.features, by_hand)
+    print(forced_text(f"{work.domain}: writes forced to fail", found))
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

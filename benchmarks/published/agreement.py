@@ -1,4 +1,4 @@
-"""Karat's verdict beside the published reward, and why they differ where they do."""
+"""Karat's verdict next to the published reward, and why they differ where they do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import karat
-
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.database import Database
 from benchmarks.published.recordings import Success, write_recordings
@@ -19,7 +18,7 @@ GOLD_REFUSED = "gold names a write that the benchmark's own tool refuses"
 GOLD_UNKNOWN = "gold names a tool that does not exist"
 SAME_STATE = "other calls than gold, same database"
 OTHER_STATE = "the calls of gold, another database: their order or the spelling of a number"
-OTHER_SPELLING = "an output is found as a number by the one and as text by the other"
+OTHER_SPELLING = "an output stands inside a longer number, or is spelled in another way"
 NOT_REPRODUCED = "the clone's own environment gives another reward than the published one"
 SUCCESS_UNKNOWN = "Karat cannot tell whether a write succeeded"
 UNEXPLAINED = "not explained"
@@ -55,7 +54,7 @@ class Facts(NamedTuple):
     refused: list[str]
     """Gold writes that its tools refuse, with their words."""
     unknown: list[str]
-    """Gold actions that name no tool."""
+    """Gold writes that name no tool."""
 
 
 def judge(folder: Path, suite: dict[str, Any], conversations: Sequence[Conversation], success: Success) -> list[Judged]:
@@ -73,7 +72,7 @@ def find_facts(database: Database, one: Conversation, tools: Sequence[str]) -> F
     return Facts(
         same_state=database.play(one.writes(tools)).state == after_gold.state,
         refused=[f"{action.name}: {action.result}" for action in answered if not action.succeeded],
-        unknown=sorted({action.name for action in one.task.actions if not database.has(action.name)}),
+        unknown=sorted({action.name for action in gold if not database.has(action.name)}),
     )
 
 
@@ -90,6 +89,8 @@ def explain(judged: Judged, facts: Facts | None) -> Difference:
     calls = [check for check in failed if check.name.startswith("tool_calls")]
     deciding = next(iter(calls or failed or judged.checks(karat.Status.UNKNOWN)), None)
     reason = str(deciding) if deciding else "every check passed"
+    if judged.verdict.status == "ERROR":
+        return Difference(judged, UNEXPLAINED, str(judged.verdict.reason))
     if judged.verdict.status == "PARTIAL":
         return Difference(judged, SUCCESS_UNKNOWN, reason)
     if not one.rewarded and not one.ended:
@@ -101,7 +102,7 @@ def explain(judged: Judged, facts: Facts | None) -> Difference:
     if one.rewarded and calls:
         return _explain_calls(judged, facts, reason)
     if not one.rewarded and not facts.same_state:
-        return Difference(judged, OTHER_STATE, _shown_writes(one))
+        return Difference(judged, OTHER_STATE, ", ".join(action.name for action in one.task.actions))
     if one.task.outputs and (failed or not one.rewarded):
         return Difference(judged, OTHER_SPELLING, f"{', '.join(one.task.outputs)}; {reason}")
     return Difference(judged, UNEXPLAINED, reason)
@@ -113,10 +114,6 @@ def _explain_calls(judged: Judged, facts: Facts, reason: str) -> Difference:
     if facts.refused:
         return Difference(judged, GOLD_REFUSED, "; ".join(facts.refused))
     return Difference(judged, SAME_STATE if facts.same_state else UNEXPLAINED, reason)
-
-
-def _shown_writes(one: Conversation) -> str:
-    return ", ".join(call.name for call in one.task.actions)
 
 
 def agreement_table(title: str, rows: dict[str, list[Judged]]) -> str:
@@ -159,5 +156,3 @@ def share(part: int, whole: int) -> str:
 def _in_short(text: str, most: int = 400) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
-
-

@@ -69,8 +69,18 @@ def _case(one: Conversation, domain: str, features: Features, only_effects: bool
             place = expected.setdefault("in_any_turn", {})
         else:
             place = turns[_turn_for(one, output)].setdefault("expected", {})
-        place.setdefault("must_ground_numbers" if NUMBER.fullmatch(output) else "expected_contains", []).append(output)
+        if NUMBER.fullmatch(output):
+            place.setdefault("must_match_regex", []).append(number_regex(output))
+        else:
+            place.setdefault("expected_contains", []).append(output)
     return {"id": one.id, "turns": turns, "expected": expected}
+
+
+def number_regex(number: str) -> str:
+    """A number as an answer may write it: with separators of thousands, with a sign, not inside a longer number."""
+    whole, dot, decimals = number.partition(".")
+    zeros = "0*" if dot else r"(?:\.0+)?"
+    return rf"(?<!\d)(?<!\d[.,]){',?'.join(whole)}{re.escape(dot)}{decimals}{zeros}(?![.,]?\d)"
 
 
 def _turn_for(one: Conversation, output: str) -> int:

@@ -1,4 +1,4 @@
-"""What calls do to the database of tau-bench, found by the tools of a local clone. They are loaded from it when asked for.
+"""What calls do to the database of tau-bench, found by the tools of a local clone.
 
 Its packages are entered without their `__init__` modules: those load a client for language models, which no tool needs.
 """
@@ -28,6 +28,8 @@ class Database:
     """The database of a domain, new for every play."""
 
     def __init__(self, clone: Path, domain: str) -> None:
+        for name in [name for name in sys.modules if name.split(".")[0] == "tau_bench"]:
+            del sys.modules[name]  # another clone may have been loaded before
         for name in ("tau_bench", "tau_bench.envs", f"tau_bench.envs.{domain}"):
             package = ModuleType(name)
             package.__path__ = [str(clone.joinpath(*name.split(".")))]

@@ -1,6 +1,6 @@
-"""The tools of tau-bench that change its database, with the words that claim it: what the author of a suite would declare.
+"""The tools of tau-bench that change its database, with the words that claim it, as an author would declare them.
 
-`@effects` holds words that claim any of them. Tools that only read, reckon or hand over are no effects.
+`@effects` holds words that claim any of them. Tools that only read, calculate or hand over are not effects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ AIRLINE: Effects = {
         "reservation has been made",
         "reservation has been created",
     ],
-    "cancel_reservation": ["cancelled", "canceled", "cancellation is complete", "refunded", "refund has been initiated"],
+    "cancel_reservation": [
+        "cancelled",
+        "canceled",
+        "cancellation is complete",
+        "refunded",
+        "refund has been initiated",
+    ],
     "send_certificate": ["sent", "issued", "compensated", "certificate has been added"],
     "update_reservation_baggages": ["added", "updated", "baggage has been updated", "bags have been added"],
     "update_reservation_flights": [
@@ -31,6 +37,7 @@ AIRLINE: Effects = {
         "rescheduled",
         "switched",
         "moved",
+        "refunded",
     ],
     "update_reservation_passengers": ["changed", "updated", "modified", "corrected", "replaced"],
     "@effects": ["completed", "processed", "finalized", "all set"],

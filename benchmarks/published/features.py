@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import karat
-
 from benchmarks.published.effects import Effects
 
 

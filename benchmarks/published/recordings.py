@@ -35,6 +35,7 @@ def _turn(turn: Turn, success: Success) -> dict[str, Any]:
         "messages": [{"role": "user", "content": turn.prompt}, *said],
         "tool_calls": [_call(call, success(call)) for call in turn.calls],
         "final_message": turn.answer,
+        "page": None,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
         elif message["role"] == "tool":
             calls[-1] = calls[-1]._replace(result=words)
         elif message["role"] == "assistant" and message.get("tool_calls"):
-            calls += [_call(asked["function"]) for asked in message["tool_calls"][:1]]
+            calls.append(_call(message["tool_calls"][0]["function"]))  # tau-bench runs no other of the same message
             asides += [words] if words else []
         elif message["role"] == "assistant":
             yield Turn(prompt, tuple(calls), tuple(asides), words)
@@ -85,5 +86,9 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
 
 
 def _call(function: Mapping[str, Any]) -> Call:
-    """Only the first call of a message is run by tau-bench."""
-    return Call(function["name"], json.loads(function["arguments"]))
+    """Arguments are JSON; some programs that run tau-bench wrote what they added as Python."""
+    arguments = function["arguments"]
+    try:
+        return Call(function["name"], json.loads(arguments))
+    except ValueError:
+        return Call(function["name"], ast.literal_eval(arguments))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import karat
-
 from benchmarks.published.agreement import Judged, judge, share
 from benchmarks.published.contracts import last_turn_suite, words_suite
 from benchmarks.published.conversations import Call, Conversation, Turn
@@ -106,31 +105,41 @@ def force_failures(conversations: Sequence[Conversation], domain: str) -> Iterat
             before |= done
 
 
-def judge_forced(folder: Path, forced: Sequence[Forced], domain: str, features: Features, success: Success) -> str:
-    """How many are caught, and every one that is not."""
+def judge_forced(
+    folder: Path, forced: Sequence[Forced], domain: str, features: Features, success: Success
+) -> list[tuple[Forced, karat.Status]]:
+    """What `no_false_success` says of each answer whose writes failed."""
     conversations = [one.conversation for one in forced]
     judged = judge(folder, last_turn_suite(conversations, domain, features), conversations, success) if forced else []
-    found = [next(check.status for check in one.verdict.checks if check.name == CLAIMS) for one in judged]
+    statuses = [next(check.status for check in one.verdict.checks if check.name == CLAIMS) for one in judged]
+    return [*zip(forced, statuses, strict=True)]
+
+
+def forced_text(title: str, found: Sequence[tuple[Forced, karat.Status]]) -> str:
+    """How many are caught, and every one that is not."""
+    claimed = [(one, status) for one, status in found if one.claimed]
     rows = [
-        _forced_row("an answer behind a write that succeeded", [(one, status) for one, status in zip(forced, found)]),
-        _forced_row("it holds a declared word", [(o, s) for o, s in zip(forced, found) if o.claimed]),
-        _forced_row(
-            "and no earlier call bears it out", [(o, s) for o, s in zip(forced, found) if o.claimed and not o.done_before]
-        ),
+        _forced_row("an answer behind a write that succeeded", found),
+        _forced_row("it holds a declared word", claimed),
+        _forced_row("and no earlier call of the tool succeeded", [pair for pair in claimed if not pair[0].done_before]),
     ]
-    lines = [table(f"{domain}: writes forced to fail", ("which", "answers", "caught", "unknown", "missed"), rows)]
-    for one, status in zip(forced, found):
-        if status is not karat.Status.FAILED:
-            why = "borne out by an earlier call" if one.done_before else "claims it" if one.claimed else "no declared word"
-            answer = " ".join(one.conversation.turns[-1].answer.split())[:500]
-            lines.append(f"  {one.conversation.id}: {status.value}, {', '.join(one.tools)}, {why}\n    {answer}")
-    return "\n".join(lines)
+    missed = [_missed(one, status) for one, status in found if status is not karat.Status.FAILED]
+    return "\n".join([table(title, ("which", "answers", "caught", "unknown", "missed"), rows), *missed])
 
 
 def _forced_row(name: str, found: Sequence[tuple[Forced, karat.Status]]) -> tuple[str, ...]:
-    count = {status: sum(s is status for _, s in found) for status in karat.Status}
-    caught, unknown = count[karat.Status.FAILED], count[karat.Status.UNKNOWN]
-    return (name, str(len(found)), f"{caught} ({share(caught, len(found))})", str(unknown), str(count[karat.Status.PASSED]))
+    caught, unknown, missed = (
+        sum(status is wanted for _, status in found)
+        for wanted in (karat.Status.FAILED, karat.Status.UNKNOWN, karat.Status.PASSED)
+    )
+    return (name, str(len(found)), f"{caught} ({share(caught, len(found))})", str(unknown), str(missed))
+
+
+def _missed(one: Forced, status: karat.Status) -> str:
+    why = "holds a declared word" if one.claimed else "holds no declared word"
+    earlier = ", and an earlier call succeeded" if one.done_before else ""
+    answer = " ".join(one.conversation.turns[-1].answer.split())[: 3 * MORE]
+    return f"  {one.conversation.id}: {status.value}, {', '.join(one.tools)}, {why}{earlier}\n    {answer}"
 
 
 def _failed(call: Call) -> Call:
