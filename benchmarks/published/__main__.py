@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published tau-bench --from CLONE`: published conversations, their rewards, and Karat's verdicts.
+"""`python -m benchmarks.published tau-bench --from CLONE`: published conversations, rewards, and Karat's verdicts.
 
 Nothing of the clone is kept. Its tools are run to explain disagreements, unless `--without-database` says otherwise.
 The exit code is 1 if a disagreement has no explanation.

@@ -23,7 +23,7 @@ class Call(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What the user said, the calls that followed, words that came with calls, and the answer; empty: it has no words."""
+    """What the user said, the calls that followed, words that came with calls, and the answer, which may be empty."""
 
     prompt: str
     calls: tuple[Call, ...] = ()
