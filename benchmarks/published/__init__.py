@@ -1,0 +1,1 @@
+"""Published agent trajectories, judged by Karat and held against their published verdicts."""
