@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from karat.errors import UsageError as UsageError
     from karat.inspections.inspection import Inspection as Inspection
     from karat.inspections.inspection import Sighting as Sighting
-    from karat.journal.reader import Glimpse as Glimpse
     from karat.journal.reader import Journal as Journal
+    from karat.journal.views import RecordSummary as RecordSummary
     from karat.model.audit import AuditReport as AuditReport
     from karat.model.check import Example as Example
     from karat.model.check import Field as Field
@@ -132,7 +132,8 @@ _HOMES = {
     ),
     "karat.errors": ("ConfigError", "Exit", "KaratError", "Problem", "SuiteError", "UsageError"),
     "karat.inspections.inspection": ("Inspection", "Sighting"),
-    "karat.journal.reader": ("Glimpse", "Journal"),
+    "karat.journal.reader": ("Journal",),
+    "karat.journal.views": ("RecordSummary",),
     "karat.model.audit": ("AuditReport",),
     "karat.model.check": ("Example", "Field", "Flaw"),
     "karat.model.comparison": ("Comparison",),

@@ -32,7 +32,7 @@ def heard(event: karat.Event) -> None:
         print(event.record.status)
 
 
-def told(seen: karat.CaseRecord | karat.Glimpse) -> None:
+def told(seen: karat.CaseRecord | karat.RecordSummary) -> None:
     print(seen.case.id, seen.verdict.status)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from karat.compare.standings import SaidRecord, Standing, Standings
+from karat.compare.standings import Standing, Standings
 from karat.errors import JournalError
+from karat.journal.views import RecordExcerpt
 from karat.model.comparison import RunSide
 
 FORMAT = 1
@@ -46,7 +47,7 @@ class BaselineFile:
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         return structs.replace(self.header.run, path=str(self.path), cases=cases, runs=runs, errors=errors)
 
-    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None:
+    def seen(self, standing: Standing, *, passed: bool) -> RecordExcerpt | None:
         """A baseline keeps no answers."""
         return None
 

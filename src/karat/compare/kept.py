@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from karat.compare.standings import SaidRecord, Standing, Standings, run_side
+from karat.compare.standings import Standing, Standings, run_side
 from karat.journal.index import Index, file_state
 from karat.journal.reader import Journal, header_of
+from karat.journal.views import RecordExcerpt
 from karat.model.comparison import RunSide
 
 NAME: Final = "standings 1"
@@ -60,6 +61,6 @@ class KeptStandings:
         """What this run is."""
         return run_side(str(self._path), header_of(self._path), self._run.incomplete, cases, runs, errors)
 
-    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None:
+    def seen(self, standing: Standing, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
         return Standings(self.journal).seen(standing, passed=passed)

@@ -10,17 +10,17 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct
 
-from karat.journal.integrity import Derived, SeenTrace, agrees, verdict_of
+from karat.journal.integrity import Derived, agrees, verdict_of
 from karat.journal.reader import Journal
+from karat.journal.views import RecordExcerpt, RecordToCompare, RecordVerdict, TraceToCompare
 from karat.model.comparison import RunSide
 from karat.model.cost import cost_usd
 from karat.model.keys import content
 from karat.model.run import Header, Summary
 from karat.model.suite import Case
-from karat.model.trace import Tokens, ToolCall
-from karat.model.verdict import CaseStatus, GroupScore, Status, Verdict
+from karat.model.verdict import CaseStatus, Status, Verdict
 from karat.plugins.project import current
 from karat.scoring import all_passed
 
@@ -33,72 +33,9 @@ _NOT_PASSED: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL)
 _pack = msgspec.json.Encoder(order="deterministic").encode
 
 
-class TimedTrace(SeenTrace, frozen=True):
-    """What a comparison needs of a trace beside what its verdict is held against."""
-
-    duration_ms: float | None = None
-    tokens: Tokens | None = None
-    metadata: dict[str, object] = field(default_factory=dict)
-
-
-class ScoredCheck(Struct, frozen=True, gc=False):
-    """What a check counts for."""
-
-    group: str
-    status: Status
-
-
-class ScoredVerdict(Struct, frozen=True):
-    """A verdict without its evidence."""
-
-    status: CaseStatus
-    checks: tuple[ScoredCheck, ...] = ()
-    groups: dict[str, GroupScore] = {}
-
-    @property
-    def all_passed(self) -> bool:
-        for check in self.checks:
-            if check.status is not _PASSED:
-                return False
-        return bool(self.checks)
-
-
-class TimedRecord(Struct, frozen=True):
-    """A record with its quantities, its case as it stands there."""
-
-    index: int
-    case: Raw
-    verdict: ScoredVerdict
-    trace: TimedTrace
-    repeat: int = 0
-    key: str = ""
-    duration_ms: float = 0.0
-
-
-class EvidencedRecord(Struct, frozen=True):
-    """A record with all that was found."""
-
-    verdict: Verdict
-
-
-class SaidTrace(Struct, frozen=True):
-    """What the agent said and called."""
-
-    final_message: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
-
-
-class SaidRecord(Struct, frozen=True):
-    """What is shown of a record side by side with another."""
-
-    case: Case
-    verdict: Verdict
-    trace: SaidTrace
-
-
-_timed = msgspec.json.Decoder(TimedRecord).decode
-_said = msgspec.json.Decoder(SaidRecord).decode
-_evidenced = msgspec.json.Decoder(EvidencedRecord).decode
+_to_compare = msgspec.json.Decoder(RecordToCompare).decode
+_excerpt = msgspec.json.Decoder(RecordExcerpt).decode
+_with_evidence = msgspec.json.Decoder(RecordVerdict).decode
 _case = msgspec.json.Decoder(Case).decode
 
 
@@ -125,7 +62,7 @@ def known(written: bytes) -> KnownCase:
 class JudgedRun(NamedTuple):
     """One run of a case, with the verdict that its checks add up to."""
 
-    record: TimedRecord
+    record: RecordToCompare
     known: KnownCase
     verdict: Verdict
 
@@ -187,7 +124,7 @@ class Standings:
     def _judged(self) -> Iterator[JudgedRun]:
         journal, derived = self.journal, self._derived
         for line in journal.lines():
-            record = journal.decoded(line, _timed)
+            record = journal.decoded(line, _to_compare)
             case = journal.decoded(bytes(record.case), known)
             verdict = self._verdict(line, record, case)
             own = agrees(verdict, record.verdict) and derived.identity.is_of(
@@ -196,12 +133,12 @@ class Standings:
             derived.count(record.index, case.case, verdict, own=own)
             yield JudgedRun(record, case, verdict)
 
-    def _verdict(self, line: bytes, record: TimedRecord, known: KnownCase) -> Verdict:
+    def _verdict(self, line: bytes, record: RecordToCompare, known: KnownCase) -> Verdict:
         """What the checks of a record add up to; what they found is read only where not all passed."""
         checks, error = record.verdict.checks, record.trace.error
         if error is None and len(checks) == known.plain and record.verdict.all_passed:
             return all_passed(tuple([check.group for check in checks]))
-        return verdict_of(known.case, self.journal.decoded(line, _evidenced).verdict.checks, error)
+        return verdict_of(known.case, self.journal.decoded(line, _with_evidence).verdict.checks, error)
 
     @property
     def summary(self) -> Summary:
@@ -216,10 +153,10 @@ class Standings:
         """What this run is, once its standings were read."""
         return run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
 
-    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None:
+    def seen(self, standing: Standing, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
         count = standing.judged + standing.errors + standing.apart
-        found = [self.journal.decoded(line, _said) for line in self.journal.lines(standing.place, count)]
+        found = [self.journal.decoded(line, _excerpt) for line in self.journal.lines(standing.place, count)]
         wanted = (record for record in found if (record.verdict.status is CaseStatus.PASS) is passed)
         return next(wanted, found[0] if found else None)
 
@@ -317,7 +254,7 @@ def _quantities(run: JudgedRun) -> dict[str, float]:
     return found
 
 
-def _spent(trace: TimedTrace) -> Iterator[tuple[str, float]]:
+def _spent(trace: TraceToCompare) -> Iterator[tuple[str, float]]:
     tokens, prices = trace.tokens, current().prices
     if tokens is not None and tokens.input is not None and tokens.output is not None:
         counted = float(tokens.input + tokens.output)

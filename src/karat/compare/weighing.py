@@ -10,9 +10,10 @@ from msgspec import structs
 
 from karat.compare.pairing import change, paired
 from karat.compare.ratios import Ratio
-from karat.compare.standings import SaidRecord, Standing, check_names
+from karat.compare.standings import Standing, check_names
 from karat.compare.stats import Estimate, Runs, difference, holm, marginals, mcnemar, pass_rate, permutation
 from karat.errors import UsageError
+from karat.journal.views import RecordExcerpt
 from karat.model.comparison import (
     COMPARED,
     Bounds,
@@ -43,7 +44,7 @@ class Source(Protocol):
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide: ...
 
-    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None: ...
+    def seen(self, standing: Standing, *, passed: bool) -> RecordExcerpt | None: ...
 
 
 class Scope:
@@ -247,7 +248,7 @@ def _flips(base: Standing, new: Standing) -> tuple[Flip, ...]:
     return tuple(found)
 
 
-def _with_found(flip: Flip, record: SaidRecord | None) -> Flip:
+def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
     if record is not None:
         for name, check in zip(check_names(record.case), record.verdict.checks, strict=False):
             if name == flip.check and check.status is not Status.PASSED:
@@ -255,7 +256,7 @@ def _with_found(flip: Flip, record: SaidRecord | None) -> Flip:
     return flip
 
 
-def _seen(record: SaidRecord | None) -> Seen | None:
+def _seen(record: RecordExcerpt | None) -> Seen | None:
     if record is None:
         return None
     calls = [str(call)[:CALL] for call in record.trace.tool_calls]

@@ -10,37 +10,18 @@ from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import Protocol, TypedDict
 
-from msgspec import Struct
-
 from karat import scoring
 from karat.journal.seen_ids import SeenIds
+from karat.journal.views import RecordToVerify
 from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
-from karat.model.trace import OF_CASE, REMOVED, Cut, TraceError
+from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.repeats import Tally
 from karat.text.wording import counted
 
 SHOWN = 3
-
-
-class SeenTrace(Struct, frozen=True):
-    """What of a trace decides how much of its verdict can be derived."""
-
-    error: TraceError | None = None
-    cuts: dict[str, Cut] = {}
-
-
-class SeenRecord(Struct, frozen=True):
-    """As much of a record as its verdict can be held against."""
-
-    index: int
-    case: Case
-    verdict: Verdict
-    trace: SeenTrace
-    repeat: int = 0
-    key: str = ""
 
 
 class Places:
@@ -83,7 +64,7 @@ class Identity:
         if self._ids.is_elsewhere(case_id, index) or not own:
             self.edited[case_id] = None
 
-    def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:
+    def is_of_case(self, record: RecordToVerify | CaseRecord) -> bool:
         """Whether it is of the case that its run had; of a case or target that lost a secret, nobody can tell."""
         return self._keys is None or self.is_of(record.key, record.trace.cuts, content(record.case))
 
@@ -106,7 +87,7 @@ class Derived:
         self._tally = Tally(header.repeat, header.until)
         self.identity = Identity(header)
 
-    def add(self, record: SeenRecord) -> None:
+    def add(self, record: RecordToVerify) -> None:
         """Note a record, by the verdict that its checks add up to."""
         verdict = derived(record)
         own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
@@ -148,7 +129,7 @@ def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     }
 
 
-def derived(record: SeenRecord | CaseRecord) -> Verdict:
+def derived(record: RecordToVerify | CaseRecord) -> Verdict:
     """The verdict that the checks of a record add up to; an ERROR where some are missing."""
     return verdict_of(record.case, record.verdict.checks, record.trace.error)
 

@@ -19,7 +19,7 @@ from karat.reports.inert import last_lines
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
-    from karat.journal.reader import Glimpse
+    from karat.journal.views import RecordSummary
 
 
 class Judged(NamedTuple):
@@ -119,7 +119,7 @@ def log(record: CaseRecord) -> list[str]:
     return last_lines(error.detail, error.message) if error is not None and error.detail else []
 
 
-def after_errors(record: CaseRecord | Glimpse) -> str:
+def after_errors(record: CaseRecord | RecordSummary) -> str:
     """` after 2 errors` behind the status of a case that was tried again, else nothing."""
     return f" after {counted(len(record.attempts), 'error')}" if record.attempts else ""
 

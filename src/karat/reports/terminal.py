@@ -17,7 +17,7 @@ from karat.reports.repeated import repeated
 from karat.reports.why import plain, why_not_passed
 
 if TYPE_CHECKING:
-    from karat.journal.reader import Glimpse
+    from karat.journal.views import RecordSummary
 
 LINE: Final = 300
 NAME: Final = 60
@@ -81,11 +81,11 @@ class CaseLines:
         self.folder = ""
         """Where the journal stands: files of a case are named relative to it."""
 
-    def __call__(self, record: CaseRecord | Glimpse) -> None:
+    def __call__(self, record: CaseRecord | RecordSummary) -> None:
         """The line of a case; of one that was skipped, or failed as it was known to, with the reason."""
         show(self._out, self._own(record))
 
-    def _own(self, record: CaseRecord | Glimpse) -> str:
+    def _own(self, record: CaseRecord | RecordSummary) -> str:
         case, verdict = record.case, record.verdict
         more = f" {after_errors(record)}" if record.attempts else ""
         if verdict.reason and verdict.status is not CaseStatus.PASS and verdict.status not in BROKEN:
