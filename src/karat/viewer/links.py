@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from urllib.parse import urlencode
 
 from msgspec import structs
@@ -17,7 +16,7 @@ class OfRun:
     def __init__(self, run: str, chosen: CaseFilter, neighbours: tuple[int | None, int | None] = (None, None)) -> None:
         self._run = run
         self._query = query(chosen)
-        self._before, self._after = neighbours
+        self.before, self.after = ("" if index is None else self.case(index, 0) for index in neighbours)
 
     @property
     def run(self) -> str:
@@ -31,14 +30,6 @@ class OfRun:
 
     def group(self, group: GroupView) -> str:
         return f"/run/{self._run}{query(CaseFilter(check=group.name, kind=group.kind))}"
-
-    def back(self, case: object) -> str:
-        links = [f'<a href="{escape(self.run)}">← All cases</a>']
-        for index, rel, words in ((self._before, "prev", "Previous"), (self._after, "next", "Next")):
-            if index is not None:
-                end = ' class="end"' if rel == "prev" or self._before is None else ""
-                links.append(f'<a rel="{rel}"{end} href="{escape(self.case(index, 0))}">{words}</a>')
-        return "".join(links)
 
 
 def query(chosen: CaseFilter) -> str:

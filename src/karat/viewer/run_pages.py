@@ -138,28 +138,8 @@ def _tokens(run: IndexedRun) -> str:
 
 def run_head(run: IndexedRun) -> RunHead:
     """The head of a run's page."""
-    header, summary = run.header, run.summary
-    average = summary.avg_soft_score
-    return RunHead(
-        suite=header.suite,
-        name=run_view.suite_name(header),
-        target=header.target,
-        started=run_view.moment(header.started_at),
-        took=run_view.between(header.started_at, run.finished_at),
-        parts=run_view.parts(run_view.counts(summary)),
-        rate=run_view.rate_view(summary.passed, summary.total),
-        soft="" if average is None else f"{average:.3f}",
-        repeats=f"{summary.repeat} repeats, {summary.flaky} flaky" if summary.repeat > 1 else "",
-        trouble=_trouble(run),
-        scores=run.scores,
-        versions=header.versions,
-        live=is_live(run),
-        planned=header.total,
-        finished=summary.runs or summary.total,
-        tokens=_tokens(run),
-        cost=run_view.cost(run.cost_usd),
-        commit=run_view.commit(header),
-        path=run.path,
+    return run_view.run_head(
+        run, run.scores, _trouble(run), live=is_live(run), tokens=_tokens(run), cost=run_view.cost(run.cost_usd)
     )
 
 

@@ -1,10 +1,13 @@
-"""`<journal>.audit.json`: every audited case on a line of its own, then the figures of the suite."""
+"""`<journal>.audit.json`, written and read: every audited case on a line of its own, then the figures of the suite."""
 
 from __future__ import annotations
 
-import msgspec
+from typing import NamedTuple
 
-from karat.model.audit import AuditSummary, CaseAudit, Rate, SetAside
+import msgspec
+from msgspec import Raw, Struct
+
+from karat.model.audit import AuditReport, AuditSummary, CaseAudit, Holding, Rate, SetAside
 from karat.reports.artifacts import Sink
 from karat.reports.encoding import encode
 
@@ -50,3 +53,59 @@ def _operators(summary: AuditSummary) -> list[dict[str, object]]:
 def _rate(rate: Rate) -> dict[str, object]:
     value = round(rate.value, DIGITS) if rate.tried else None
     return {"value": value, "killed": rate.killed, "tried": rate.tried, "low": rate.low, "high": rate.high}
+
+
+class AuditVerdict(Struct, frozen=True):
+    """Whether the suite is proved, and why not."""
+
+    min_kill: float
+    met: bool
+    unmet: tuple[str, ...]
+
+
+class WrittenAudit(NamedTuple):
+    """An audit as its file holds it."""
+
+    report: AuditReport
+    verdict: AuditVerdict
+
+
+class _File(Struct):
+    cases: list[Raw]
+    summary: AuditSummary
+    verdict: AuditVerdict
+
+
+class _Count(Struct):
+    killed: int
+    tried: int
+
+
+class _Row(Struct):
+    """What a row spells otherwise than `CaseAudit` and `SetAside` do."""
+
+    id: str
+    audited: bool
+    operators: dict[str, _Count] = {}
+    apart: dict[str, _Count] = {}
+    checks: tuple[Holding, ...] = ()
+
+
+def read_audit(data: bytes) -> WrittenAudit:
+    """Read such a file. Raises DecodeError for any other."""
+    found = msgspec.json.decode(data, type=_File)
+    entries = [_entry(row) for row in found.cases]
+    cases = tuple(entry for entry in entries if isinstance(entry, CaseAudit))
+    set_aside = tuple(entry for entry in entries if isinstance(entry, SetAside))
+    return WrittenAudit(AuditReport(summary=found.summary, cases=cases, set_aside=set_aside), found.verdict)
+
+
+def _entry(data: Raw) -> CaseAudit | SetAside:
+    row = msgspec.json.decode(data, type=_Row)
+    given = {**msgspec.json.decode(data), "case_id": row.id}
+    if not row.audited:
+        return msgspec.convert(given, SetAside)
+    given["operators"] = {name: (one.killed, one.tried) for name, one in row.operators.items()}
+    given["apart"] = {name: (one.killed, one.tried) for name, one in row.apart.items()}
+    given["checks"] = [one.check for one in row.checks]
+    return msgspec.convert(given, CaseAudit)

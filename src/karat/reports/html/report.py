@@ -23,7 +23,6 @@ from karat.reports.html.packing import Packs, Spool
 from karat.reports.html.pages import assets, fragment, report_policy, template
 from karat.reports.html.row_view import row_view
 from karat.reports.html.run_tally import RunTally
-from karat.reports.html.run_view import RunHead
 from karat.reports.repeated import Together, repeated
 
 SMALL: Final = 200
@@ -36,6 +35,10 @@ LARGEST_PICTURE: Final = 1 << 20
 class InFile:
     """Addresses within the one file."""
 
+    run: ClassVar = "#cases"
+    before: ClassVar = ""
+    after: ClassVar = ""
+
     def case(self, index: int, repeat: int) -> str:
         return ""
 
@@ -43,10 +46,7 @@ class InFile:
         return f"#{anchor}"
 
     def group(self, group: object) -> str:
-        return "#cases"
-
-    def back(self, case: object) -> str:
-        return '<a href="#cases">← All cases</a>'
+        return self.run
 
 
 class HtmlReport:
@@ -106,7 +106,7 @@ class HtmlReport:
         head = template("report.html").render(
             policy=report_policy(),
             style=assets().style,
-            run=self._head(),
+            run=run_view.run_head(self._run, self._tally.scores, facts.incomplete(self._run)),
             title=f"{run_view.suite_name(self._run.header)} · Karat",
             groups=self._tally.groups(),
             choices=self._tally.choices(),
@@ -121,25 +121,6 @@ class HtmlReport:
         yield from self._packs.pieces()
         yield _bytes(template("help.html").render())
         yield _bytes(f"<script>{assets().script}</script>\n</body>\n</html>\n")
-
-    def _head(self) -> RunHead:
-        header, summary = self._run.header, self._run.summary
-        average = summary.avg_soft_score
-        return RunHead(
-            suite=header.suite,
-            name=run_view.suite_name(header),
-            target=header.target,
-            started=run_view.moment(header.started_at),
-            took=run_view.between(header.started_at, self._run.finished_at),
-            parts=run_view.parts(run_view.counts(summary)),
-            rate=run_view.rate_view(summary.passed, summary.total),
-            soft="" if average is None else f"{average:.3f}",
-            repeats=facts.repeats(summary),
-            trouble=facts.incomplete(self._run),
-            scores=self._tally.scores,
-            versions=header.versions,
-            commit=run_view.commit(header),
-        )
 
 
 def _bytes(text: str) -> bytes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from karat.model.run import Header, Summary
 from karat.repeats import wilson
+from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
 
 WIDTH: Final = 1_000
@@ -62,13 +63,13 @@ class RunHead:
     trouble: str
     scores: dict[str, tuple[int, int]]
     versions: dict[str, str]
-    live: bool = False
-    planned: int = 0
-    finished: int = 0
-    tokens: str = ""
-    cost: str = ""
-    commit: str = ""
-    path: str = ""
+    live: bool
+    planned: int
+    finished: int
+    tokens: str
+    cost: str
+    commit: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,57 @@ class GroupView:
     kind: str
     count: int
     cases: Sequence[tuple[str, int, int, str]]
+
+
+class EndedRun(Protocol):
+    """A journal, or a run as the index knows it."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def summary(self) -> Summary: ...
+
+    @property
+    def finished_at(self) -> str: ...
+
+
+def run_head(
+    run: EndedRun,
+    scores: dict[str, tuple[int, int]],
+    trouble: str,
+    *,
+    live: bool = False,
+    tokens: str = "",
+    cost: str = "",
+) -> RunHead:
+    """The head of a run's page. `trouble`: why cases are missing."""
+    header, summary = run.header, run.summary
+    average = summary.avg_soft_score
+    return RunHead(
+        suite=header.suite,
+        name=suite_name(header),
+        target=header.target,
+        started=moment(header.started_at),
+        took=between(header.started_at, run.finished_at),
+        parts=parts(counts(summary)),
+        rate=rate_view(summary.passed, summary.total),
+        soft="" if average is None else f"{average:.3f}",
+        repeats=repeats(summary),
+        trouble=trouble,
+        scores=scores,
+        versions=header.versions,
+        live=live,
+        planned=header.total,
+        finished=summary.runs or summary.total,
+        tokens=tokens,
+        cost=cost,
+        commit=commit(header),
+        path=run.path,
+    )
 
 
 def counts(summary: Summary) -> dict[str, int]:
