@@ -13,6 +13,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from karat.audits.operators.catalog import OPERATORS
+from karat.console import audit as audit_terminal
+from karat.console.audit import AuditLines
 from karat.model.audit import (
     Apart,
     AuditSummary,
@@ -27,11 +29,9 @@ from karat.model.audit import (
     Unseen,
 )
 from karat.reports.audit import markdown as audit_markdown
-from karat.reports.audit import terminal as audit_terminal
 from karat.reports.audit.facts import MARKS
 from karat.reports.audit.json import AuditJson, read_audit
 from karat.reports.audit.markdown import AuditMarkdown
-from karat.reports.audit.terminal import AuditLines
 from reports.runs import HOSTILE, Kept
 
 GOLDEN = Path(__file__).parent / "golden"

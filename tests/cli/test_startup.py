@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "r
 OTHER_FLOORS = (
     "karat.api",
     "karat.checks",
+    "karat.console",
     "karat.engine",
     "karat.model",
     "karat.reports",
-    "karat.runs",
     "karat.targets",
 )
 
@@ -70,6 +71,10 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert "click" in modules
     assert not {name for name in HEAVY if name in modules}
     assert not {name for name in modules if name.startswith(OTHER_FLOORS)}
+
+
+def test_every_other_floor_is_there() -> None:
+    assert [name for name in OTHER_FLOORS if find_spec(name) is None] == []
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import click
 from karat.errors import UsageError
 
 if TYPE_CHECKING:
-    from karat.reports.terminal import Loudness
+    from karat.console.screen import Loudness
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -171,7 +171,7 @@ def allowances(command: Command) -> Command:
 
 def loudness(quiet: bool, verbose: int) -> Loudness:
     """How much is to be told."""
-    from karat.reports.terminal import Loudness
+    from karat.console.screen import Loudness
 
     if quiet and verbose:
         raise UsageError("--quiet and --verbose are both given.", fix="Keep one of the two.", slug="bad-option")

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from karat.console.ending import MOST, next_steps, show_details, show_summary
+from karat.console.screen import CaseLines, Loudness, Screen, show, wants_colour, width
 from karat.model.run import CaseRecord, Summary
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Group, Status
-from karat.reports.ending import MOST, next_steps, show_details, show_summary
-from karat.reports.terminal import CaseLines, Loudness, Screen, show, wants_colour, width
-
-from .runs import MemoryRun, check, every_status, interrupted, passing, record, tried_again
-from .statuses import in_every_way
+from reports.runs import MemoryRun, check, every_status, interrupted, passing, record, tried_again
+from reports.statuses import in_every_way
 
 ROW = check("must_say_any", Group.FORMATTING, Status.FAILED, expected="'x'")
 
@@ -156,7 +155,7 @@ def test_width(text: str, columns: int) -> None:
 
 
 def test_plain_reports_do_not_load_rich() -> None:
-    code = "import sys, karat.reports.catalog, karat.reports.terminal; sys.exit('rich' in sys.modules)"
+    code = "import sys, karat.reports.catalog, karat.console.screen; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -215,5 +214,4 @@ def test_long_answers_and_many_failures_are_cut_unless_all_is_asked_for() -> Non
 )
 def test_commands_to_go_on_with(summary: Summary, steps: list[str]) -> None:
     run = MemoryRun((), summary, path="a b/s.jsonl")
-    assert [command for _, command in next_steps(run, viewer=True)] == steps
-    assert [command for _, command in next_steps(run, viewer=False)] == steps[:1]
+    assert [command for _, command in next_steps(run)] == steps

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
+from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour, width
 from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, SetAside
+from karat.reports.artifacts import whole_file
 from karat.reports.audit.facts import Shown, headline, interval, marked, rate, remarks, verdict
+from karat.reports.audit.json import AuditJson
+from karat.reports.audit.markdown import AuditMarkdown
 from karat.reports.inert import terminal
-from karat.reports.terminal import show, width
 from karat.text.wording import counted
+
+if TYPE_CHECKING:
+    from karat.audits.run_audit import Auditor
 
 CASES: Final = 30
 LINES: Final = 20
@@ -19,7 +28,24 @@ NAME: Final = 32
 LISTED: Final = 6
 OF_A_CASE: Final = 8
 
-_RED, _GREEN, _YELLOW, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+
+def show_audit(auditor: Auditor, place: Path, min_kill: float) -> int:
+    """Audit one case after the other, write the reports to `place`, and print what was found; the exit code."""
+    lines = AuditLines(sys.stdout, min_kill, colour=wants_colour(sys.stdout, os.environ))
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(whole_file(place.with_name(f"{place.name}.audit.{end}"))) for end in ("json", "md")
+        ]
+        json, markdown = AuditJson(files[0], min_kill), AuditMarkdown(files[1], min_kill)
+        for entry in auditor.cases():
+            json.case(entry)
+            markdown.case(entry)
+            lines.case(entry)
+        summary = auditor.summary()
+        json.end(summary)
+        markdown.end(summary)
+    lines.end(summary, [file.path for file in files])
+    return summary.exit_code(min_kill)
 
 
 class AuditLines:
@@ -64,7 +90,7 @@ class AuditLines:
     def _controls(self, summary: AuditSummary) -> Iterator[str]:
         pairs = [(case_id, f"passes with an agent that {name}") for case_id, name in self._shown.controls]
         title = "Controls that pass: agents that do not do the work"
-        yield from self._pairs(title, pairs, summary.controls, _RED)
+        yield from self._pairs(title, pairs, summary.controls, RED)
 
     def _operators(self, summary: AuditSummary) -> Iterator[str]:
         yield ""
@@ -97,7 +123,7 @@ class AuditLines:
         left = tried - killed
         if not left:
             return "."
-        return self._paint(str(left) if left < 10 else "+", _RED)
+        return self._paint(str(left) if left < 10 else "+", RED)
 
     def _survivors(self, summary: AuditSummary) -> Iterator[str]:
         if not summary.survivors:
@@ -109,7 +135,7 @@ class AuditLines:
             if case_id != last:
                 yield f"  {terminal(case_id, NAME)}"
                 last = case_id
-            yield f"    {self._paint(terminal(survivor.operator, NAME), _RED)}: {terminal(survivor.change, LINE)}"
+            yield f"    {self._paint(terminal(survivor.operator, NAME), RED)}: {terminal(survivor.change, LINE)}"
             yield f"      seen  {terminal(survivor.evidence, LINE)}"
             yield f"      mend  {terminal(survivor.hint, LINE)}"
         yield from _more(summary.survivors - len(self._shown.survivors))
@@ -145,16 +171,16 @@ class AuditLines:
         unmet = summary.unmet(self._min_kill)
         yield headline(summary)
         yield from remarks(summary)
-        yield self._paint(self._bold(verdict(summary, self._min_kill)), _RED if unmet else _GREEN)
+        yield self._paint(self._bold(verdict(summary, self._min_kill)), RED if unmet else GREEN)
 
     def _rate(self, found: Rate) -> str:
-        return self._paint(f"{rate(found):>4}", _YELLOW if found.value < self._min_kill else "")
+        return self._paint(f"{rate(found):>4}", YELLOW if found.value < self._min_kill else "")
 
     def _bold(self, text: str) -> str:
-        return self._paint(text, _BOLD)
+        return self._paint(text, BOLD)
 
     def _paint(self, text: str, colour: str) -> str:
-        return f"{colour}{text}{_PLAIN}" if self._colour and colour else text
+        return f"{colour}{text}{PLAIN}" if self._colour and colour else text
 
 
 def _of(remedy: Remedy) -> str:

@@ -1,19 +1,18 @@
-"""Progress while a run goes on: a bar on a terminal, a line per finished case elsewhere."""
+"""Progress while a run goes on, in lines: one for each finished case, retry and notice."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
 
-from karat.engine.events import CaseFinished, CaseRetried, Event, Listener, Noticed, RunStarted
+from karat.console.screen import CaseLines, Screen, show
+from karat.engine.events import CaseFinished, CaseRetried, Event, Noticed, RunStarted
 from karat.model.verdict import CaseStatus
 from karat.reports.facts import case_name
 from karat.reports.inert import terminal
-from karat.reports.terminal import CaseLines, Loudness, Screen, show
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite
@@ -21,18 +20,6 @@ if TYPE_CHECKING:
 NAMES = 60
 NOTICE = 500
 FLUSH_EVERY = 0.2
-
-
-def listener_for(screen: Screen, suite: Suite) -> tuple[Listener, AbstractContextManager[object]]:
-    """What hears of the run, and a context in which it does."""
-    if screen.loudness is Loudness.QUIET:
-        return notices, nullcontext()
-    if screen.live:
-        from karat.cli.bar import Bar
-
-        bar = Bar(screen, suite)
-        return bar, bar.progress
-    return Lines(screen, suite), nullcontext()
 
 
 def notices(event: Event) -> None:

@@ -13,12 +13,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column
 from rich.text import Text
 
-from karat.cli.progress import lines_for, notice, retry
+from karat.console.progress import lines_for, notice, retry
+from karat.console.screen import Loudness, Screen
 from karat.engine.events import CaseFinished, CaseRetried, CaseStarted, Event, Noticed, RunStarted
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.reports.inert import terminal
-from karat.reports.terminal import Loudness, Screen
 
 RUNNING = 3
 NAME = 24

@@ -2,22 +2,73 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import click
+
+from karat.console.screen import BOLD, GREEN, LINE, PLAIN, RED, YELLOW, CaseLines, Loudness, Screen, show
+from karat.errors import ArtifactError
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.verdict import CaseStatus
+from karat.reports.artifacts import explained
 from karat.reports.facts import BROKEN, counts, incomplete, repeats, seconds
 from karat.reports.inert import terminal
 from karat.reports.repeated import by_case
-from karat.reports.terminal import BOLD, GREEN, LINE, PLAIN, RED, YELLOW, CaseLines, Loudness, Screen, show
+from karat.reports.run_result import RunResult
 from karat.reports.why import headline
-from karat.text.wording import counted
+from karat.reports.writing import write_into
+from karat.text.wording import counted, visible
 
 MOST: Final = 30
+
+
+def show_ending(result: RunResult, screen: Screen) -> None:
+    """The cases that did not pass, together; then the summary, and at last what went wrong beside."""
+    journal, folder = result.journal, str(Path(result.journal.path).parent)
+    if journal.header.repeat > 1 and screen.loudness > Loudness.QUIET:
+        show_repeated(journal.records(), screen, folder)
+    elif any((result.summary.failed, result.summary.partial, result.summary.error, screen.loudness is Loudness.WHOLE)):
+        show_details(_worth_reading(result, screen), screen, folder)
+        if screen.loudness > Loudness.QUIET:
+            show(screen.out, "\n")
+    show_summary(journal, result.artifacts, screen)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        _tell_github(result, screen)
+    for failure in result.failures:
+        click.echo(visible(f"karat: {failure}"), err=True)
+
+
+def _tell_github(result: RunResult, screen: Screen) -> None:
+    try:
+        _write_for_github(result, screen, os.environ)
+    except ArtifactError as error:
+        result.failures += (error,)
+
+
+def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, str]) -> None:
+    """Annotate the suite, and add to the job's summary. Raises ArtifactError where that has no room."""
+    # most runs are not carried out by GitHub, and its reports need not be loaded for them
+    from karat.reports.github.annotations import GithubReport
+    from karat.reports.github.summary import GithubSummary
+
+    told = io.BytesIO()
+    write_into([result.journal], GithubReport, told)
+    show(screen.out, told.getvalue().decode())
+    if place := environ.get("GITHUB_STEP_SUMMARY"):
+        summary = io.BytesIO()
+        write_into([result.journal], GithubSummary, summary)
+        with explained(Path(place), "set GITHUB_STEP_SUMMARY to another file"), open(place, "ab") as file:
+            file.write(summary.getvalue())
+
+
+def _worth_reading(result: RunResult, screen: Screen) -> Iterator[CaseRecord]:
+    """Whole records of those cases alone that something is to be told of."""
+    return result.journal.records() if screen.loudness is Loudness.WHOLE else result.journal.of_status(*BROKEN)
 
 
 def show_details(records: Iterable[CaseRecord], screen: Screen, folder: str = "") -> None:
@@ -49,8 +100,8 @@ def show_repeated(records: Iterable[CaseRecord], screen: Screen, folder: str = "
             lines.repeated(runs)
 
 
-def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen, *, viewer: bool = False) -> None:
-    """The verdict of a run, where its files are, and commands to go on with. `viewer`: there is one to look with."""
+def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> None:
+    """The verdict of a run, where its files are, and commands to go on with."""
     summary = run.summary
     verdict = counts(summary)
     if (taken := seconds(run)) is not None:
@@ -63,7 +114,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen, *, vie
     if screen.loudness > Loudness.QUIET:
         lines += [f"  {terminal(str(path))}" for path in artifacts]
     if screen.loudness > Loudness.QUIET or incomplete(run):
-        lines += [f"  {what:<19}{command}" for what, command in next_steps(run, viewer=viewer)]
+        lines += [f"  {what:<19}{command}" for what, command in next_steps(run)]
     show(screen.out, "".join(f"{line}\n" for line in lines))
 
 
@@ -75,7 +126,7 @@ def _paint(run: RunView) -> str:
     return YELLOW if summary.partial else GREEN
 
 
-def next_steps(run: RunView, *, viewer: bool) -> list[tuple[str, str]]:
+def next_steps(run: RunView) -> list[tuple[str, str]]:
     """What one may want to do now, and the command for it, fit to be copied."""
     journal = terminal(shlex.quote(run.path))
     steps = []
@@ -83,7 +134,7 @@ def next_steps(run: RunView, *, viewer: bool) -> list[tuple[str, str]]:
         steps.append(("run the rest", f"karat resume {journal}"))
     elif named := _to_rerun(run.summary):
         steps.append(("run these again", f"karat rerun {journal}{named}".rstrip()))
-    if viewer and steps:
+    if steps:
         steps.append(("look at them", f"karat view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}"))
     return steps
 
