@@ -11,9 +11,9 @@ from typing import Final
 
 from msgspec import structs
 
+from karat.compare.builder import ComparisonBuilder
+from karat.compare.compared_cases import CachedCases
 from karat.compare.gates import gates, verdicts
-from karat.compare.kept import KeptStandings
-from karat.compare.weighing import Weighing
 from karat.journal.index import Index, IndexedRun
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.model.run import CaseRecord
@@ -74,8 +74,8 @@ class SideBySide:
 def compared(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
     """Weigh one run against another by the gates and the confidence of this project."""
     wanted = gates(nearest(Path.cwd()), {}, None)
-    older, newer = (KeptStandings(Path(run.path), index) for run in (base, new))
-    weighing = Weighing(older, newer, wanted.confidence)
+    older, newer = (CachedCases(Path(run.path), index) for run in (base, new))
+    weighing = ComparisonBuilder(older, newer, wanted.confidence)
     found = weighing.comparison()
     found = structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
     return SideBySide(

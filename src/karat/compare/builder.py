@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import structs
 
-from karat.compare.pairing import change, paired
-from karat.compare.ratios import Ratio
-from karat.compare.standings import Standing, check_names
-from karat.compare.stats import Estimate, Runs, difference, holm, marginals, mcnemar, pass_rate, permutation
+from karat.compare.compared_cases import ComparedCase, check_names
+from karat.compare.stats import (
+    Estimate,
+    Runs,
+    difference,
+    fisher,
+    holm,
+    marginals,
+    mcnemar,
+    pass_rate,
+    permutation,
+    t_quantile,
+)
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import (
@@ -28,6 +39,7 @@ from karat.model.comparison import (
 )
 from karat.model.verdict import Status
 
+Pair: TypeAlias = tuple[ComparedCase | None, ComparedCase | None]
 LISTED = 10_000
 """Cases that are listed by name; of more, the number is told."""
 SHOWN = 200
@@ -37,14 +49,93 @@ ANSWER, CALLS, CALL, FOUND = 400, 12, 80, 160
 _STEADY: Final = Change.STEADY  # looked up once: members of an enum are slow to reach
 
 
+def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Iterator[Pair]:
+    """Every case of both runs, by id. Runs of one suite go side by side, so that hardly any case is kept waiting."""
+    waiting: tuple[dict[str, ComparedCase], dict[str, ComparedCase]] = {}, {}
+    for one, other in zip_longest(base, new):
+        if one is not None and other is not None and one.id == other.id:
+            yield one, other
+            continue
+        if one is not None:
+            if (met := waiting[1].pop(one.id, None)) is not None:
+                yield one, met
+            else:
+                waiting[0][one.id] = one
+        if other is not None:
+            if (met := waiting[0].pop(other.id, None)) is not None:
+                yield met, other
+            else:
+                waiting[1][other.id] = other
+    yield from ((one, None) for one in waiting[0].values())
+    yield from ((None, other) for other in waiting[1].values())
+
+
+def change(base: ComparedCase | None, new: ComparedCase | None, confidence: float) -> Change:
+    """What became of a case. One that flickers broke or was mended only if chance would hardly do that."""
+    if base is None:
+        return Change.NEW
+    if new is None:
+        return Change.GONE
+    if base.asks != new.asks:
+        return Change.ASKS_OTHER
+    if base.expects != new.expects:
+        return Change.EXPECTS_OTHER
+    if not (base.judged and new.judged):
+        return Change.ERRED if base.errors or new.errors else Change.APART
+    if base.flickers or new.flickers:
+        if fisher(base.runs, new.runs) > 1 - confidence:
+            return Change.FLICKERS
+        return Change.MENDED if new.passed / new.judged > base.passed / base.judged else Change.BROKE
+    if base.passed:
+        return Change.STEADY if new.passed else Change.BROKE
+    return Change.MENDED if new.passed else Change.RED
+
+
+class Ratio:
+    """How often the new run takes what the base takes, over the cases of which both are known."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._cases = 0
+        self._base = self._new = self._base_squares = self._new_squares = self._products = 0.0
+
+    def add(self, base: float, new: float) -> None:
+        self._cases += 1
+        self._base += base
+        self._new += new
+        self._base_squares += base * base
+        self._new_squares += new * new
+        self._products += base * new
+
+    def measure(self, confidence: float) -> Measure:
+        cases = self._cases
+        return Measure(
+            name=self._name,
+            cases=cases,
+            base=self._base / cases,
+            new=self._new / cases,
+            ratio=self._bounds(confidence) if self._base > 0 and self._new > 0 else None,
+        )
+
+    def _bounds(self, confidence: float) -> Bounds:
+        """By the spread of what each case is off the ratio, on a scale on which twice and half are equally far."""
+        cases, ratio = self._cases, self._new / self._base
+        if cases < 2:
+            return Bounds(ratio, 0.0, math.inf)
+        squares = self._new_squares - 2 * ratio * self._products + ratio * ratio * self._base_squares
+        error = math.sqrt(max(squares, 0.0) * cases / (cases - 1)) / self._new
+        spread = math.exp(t_quantile(confidence, cases - 1) * error)
+        return Bounds(ratio, ratio / spread, ratio * spread)
+
+
 class Source(Protocol):
     """A run, or what is kept of one, to compare with another."""
 
-    def __iter__(self) -> Iterator[Standing]: ...
+    def __iter__(self) -> Iterator[ComparedCase]: ...
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide: ...
 
-    def seen(self, standing: Standing, *, passed: bool) -> RecordExcerpt | None: ...
+    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None: ...
 
 
 class Scope:
@@ -59,7 +150,7 @@ class Scope:
         """Some cases that broke or flicker: those whose repeats would tell most."""
         self.flickering: list[str] = []
 
-    def add(self, base: Standing, new: Standing, what: Change) -> None:
+    def add(self, base: ComparedCase, new: ComparedCase, what: Change) -> None:
         self.pairs[base.runs, new.runs] += 1
         ratios, after = self.ratios, new.measures
         for name, value in base.measures.items():
@@ -70,7 +161,7 @@ class Scope:
         if what is not _STEADY:
             self._add_change(new, what)
 
-    def _add_change(self, new: Standing, what: Change) -> None:
+    def _add_change(self, new: ComparedCase, what: Change) -> None:
         self.changes[what] += 1
         if what in (Change.BROKE, Change.FLICKERS) and len(self.worse) < SHOWN:
             self.worse.append(new.id)
@@ -104,13 +195,13 @@ class SideCounts:
     def __init__(self) -> None:
         self.cases = self.runs = self.errors = 0
 
-    def add(self, standing: Standing) -> None:
+    def add(self, standing: ComparedCase) -> None:
         self.cases += 1
         self.runs += standing.judged
         self.errors += standing.errors
 
 
-class Weighing:
+class ComparisonBuilder:
     """Takes two runs and weighs them. Gates look at the scopes that it keeps."""
 
     def __init__(self, base: Source, new: Source, confidence: float) -> None:
@@ -125,10 +216,10 @@ class Weighing:
         self._changes: list[CaseChange] = []
         self._left_off = 0
         self._sides = SideCounts(), SideCounts()
-        for pair in paired(base, new):
+        for pair in pair_cases(base, new):
             self._add(*pair)
 
-    def _add(self, base: Standing | None, new: Standing | None) -> None:
+    def _add(self, base: ComparedCase | None, new: ComparedCase | None) -> None:
         if base is not None:
             self._sides[0].add(base)
         if new is not None:
@@ -147,7 +238,7 @@ class Weighing:
         if what is not _STEADY:
             self._keep(base, new, what)
 
-    def _keep(self, base: Standing | None, new: Standing | None, what: Change) -> None:
+    def _keep(self, base: ComparedCase | None, new: ComparedCase | None, what: Change) -> None:
         flips = _flips(base, new) if base and new and what in COMPARED else ()
         self._flips.update(flip.check for flip in flips)
         if len(self._changes) >= LISTED:
@@ -172,7 +263,7 @@ class Weighing:
         )
 
     def _looked_up(
-        self, base: Standing, new: Standing, flips: tuple[Flip, ...]
+        self, base: ComparedCase, new: ComparedCase, flips: tuple[Flip, ...]
     ) -> tuple[tuple[Flip, ...], list[Seen | None]]:
         """What was said and called in a run of each side that shows the change, and what the flipped checks found."""
         better = new.passed / new.judged > base.passed / base.judged
@@ -232,13 +323,13 @@ def corrected(groups: Sequence[Weighed]) -> tuple[Weighed, ...]:
     return tuple(structs.replace(group, p=p) for group, p in zip(groups, values, strict=True))
 
 
-def scopes_of(standing: Standing) -> list[str]:
+def scopes_of(standing: ComparedCase) -> list[str]:
     """The categories and tags that a case is looked at under."""
     category = [f"category {standing.category}"] if standing.category else []
     return category + [f"tag {tag}" for tag in dict.fromkeys(standing.tags)]
 
 
-def _flips(base: Standing, new: Standing) -> tuple[Flip, ...]:
+def _flips(base: ComparedCase, new: ComparedCase) -> tuple[Flip, ...]:
     """The expectations that hold more often in one run than in the other."""
     found = []
     for check in dict.fromkeys((*base.lacks, *new.lacks)):

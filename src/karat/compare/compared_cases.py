@@ -1,19 +1,25 @@
-"""How each case of a run stands: as much of its records as comparing needs, read once, one case at a time."""
+"""Cases of a run as a comparison sees them: as much of their records as it needs, read once, one case at a time.
+
+What was read of a journal is kept in the index, and read anew only where the journal changed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
+from karat.journal.index import Index, file_state
 from karat.journal.integrity import Derived, agrees, verdict_of
-from karat.journal.reader import Journal
+from karat.journal.reader import Journal, header_of
 from karat.journal.views import RecordExcerpt, RecordToCompare, RecordVerdict, TraceToCompare
 from karat.model.comparison import RunSide
 from karat.model.cost import cost_usd
@@ -37,6 +43,8 @@ _to_compare = msgspec.json.Decoder(RecordToCompare).decode
 _excerpt = msgspec.json.Decoder(RecordExcerpt).decode
 _with_evidence = msgspec.json.Decoder(RecordVerdict).decode
 _case = msgspec.json.Decoder(Case).decode
+NAME: Final = "standings 1"
+"""Another number whenever a standing is made otherwise."""
 
 
 class KnownCase(NamedTuple):
@@ -67,7 +75,7 @@ class JudgedRun(NamedTuple):
     verdict: Verdict
 
 
-class Standing(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How one case stands in one run: `asks` and `expects` tell whether it is the same case in another.
 
     `passed` of `judged` runs; `errors` and what was set `apart` are not judged. `lacks` counts, for each expectation
@@ -102,24 +110,24 @@ class Standing(Struct, frozen=True, omit_defaults=True, kw_only=True):
         return rate + errors
 
 
-class Standings:
-    """The standings of a journal, in suite order. `summary` is known once all were read: it tells what was changed."""
+class JournalCases:
+    """The compared cases of a journal, in suite order. `summary` is known once all were read: it tells of changes."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self._derived = Derived(journal.header)
 
-    def __iter__(self) -> Iterator[Standing]:
+    def __iter__(self) -> Iterator[ComparedCase]:
         runs: list[JudgedRun] = []
         place = 0
         for run in self._judged():
             if runs and run.record.index != runs[0].record.index:
-                yield standing(runs, place)
+                yield add_up(runs, place)
                 place += len(runs)
                 runs = []
             runs.append(run)
         if runs:
-            yield standing(runs, place)
+            yield add_up(runs, place)
 
     def _judged(self) -> Iterator[JudgedRun]:
         journal, derived = self.journal, self._derived
@@ -150,10 +158,10 @@ class Standings:
         return self.summary.incomplete or ("interrupted" if self.summary.interrupted else "")
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
-        """What this run is, once its standings were read."""
+        """What this run is, once its cases were read."""
         return run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
 
-    def seen(self, standing: Standing, *, passed: bool) -> RecordExcerpt | None:
+    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
         count = standing.judged + standing.errors + standing.apart
         found = [self.journal.decoded(line, _excerpt) for line in self.journal.lines(standing.place, count)]
@@ -178,14 +186,14 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
     )
 
 
-def standing(runs: Sequence[JudgedRun], place: int) -> Standing:
+def add_up(runs: Sequence[JudgedRun], place: int) -> ComparedCase:
     """Add up the runs of one case: what erred or was skipped does not tell of the agent, nor what was known to fail."""
     first = runs[0].known
     case = first.case
     judged = [run for run in runs if run.verdict.status is _PASS or run.verdict.status in _NOT_PASSED]
     passed = len([run for run in judged if run.verdict.status is _PASS])
     errors = len([run for run in runs if run.verdict.status is _ERROR]) if len(judged) < len(runs) else 0
-    return Standing(
+    return ComparedCase(
         id=case.id,
         asks=first.asks,
         expects=first.expects,
@@ -263,3 +271,48 @@ def _spent(trace: TraceToCompare) -> Iterator[tuple[str, float]]:
     cost = cost_usd(trace.metadata, tokens, None if prices is None else (prices.input, prices.output))
     if cost is not None and 0 <= cost < math.inf:
         yield "cost", cost
+
+
+class CachedRun(Struct, frozen=True):
+    """What the index keeps of a run for comparisons and histories."""
+
+    standings: tuple[ComparedCase, ...]
+    incomplete: str = ""
+
+
+_unpacked = msgspec.msgpack.Decoder(CachedRun).decode
+
+
+class CachedCases:
+    """The compared cases of one journal, as `JournalCases` gives them."""
+
+    def __init__(self, path: Path, index: Index) -> None:
+        self._path = path
+        self._index = index
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self._path)
+
+    @cached_property
+    def _run(self) -> CachedRun:
+        data = self._index.kept(self._path, NAME)
+        if data is not None:
+            return _unpacked(zlib.decompress(data))
+        state = file_state(self._path)
+        source = JournalCases(self.journal)
+        standings = tuple(source)
+        run = CachedRun(standings, source.incomplete)
+        self._index.keep(self._path, NAME, zlib.compress(msgspec.msgpack.encode(run), 1), state)
+        return run
+
+    def __iter__(self) -> Iterator[ComparedCase]:
+        return iter(self._run.standings)
+
+    def side(self, cases: int, runs: int, errors: int) -> RunSide:
+        """What this run is."""
+        return run_side(str(self._path), header_of(self._path), self._run.incomplete, cases, runs, errors)
+
+    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+        """A run of the case that came out this way, or else its first."""
+        return JournalCases(self.journal).seen(standing, passed=passed)
