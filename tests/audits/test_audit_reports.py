@@ -28,10 +28,8 @@ from karat.model.audit import (
     Survivor,
     Unseen,
 )
-from karat.reports.audit import markdown as audit_markdown
-from karat.reports.audit.facts import MARKS
-from karat.reports.audit.json import AuditJson, read_audit
-from karat.reports.audit.markdown import AuditMarkdown
+from karat.reports import audit as audit_markdown
+from karat.reports.audit import MARKS, AuditJson, AuditMarkdown, read_audit
 from reports.runs import HOSTILE, Kept
 
 GOLDEN = Path(__file__).parent / "golden"

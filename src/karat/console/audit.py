@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour, width
 from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, SetAside
 from karat.reports.artifacts import whole_file
-from karat.reports.audit.facts import Shown, headline, interval, marked, rate, remarks, verdict
-from karat.reports.audit.json import AuditJson
-from karat.reports.audit.markdown import AuditMarkdown
+from karat.reports.audit import AuditJson, AuditMarkdown, Shown, headline, interval, marked, rate, remarks, verdict
 from karat.reports.inert import terminal
 from karat.text.wording import counted
 

@@ -16,7 +16,7 @@ from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_co
 from karat.model.comparison import CaseChange, Comparison, Seen
 from karat.model.history import CaseHistory, History, RunPoint
 from karat.reports.artifacts import whole_file
-from karat.reports.compare.words import SECTIONS, apart, gate_lines, headline, of_group, of_measure, rates, side
+from karat.reports.comparison import SECTIONS, apart, gate_lines, headline, of_group, of_measure, rates, side
 from karat.reports.inert import terminal
 from karat.text.wording import counted
 
@@ -47,9 +47,7 @@ def show_comparison(found: Comparison, form: str, output: Path | None) -> None:
 
 
 def _formatted(found: Comparison, form: str) -> bytes:
-    from karat.reports.compare.html import comparison_page
-    from karat.reports.compare.json import comparison_json
-    from karat.reports.compare.markdown import comparison_markdown
+    from karat.reports.comparison import comparison_json, comparison_markdown, comparison_page
 
     if form == "terminal":
         out = StringIO()

@@ -53,8 +53,7 @@ def _tell_github(result: RunResult, screen: Screen) -> None:
 def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, str]) -> None:
     """Annotate the suite, and add to the job's summary. Raises ArtifactError where that has no room."""
     # most runs are not carried out by GitHub, and its reports need not be loaded for them
-    from karat.reports.github.annotations import GithubReport
-    from karat.reports.github.summary import GithubSummary
+    from karat.reports.github import GithubReport, GithubSummary
 
     told = io.BytesIO()
     write_into([result.journal], GithubReport, told)

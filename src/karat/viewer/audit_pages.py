@@ -10,7 +10,7 @@ import msgspec
 
 from karat.journal.index import IndexedRun
 from karat.model.audit import CaseAudit
-from karat.reports.audit.json import WrittenAudit, read_audit
+from karat.reports.audit import WrittenAudit, read_audit
 from karat.reports.html.files import own_file
 
 SHOWN: Final = 200

@@ -18,7 +18,7 @@ from karat.journal.index import Index, IndexedRun
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.model.run import CaseRecord
 from karat.plugins.tables import nearest
-from karat.reports.compare import words
+from karat.reports import comparison as words
 from karat.reports.html.calls import duration
 from karat.reports.html.differences import difference
 from karat.reports.inert import clip

@@ -12,9 +12,7 @@ from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.reports.html import run_view
 from karat.reports.html.case_view import case_view
 from karat.reports.html.files import own_file
-from karat.reports.html.row_view import RowView, row_view
-from karat.reports.html.run_tally import evidence_anchor
-from karat.reports.html.run_view import GroupView, RateView, RunHead
+from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
 from karat.reports.html.views import CaseView, FileView
 from karat.viewer.links import OfRun
 
