@@ -11,8 +11,7 @@ from karat.journal.index import IndexedRun
 from karat.model.run import Summary
 from karat.reports.html.pages import environment
 from karat.viewer.app import TEMPLATES
-from karat.viewer.audit_pages import audit_page
-from karat.viewer.run_pages import run_head
+from karat.viewer.pages import audit_page, run_head
 from reports.runs import HEADER
 
 

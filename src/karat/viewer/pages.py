@@ -1,20 +1,38 @@
-"""The runs, one run, and one case of it."""
+"""What each page of the viewer shows: the runs, one run, a case of it, two runs side by side, an audit."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
+import msgspec
+from msgspec import structs
+
+from karat.compare.builder import ComparisonBuilder
+from karat.compare.compared_cases import CachedCases
+from karat.compare.gates import gates, verdicts
 from karat.journal.index import CaseFilter, Index, IndexedRun
+from karat.model.audit import CaseAudit
+from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
+from karat.model.run import CaseRecord
+from karat.plugins.tables import nearest
+from karat.reports import comparison as words
+from karat.reports.audit import WrittenAudit, read_audit
 from karat.reports.html import run_view
+from karat.reports.html.calls import duration
 from karat.reports.html.case_view import case_view
+from karat.reports.html.differences import difference
 from karat.reports.html.files import own_file
 from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
 from karat.reports.html.views import CaseView, FileView
-from karat.viewer.links import OfRun
+from karat.reports.inert import clip
 
 PAGE: Final = 200
 LIVE_SECONDS: Final = 900
@@ -24,6 +42,43 @@ FLAKY_RUNS: Final = 10
 MOST_FLAKY: Final = 12
 JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
 """What tells of the agent: an error does not."""
+MOST_COMPARED: Final = 60
+NAMED: Final = 500
+LONGEST: Final = 8_000
+SIDE_BY_SIDE: Final = frozenset({*COMPARED, Change.ERRED})
+"""What has an answer in both runs to the same question."""
+
+FoundRecord = tuple[CaseRecord | None, str]
+"""A record, and where its page is."""
+MOST_AUDITED: Final = 200
+LARGEST: Final = 64 << 20
+
+
+class OfRun:
+    """Addresses within one run; what it is filtered by goes along."""
+
+    def __init__(self, run: str, chosen: CaseFilter, neighbours: tuple[int | None, int | None] = (None, None)) -> None:
+        self._run = run
+        self._query = query(chosen)
+        self.before, self.after = ("" if index is None else self.case(index, 0) for index in neighbours)
+
+    @property
+    def run(self) -> str:
+        return f"/run/{self._run}{self._query}"
+
+    def case(self, index: int, repeat: int) -> str:
+        return f"/run/{self._run}/case/{index}/{repeat}{self._query}"
+
+    def hash(self, anchor: str) -> str:
+        return ""
+
+    def group(self, group: GroupView) -> str:
+        return f"/run/{self._run}{query(CaseFilter(check=group.name, kind=group.kind))}"
+
+
+def query(chosen: CaseFilter) -> str:
+    given = {name: value for name, value in structs.asdict(chosen).items() if value}
+    return f"?{urlencode(given)}" if given else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +252,147 @@ def case_page(index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseF
 def _pictured(file: FileView, run: IndexedRun) -> FileView:
     found = own_file(run.path, file.file) if file.link else None
     return replace(file, source=file.link) if found and found.is_picture else file
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """One case in both runs; the differences are HTML."""
+
+    id: str
+    before: str
+    after: str
+    base_link: str
+    new_link: str
+    answer: str
+    calls: str
+    took: str
+    flips: tuple[Flip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
+
+    title: str
+    count: int
+    pairs: list[PairView]
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """What a comparison found, in the words and figures of `karat compare`."""
+
+    headline: str
+    apart: str
+    sure: str
+    gates: list[tuple[str, str]]
+    notes: tuple[str, ...]
+    figures: list[str]
+    changes: list[ChangeView]
+
+
+def compare_page(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
+    """Weigh one run against another by the gates and the confidence of this project."""
+    wanted = gates(nearest(Path.cwd()), {}, None)
+    older, newer = (CachedCases(Path(run.path), index) for run in (base, new))
+    weighing = ComparisonBuilder(older, newer, wanted.confidence)
+    found = weighing.comparison()
+    found = structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
+    return SideBySide(
+        headline=words.headline(found),
+        apart=words.apart(found),
+        sure=found.overall.sure,
+        gates=list(words.gate_lines(found)),
+        notes=found.notes,
+        figures=list(_figures(found)),
+        changes=list(_change_views(index, base, new, found)),
+    )
+
+
+def _figures(found: Comparison) -> Iterator[str]:
+    yield words.rates(found.overall)
+    yield from map(words.of_measure, found.measures)
+    yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
+
+
+def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Comparison) -> Iterator[ChangeView]:
+    by_change: dict[Change, list[CaseChange]] = defaultdict(list)
+    for case in found.changes:
+        by_change[case.change].append(case)
+    beside = {change: cases[:MOST_COMPARED] for change, cases in by_change.items() if change in SIDE_BY_SIDE}
+    names = [case.id for cases in beside.values() for case in cases]
+    places = [(run, index.places(run.key, names)) for run in (base, new)]
+    for change, title in words.SECTIONS:
+        if cases := by_change[change]:
+            pairs = [
+                _pair_view(case, *(_find_record(index, *place, case.id) for place in places))
+                for case in beside.get(change, ())
+            ]
+            named = [] if pairs else [case.id for case in cases[:NAMED]]
+            yield ChangeView(title, found.count(change), pairs, named)
+
+
+def _find_record(index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str) -> FoundRecord:
+    place = places.get(name)
+    link = f"/run/{run.key}/case/{place[0]}/{place[1]}" if place else ""
+    return index.record(run, *place) if place else None, link
+
+
+def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairView:
+    (old, base_link), (now, new_link) = base, new
+    return PairView(
+        id=case.id,
+        before=case.base,
+        after=case.new,
+        base_link=base_link,
+        new_link=new_link,
+        answer=difference(_answer(old), _answer(now)),
+        calls=difference(_calls(old), _calls(now)),
+        took=f"{_took(old)} → {_took(now)}",
+        flips=case.flips,
+    )
+
+
+def _answer(record: CaseRecord | None) -> str:
+    return clip(record.trace.final_message, LONGEST) if record else ""
+
+
+def _calls(record: CaseRecord | None) -> str:
+    """The calls as lines, each with its arguments."""
+    calls = record.trace.tool_calls if record else ()
+    lines = [f"{call} {json.dumps(call.arguments, ensure_ascii=False, default=str)}" for call in calls]
+    return clip("\n".join(lines), LONGEST)
+
+
+def _took(record: CaseRecord | None) -> str:
+    return duration(record.duration_ms) if record else "–"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """An audit, or why there is none to show."""
+
+    found: WrittenAudit | None
+    why: str
+    shown: tuple[CaseAudit, ...]
+    left_out: int
+
+
+def audit_page(run: IndexedRun) -> AuditPage:
+    """The latest audit beside a journal."""
+    stem = Path(run.path).stem
+    named = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
+    file = own_file(run.path, named[-1]) if named else None
+    if file is None or file.size > LARGEST:
+        return AuditPage(None, "This run was not audited yet.", (), 0)
+    try:
+        found = read_audit(file.path.read_bytes())
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
+        return AuditPage(None, f"{file.path.name} cannot be read.", (), 0)
+    cases = found.report.cases
+    return AuditPage(found, "", cases[:MOST_AUDITED], max(len(cases) - MOST_AUDITED, 0))
+
+
+def _literal(stem: str) -> str:
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in stem)
