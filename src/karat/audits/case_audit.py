@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,23 +12,25 @@ import msgspec
 import regex
 from msgspec import structs
 
-from karat.audits.counts import Count
 from karat.audits.hints import Spelling, noticing, remedy
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, Baseline
 from karat.audits.operators.base import Equivalent, Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.operators.tool_calls import parallel
-from karat.audits.parts import CasePart, everywhere, parts
 from karat.checks.base import excerpt
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
-from karat.model.audit import Brittle, CaseAudit, Kill, Survivor, Unseen
-from karat.model.suite import Case, CheckSpec
+from karat.model.audit import Brittle, CaseAudit, Kill, Rate, Survivor, Unseen
+from karat.model.suite import Case, CheckSpec, Turn
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
+from karat.repeats import wilson
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
+from karat.traces.turns import conversation
 
+DIGITS = 4
+Change = Callable[[Trace], Trace]
 ELSEWHERE = "Paris is the capital of France, and the Seine runs through it."
 TYPOGRAPHY = str.maketrans({"'": "’", "-": "‑"})
 # A digit beside the word makes its letters matter: `12M` is not `12m`.
@@ -42,6 +45,71 @@ PER_OPERATOR = 8
 """Mutants of one operator that are tried on one case; of more, a sample."""
 MOST_MADE = 128
 """Mutants that a sample is drawn from: each holds the whole text, and a long one has thousands of places to change."""
+
+
+@dataclass
+class Count:
+    """A tally of mutants."""
+
+    killed: int = 0
+    tried: int = 0
+
+    def add(self, killed: int, tried: int = 1) -> None:
+        self.killed += killed
+        self.tried += tried
+
+    @property
+    def rate(self) -> Rate:
+        interval = wilson(self.killed, self.tried)
+        return Rate(self.killed, self.tried, round(interval.low, DIGITS), round(interval.high, DIGITS))
+
+
+class CasePart(NamedTuple):
+    """A piece of a case that can be made wrong, and the trace of the case with such a piece in its place."""
+
+    subject: Subject
+    turn: int | None
+    within: Change
+
+    def named(self, what: str) -> str:
+        return what if self.turn is None else f"turn {self.turn}: {what}"
+
+
+def parts(subject: Subject) -> Iterator[CasePart]:
+    """The pieces of a case: each turn that something is expected of, the last one by what all turns are to come to."""
+    case, trace = subject.case, subject.trace
+    if not case.turns:
+        yield CasePart(subject, None, lambda piece: piece)
+        return
+    for number, turn in enumerate(case.turns, 1):
+        if turn.checks or (case.checks and number == len(case.turns)):
+            earlier = trace.turns[number - 2] if number > 1 else None
+            piece = _piece(subject, turn, trace.turns[number - 1], earlier)
+            yield CasePart(piece, number, _replacing(trace, number))
+
+
+def everywhere(trace: Trace, change: Change) -> Trace:
+    """The trace with every turn of it changed, or all of it where there is but one."""
+    if not trace.turns:
+        return change(trace)
+    return structs.replace(conversation([change(turn) for turn in trace.turns]), database=change(trace).database)
+
+
+def _piece(subject: Subject, turn: Turn, trace: Trace, earlier: Trace | None) -> Subject:
+    case: Case = structs.replace(
+        subject.case, prompt=turn.prompt, checks=(*turn.checks, *subject.case.checks), turns=()
+    )
+    return Subject(case, trace, subject.seed, earlier)
+
+
+def _replacing(trace: Trace, number: int) -> Change:
+    turns = trace.turns
+    return lambda piece: _rebuilt(trace, [*turns[: number - 1], piece, *turns[number:]])
+
+
+def _rebuilt(trace: Trace, turns: list[Trace]) -> Trace:
+    """The conversation of these turns, with what a database gave at its end."""
+    return structs.replace(conversation(turns), database={**trace.database, **turns[-1].database})
 
 
 class Control(NamedTuple):
