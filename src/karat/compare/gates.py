@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
-from karat.compare.builder import ComparisonBuilder, Scope
+from karat.compare.builder import ComparisonBuilder, Scope, Source
 from karat.compare.stats import Pairs, Runs, difference, fisher, marginals, pass_rate
 from karat.errors import ConfigError
-from karat.model.comparison import Bounds, Change, GateVerdict, Weighed
+from karat.model.comparison import Bounds, Change, Comparison, GateVerdict, Weighed
 from karat.plugins.tables import Tables, dotted, line_of, read
 from karat.text.wording import counted, did_you_mean
 
@@ -201,12 +201,19 @@ def _refuse_hopeless(gate: Gate) -> None:
         raise ConfigError(f"the gate {gate} can {how}.", where=gate.where, fix=fix, slug="hopeless-gate")
 
 
-def verdicts(wanted: Gates, weighing: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
+def compare(base: Source, new: Source, wanted: Gates) -> Comparison:
+    """Compare two runs, and hold what was found against the gates."""
+    builder = ComparisonBuilder(base, new, wanted.confidence)
+    found = builder.comparison()
+    return structs.replace(found, gates=tuple(_verdicts(wanted, builder, found.new.incomplete)))
+
+
+def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
     """What each gate says. None is met over cases that erred, or by a run that is not complete."""
     for gate in wanted.gates:
-        scope = _scope(gate, weighing)
-        found = _verdict(gate, scope, weighing.confidence)
-        erred = weighing.erred[gate.scope]
+        scope = _scope(gate, builder)
+        found = _verdict(gate, scope, builder.confidence)
+        erred = builder.erred[gate.scope]
         if found.verdict == "met" and (erred or incomplete):
             what = (
                 f"{counted(erred, 'case')} erred and could not be weighed"
@@ -218,17 +225,17 @@ def verdicts(wanted: Gates, weighing: ComparisonBuilder, incomplete: str) -> Ite
         yield found
 
 
-def _scope(gate: Gate, weighing: ComparisonBuilder) -> Scope:
+def _scope(gate: Gate, builder: ComparisonBuilder) -> Scope:
     if not gate.scope:
-        return weighing.overall
-    if gate.scope not in weighing.scopes:
-        fix = did_you_mean(gate.scope, weighing.scopes) or "Name one that the suite has."
+        return builder.overall
+    if gate.scope not in builder.scopes:
+        fix = did_you_mean(gate.scope, builder.scopes) or "Name one that the suite has."
         raise ConfigError(
             f"the gate {gate} looks at no case: none that was compared has this {gate.scope.split()[0]}.",
             where=gate.where,
             fix=fix,
         )
-    return weighing.scopes[gate.scope]
+    return builder.scopes[gate.scope]
 
 
 def _verdict(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:

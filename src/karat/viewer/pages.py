@@ -15,9 +15,8 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import structs
 
-from karat.compare.builder import ComparisonBuilder
 from karat.compare.compared_cases import CachedCases
-from karat.compare.gates import gates, verdicts
+from karat.compare.gates import compare, gates
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.audit import CaseAudit
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
@@ -296,9 +295,7 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
     """Weigh one run against another by the gates and the confidence of this project."""
     wanted = gates(nearest(Path.cwd()), {}, None)
     older, newer = (CachedCases(Path(run.path), index) for run in (base, new))
-    weighing = ComparisonBuilder(older, newer, wanted.confidence)
-    found = weighing.comparison()
-    found = structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
+    found = compare(older, newer, wanted)
     return SideBySide(
         headline=words.headline(found),
         apart=words.apart(found),
