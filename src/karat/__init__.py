@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from karat.inspections.inspection import Inspection as Inspection
     from karat.inspections.inspection import Observation as Observation
     from karat.journal.reader import Journal as Journal
-    from karat.journal.reader import RecordSummary as RecordSummary
+    from karat.journal.views import RecordSummary as RecordSummary
     from karat.model.audit import AuditReport as AuditReport
     from karat.model.check import CheckProblem as CheckProblem
     from karat.model.check import Example as Example
@@ -93,7 +93,8 @@ _HOMES = {
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
     "karat.inspections.inspection": "Inspection Observation",
-    "karat.journal.reader": "Journal RecordSummary",
+    "karat.journal.reader": "Journal",
+    "karat.journal.views": "RecordSummary",
     "karat.model.audit": "AuditReport",
     "karat.model.check": "CheckProblem Example Field",
     "karat.model.comparison": "Comparison",

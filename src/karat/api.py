@@ -27,6 +27,7 @@ from karat.recorded import last_journal as last_journal
 from karat.recorded import opened as opened
 from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import BinaryWriter
+from karat.reports.catalog import refuse_one_file as refuse_one_file
 from karat.reports.run_result import ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.suites import loads
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from karat.model.history import History
     from karat.order import AnyTarget, ResumeKeywords, RunKeywords
     from karat.smells.linter import LintReport
+    from karat.suites.schema import Kind
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import Served
 
@@ -72,6 +74,13 @@ def load_file(path: str | Path) -> Suite:
     """Read a suite file, whatever it is called."""
     enter(os.getcwd())
     return loads(read_bytes(path), str(path), CATALOG)
+
+
+def schema(kind: Kind) -> dict[str, object]:
+    """The JSON Schema of a suite format."""
+    from karat.suites import schema
+
+    return schema.schema(kind, CATALOG)
 
 
 def judge(case: Case, trace: Trace) -> Verdict:
@@ -157,7 +166,13 @@ async def _go_on(
     target: AnyTarget | None,
     how: ResumeKeywords,
 ) -> RunResult:
-    from karat.order import Order, ResumeKeywords, RunOptions, refuse_unknown, status_named
+    from karat.order import (
+        Order,
+        ResumeKeywords,
+        RunOptions,
+        refuse_unknown,
+        status_named,
+    )
     from karat.session import Earlier, resume_suite
 
     refuse_unknown(how, ResumeKeywords)

@@ -7,13 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from msgspec import structs
-
 from karat.compare.baseline import BaselineFile, baseline_lines, baseline_of, in_order
-from karat.compare.gates import gates, verdicts
+from karat.compare.gates import compare, gates
 from karat.compare.history import history
 from karat.compare.references import References
-from karat.compare.weighing import Weighing
 from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.model.comparison import Comparison
@@ -36,9 +33,7 @@ def compared(
     references = References(folders)
     newer = references.new(str(new))
     older = references.base(str(base), newer.journal)
-    weighing = Weighing(older, newer, wanted.confidence)
-    found = weighing.comparison()
-    return structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))
+    return compare(older, newer, wanted)
 
 
 def told(folders: Sequence[Path], *, most: int, since: str, suite: str) -> History:

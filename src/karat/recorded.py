@@ -16,8 +16,7 @@ from karat.checks.ui import worded
 from karat.errors import JournalError, NothingSelectedError, UsageError
 from karat.journal.integrity import Ending, ending
 from karat.journal.reader import Journal
-from karat.journal.rescore import OwnCases, SuiteCases
-from karat.journal.rewrite import Rewriting
+from karat.journal.rescore import OwnCases, Rewriting, SuiteCases
 from karat.model.run import Header
 from karat.model.suite import Suite
 from karat.plugins.project import enter

@@ -8,10 +8,13 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
 from karat.audits.operators.catalog import OPERATORS
+from karat.console import audit as audit_terminal
+from karat.console.audit import AuditLines
 from karat.model.audit import (
     Apart,
     AuditSummary,
@@ -25,12 +28,8 @@ from karat.model.audit import (
     Survivor,
     Unseen,
 )
-from karat.reports.audit import markdown as audit_markdown
-from karat.reports.audit import terminal as audit_terminal
-from karat.reports.audit.facts import MARKS
-from karat.reports.audit.json import AuditJson
-from karat.reports.audit.markdown import AuditMarkdown
-from karat.reports.audit.terminal import AuditLines
+from karat.reports import audit as audit_markdown
+from karat.reports.audit import MARKS, AuditJson, AuditMarkdown, read_audit
 from reports.runs import HOSTILE, Kept
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -191,6 +190,21 @@ def test_json_can_be_read() -> None:
         "met": False,
         "unmet": ["the kill rate 0.23 is under 0.9", "2 controls pass"],
     }
+
+
+@pytest.mark.parametrize("name", ["faulty", "sound", "nothing"])
+def test_json_is_read_back_as_the_audit_that_was_written(name: str) -> None:
+    entries = AUDITS[name]
+    found = read_audit(as_json(entries, summary(entries)).encode())
+    assert (*found.report.cases, *found.report.set_aside) == entries
+    assert found.report.summary == summary(entries)
+    assert found.verdict.unmet == summary(entries).unmet(MIN_KILL)
+
+
+@pytest.mark.parametrize("data", [b"[]", b'{"cases": [{"id": "A"}]}', as_json(SOUND, summary(SOUND))[:-9].encode()])
+def test_what_is_not_an_audit_is_not_read_as_one(data: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        read_audit(data)
 
 
 @pytest.mark.parametrize("colour", [False, True])

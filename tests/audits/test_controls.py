@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from audits.support import audited, bare_case, case, recorded, suite_of
-from karat.audits.controls import controls
+from karat.audits.case_audit import controls
 from karat.audits.operators.base import Subject
 from karat.audits.run_audit import audit
 from karat.model.trace import ToolCall, Trace

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audits.support import Answer, audited, bare_case
-from karat.audits.equivalents import EQUIVALENTS
+from karat.audits.case_audit import EQUIVALENTS
 from karat.audits.operators.base import Subject
 from karat.model.trace import ToolCall, Trace
 

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audits.support import QUIET, bare_case, made
-from karat.audits.case_audit import PER_OPERATOR, mutants
-from karat.audits.equivalents import EQUIVALENTS
+from karat.audits.case_audit import EQUIVALENTS, PER_OPERATOR, mutants
 from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.trace import ToolCall, Trace

@@ -14,10 +14,7 @@ import karat
 from compare.runs import journal, many
 from karat.errors import KaratError
 from karat.model.comparison import Change, Comparison
-from karat.reports.compare.html import comparison_html
-from karat.reports.compare.json import comparison_json
-from karat.reports.compare.markdown import comparison_markdown
-from karat.reports.compare.words import headline
+from karat.reports.comparison import comparison_html, comparison_json, comparison_markdown, headline
 
 
 def changes(found: Comparison) -> dict[str, str]:

@@ -118,8 +118,8 @@ def test_a_journal_that_grows_is_read_on_where_it_ended(folder: Path, journal: P
     index, run = indexed(folder)
     assert (run.summary.total, run.ended, run.torn) == (2, False, True)
     decoded: list[bytes] = []
-    decode = index_tables._indexed
-    monkeypatch.setattr(index_tables, "_indexed", lambda line: (decoded.append(line), decode(line))[1])
+    decode = index_tables._to_index
+    monkeypatch.setattr(index_tables, "_to_index", lambda line: (decoded.append(line), decode(line))[1])
     index.refresh()
     assert decoded == []
     with journal.open("ab") as file:

@@ -10,7 +10,7 @@ import pytest
 
 import karat
 from karat.errors import KaratError
-from karat.journal import rewrite
+from karat.journal import rescore
 from karat.journal.forks import pieces
 from karat.reports import markdown, writing
 from karat.reports.json import JsonReport
@@ -30,7 +30,7 @@ def recorded(tmp_path: Path) -> Path:
 def test_the_bytes_are_the_same(
     recorded: Path, tmp_path: Path, with_suite: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewrite, "PIECE", 7)
+    monkeypatch.setattr(rescore, "PIECE", 7)
     monkeypatch.setattr(writing, "PIECE", 9)
     monkeypatch.setattr(markdown, "DETAILED_CASES", 12)
     suite = None
@@ -94,7 +94,7 @@ def test_each_case_is_told_in_order(recorded: Path, tmp_path: Path, workers: int
 
 
 def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewrite, "PIECE", 7)
+    monkeypatch.setattr(rescore, "PIECE", 7)
     lines = recorded.read_bytes().splitlines()
     lines[40] = lines[40].replace(b'"prompt":"prompt 39"', b'"prompt":39')
     recorded.write_bytes(b"".join(line + b"\n" for line in lines))

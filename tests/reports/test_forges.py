@@ -13,7 +13,7 @@ from msgspec import structs
 
 from karat.plugins.project import Project
 from karat.reports.catalog import find
-from karat.reports.github.annotations import MOST
+from karat.reports.github import MOST_ANNOTATIONS
 from karat.reports.writing import write_into
 
 from .runs import Kept, MemoryRun, interrupted, passing, repeated
@@ -155,7 +155,7 @@ def test_githubs_runner_reads_every_status(run: MemoryRun) -> None:
 def test_github_is_told_no_more_than_it_shows(run: MemoryRun) -> None:
     many = MemoryRun(tuple(structs.replace(run.cases[1], index=index) for index in range(25)), run.summary, run.header)
     *errors, more = commands(written("github", many))
-    assert [each.name for each in errors] == ["error"] * MOST
+    assert [each.name for each in errors] == ["error"] * MOST_ANNOTATIONS
     assert (more.name, more.data) == ("notice", "15 more at the level 'error' are not shown")
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from karat.console.ending import show_details, show_repeated, show_summary
+from karat.console.screen import Screen
 from karat.plugins.project import Project
 from karat.reports.catalog import BUILT_IN, find
-from karat.reports.ending import show_details, show_repeated, show_summary
-from karat.reports.terminal import Screen
 from karat.reports.writing import write_into
 
 from .runs import HUGE, Kept, every_status, interrupted, interrupted_repeats, repeated
@@ -46,5 +46,5 @@ def test_terminal(run: str, colour: bool) -> None:
     out = io.StringIO(newline="")
     screen = Screen(out, colour=colour)
     (show_repeated if view.header.repeat > 1 else show_details)(view.records(), screen)
-    show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], screen, viewer=True)
+    show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], screen)
     assert agrees_with(f"{run}.{'ansi' if colour else 'txt'}", out.getvalue())

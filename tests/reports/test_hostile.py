@@ -19,18 +19,17 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from karat.console import screen as terminal_report
+from karat.console.ending import show_details, show_summary
+from karat.console.screen import CaseLines, Loudness, Screen
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
-from karat.reports import encoding, gitlab, inert, rows, run_result
+from karat.reports import encoding, github, gitlab, inert, rows, run_result
 from karat.reports import junit as junit_report
 from karat.reports import markdown as markdown_report
-from karat.reports import terminal as terminal_report
 from karat.reports.catalog import find
-from karat.reports.ending import show_details, show_summary
-from karat.reports.github import annotations, summary
 from karat.reports.inert import terminal
 from karat.reports.run_result import RunResult
-from karat.reports.terminal import CaseLines, Loudness, Screen
 from karat.reports.writing import write_into
 
 from .hostile import HOSTILE, run_saying
@@ -57,7 +56,7 @@ def on_a_terminal(run: MemoryRun) -> str:
     for loudness in Loudness:
         show_details(run.records(), Screen(out, loudness))
     named = MemoryRun(run.cases, run.summary, run.header, path=f"{run.header.target}/s.jsonl")
-    show_summary(named, [Path(run.header.target)], Screen(out), viewer=True)
+    show_summary(named, [Path(run.header.target)], Screen(out))
     return out.getvalue()
 
 
@@ -192,9 +191,9 @@ PROOFS = {
     ),
     "junit-markup": Proof(partial(written, "junit"), junit_faults, unescaped(junit_report, "escape")),
     "junit-characters": Proof(partial(written, "junit"), junit_faults, unescaped(junit_report, "terminal")),
-    "github-text": Proof(partial(written, "github"), github_faults, unescaped(annotations, "_data")),
-    "github-properties": Proof(partial(written, "github"), github_faults, unescaped(annotations, "_property")),
-    "github-summary": Proof(partial(written, "github-summary"), summary_faults, unescaped(summary, "markdown_cell")),
+    "github-text": Proof(partial(written, "github"), github_faults, unescaped(github, "_data")),
+    "github-properties": Proof(partial(written, "github"), github_faults, unescaped(github, "_property")),
+    "github-summary": Proof(partial(written, "github-summary"), summary_faults, unescaped(github, "markdown_cell")),
     "github-log": Proof(
         on_a_terminal, printed_faults, lambda patch: patch.setattr(inert, "_spelled", lambda match: match[0])
     ),

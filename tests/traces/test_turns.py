@@ -8,7 +8,8 @@ from msgspec import structs
 
 from karat import scoring
 from karat.checks.catalog import CATALOG
-from karat.journal.integrity import SeenRecord, SeenTrace, derived
+from karat.journal.integrity import derived
+from karat.journal.views import RecordToVerify, TraceToVerify
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Turn
 from karat.model.trace import TEXT_CAP, Cut, Message, Tokens, ToolCall, Trace, TraceError
@@ -150,7 +151,7 @@ def test_what_is_known_to_fail_may_not_break_nor_be_unknown() -> None:
 def test_a_record_that_lost_the_check_of_a_turn_is_an_error() -> None:
     trace = conversation([FIRST, SECOND])
     verdict = scoring.judge_case(CASE, trace)
-    seen = SeenRecord(0, CASE, verdict, SeenTrace())
+    seen = RecordToVerify(0, CASE, verdict, TraceToVerify())
     assert derived(seen).status is CaseStatus.PASS
     moved = [structs.replace(check, turn=1) for check in verdict.checks]
     for checks in (verdict.checks[1:], tuple(moved)):

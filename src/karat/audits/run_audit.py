@@ -9,8 +9,7 @@ from itertools import groupby
 
 from msgspec import structs
 
-from karat.audits.case_audit import audit_case
-from karat.audits.counts import Count
+from karat.audits.case_audit import Count, audit_case
 from karat.audits.hints import Spelling
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, judged
 from karat.audits.operators.base import Subject, same

@@ -36,31 +36,8 @@ def command(journal: str, min_kill: float, seed: int, suite: str | None, results
       karat audit karat-results/checkout-20260101T090000Z.jsonl
       karat audit karat-results/checkout-20260101T090000Z.jsonl --min-kill 0.95 --seed 7
     """
-    import os
-    import sys
-    from contextlib import ExitStack
-
     from karat import api
-    from karat.reports.artifacts import whole_file
-    from karat.reports.audit.json import AuditJson
-    from karat.reports.audit.markdown import AuditMarkdown
-    from karat.reports.audit.terminal import AuditLines
-    from karat.reports.terminal import wants_colour
+    from karat.console.audit import show_audit
 
     auditor = api.auditor(journal, api.load_file(suite) if suite else None, seed=seed)
-    place = (results_dir or Path(journal).parent) / Path(journal).stem
-    lines = AuditLines(sys.stdout, min_kill, colour=wants_colour(sys.stdout, os.environ))
-    with ExitStack() as stack:
-        files = [
-            stack.enter_context(whole_file(place.with_name(f"{place.name}.audit.{end}"))) for end in ("json", "md")
-        ]
-        json, markdown = AuditJson(files[0], min_kill), AuditMarkdown(files[1], min_kill)
-        for entry in auditor.cases():
-            json.case(entry)
-            markdown.case(entry)
-            lines.case(entry)
-        summary = auditor.summary()
-        json.end(summary)
-        markdown.end(summary)
-    lines.end(summary, [file.path for file in files])
-    return summary.exit_code(min_kill)
+    return show_audit(auditor, (results_dir or Path(journal).parent) / Path(journal).stem, min_kill)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-LISTED = 20
-
 
 @click.group(short_help="Keep a run as the one that others are compared with.")
 def command() -> None:
@@ -33,9 +31,9 @@ def command() -> None:
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     """Make a run (a journal, @last, @last-green, a commit or tag; default @last) the baseline of its suite."""
     from karat import api
+    from karat.console.comparison import show_set_baseline
 
-    kept = api.baseline_set(run, file=file, results_dir=results_dir)
-    _told(kept.header.run.cases, kept.header.run.errors, str(kept.path))
+    show_set_baseline(api.baseline_set(run, file=file, results_dir=results_dir))
     return 0
 
 
@@ -44,24 +42,7 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
 def show(file: Path) -> int:
     """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass."""
     from karat import api
-    from karat.reports.compare.words import side
-    from karat.reports.inert import terminal
+    from karat.console.comparison import show_baseline
 
-    kept = api.baseline_shown(file)
-    click.echo(terminal(side("baseline", kept.header.run)))
-    red = [standing for standing in kept if standing.passed < standing.judged or standing.errors]
-    for standing in red[:LISTED]:
-        lacks = f": {', '.join(standing.lacks)}" if standing.lacks else ""
-        click.echo(f"  {terminal(standing.id, 60)}  {standing}{terminal(lacks, 200)}")
-    if len(red) > LISTED:
-        click.echo(f"  and {len(red) - LISTED} more")
-    click.echo(f"{kept.header.run.cases - len(red)} of {kept.header.run.cases} cases passed each time")
+    show_baseline(api.baseline_shown(file))
     return 0
-
-
-def _told(cases: int, errors: int, path: str) -> None:
-    from karat.reports.inert import terminal
-    from karat.text.wording import counted
-
-    erred = f", {counted(errors, 'run')} erred" if errors else ""
-    click.echo(f"{counted(cases, 'case')} kept{erred}\n  {terminal(path)}")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    from karat.model.comparison import Comparison
 
 FORMATS = ("terminal", "json", "markdown", "html")
 
@@ -47,44 +43,9 @@ def command(base: str, new: str, form: str, output: Path | None, **asked: float 
       karat compare @baseline @last --max-new-failures 0
       karat compare before.jsonl after.jsonl --format markdown --output comment.md
     """
-    import os
-    import sys
-
     from karat import api
-    from karat.reports.compare.terminal import show_comparison
-    from karat.reports.terminal import wants_colour
+    from karat.console.comparison import show_comparison
 
     found = api.compare_runs(base, new, **asked)  # type: ignore[arg-type]  # click has read each by its type
-    if form != "terminal" and output is None:
-        click.echo(_formatted(found, form).decode(), nl=False)
-        return _exit(found)
-    if output is not None:
-        _write(output, _formatted(found, form))
-    show_comparison(found, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
-    return _exit(found)
-
-
-def _exit(found: Comparison) -> int:
-    return int(found.exit_code)
-
-
-def _formatted(found: Comparison, form: str) -> bytes:
-    from io import StringIO
-
-    from karat.reports.compare.html import comparison_page
-    from karat.reports.compare.json import comparison_json
-    from karat.reports.compare.markdown import comparison_markdown
-    from karat.reports.compare.terminal import show_comparison
-
-    if form == "terminal":
-        out = StringIO()
-        show_comparison(found, out)
-        return out.getvalue().encode()
-    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](found)
-
-
-def _write(path: Path, data: bytes) -> None:
-    from karat.reports.artifacts import whole_file
-
-    with whole_file(path, replace=True) as out:
-        out.write(data)
+    show_comparison(found, form, output)
+    return found.exit_code

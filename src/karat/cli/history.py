@@ -23,18 +23,13 @@ def command(folder: Path | None, suite: str, runs: int, since: str, flaky: bool,
       karat history karat-results --flaky
       karat history --since 2026-01-01 --format json
     """
-    import sys
-
     from msgspec import structs
 
     from karat import api
-    from karat.reports.compare.history import history_json, show_history
+    from karat.console.comparison import show_history
 
     found = api.history(folder, suite=suite, runs=runs, since=since)
     if flaky:
         found = structs.replace(found, cases=tuple(case for case in found.cases if case.is_flaky))
-    if form == "json":
-        click.echo(history_json(found).decode(), nl=False)
-    else:
-        show_history(found, sys.stdout)
+    show_history(found, form)
     return 0

@@ -13,7 +13,7 @@ from karat.errors import UsageError
 from karat.options import HOW_TO_RUN, SELECTION, ExecutorName, Option, Repeats
 
 if TYPE_CHECKING:
-    from karat.reports.terminal import Loudness
+    from karat.console.screen import Loudness
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -129,7 +129,7 @@ def rescore_options(command: Command) -> Command:
 
 def loudness(quiet: bool, verbose: int) -> Loudness:
     """How much is to be told."""
-    from karat.reports.terminal import Loudness
+    from karat.console.screen import Loudness
 
     if quiet and verbose:
         raise UsageError("--quiet and --verbose are both given.", fix="Keep one of the two.", slug="bad-option")

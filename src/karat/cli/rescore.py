@@ -12,8 +12,8 @@ from karat.cli.run import worst
 from karat.loading import loading
 
 if TYPE_CHECKING:
+    from karat.console.screen import Screen
     from karat.model.suite import Suite
-    from karat.reports.terminal import Screen
 
 
 @click.command(short_help="Judge recorded runs again, without an agent.")
@@ -43,15 +43,14 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
 
     with loading():
         from karat import api
-        from karat.reports.catalog import refuse_one_file
-        from karat.reports.terminal import Screen
+        from karat.console.screen import Screen
 
     screen = Screen.of(sys.stdout, os.environ, loudness(quiet, verbose))
     by = api.load_file(suite) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
     if len(journals) > 1:
-        refuse_one_file(how["reports"])
+        api.refuse_one_file(how["reports"])
     return worst([_again(journal, by, screen, **how) for journal in journals])
 
 
@@ -61,8 +60,8 @@ def _again(journal: str, by: Suite | None, screen: Screen, *, results_dir: Path 
     Repeats come together at the end.
     """
     from karat import api
-    from karat.cli.ending import show_ending
-    from karat.reports.terminal import CaseLines
+    from karat.console.ending import show_ending
+    from karat.console.screen import CaseLines
 
     recorded = api.opened(journal)
     folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite)

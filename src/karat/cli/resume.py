@@ -51,7 +51,7 @@ def go_on(
 ) -> int:
     """Run what is missing, and what came out with one of these statuses."""
     from karat import api
-    from karat.cli.live_run import shown
+    from karat.console.live_run import run_with_progress
 
     told = loudness(quiet, verbose)
     if last is (path is not None):
@@ -60,5 +60,5 @@ def go_on(
     journal = api.opened(path or api.last_journal())
     loaded = api.load_file(suite) if suite else api.suite_of(journal)
     how["max_failures"] = most_failures(fail_fast, max_failures)
-    result, _ = shown(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), told)
+    result, _ = run_with_progress(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), told)
     return result.exit_code

@@ -14,8 +14,8 @@ from karat.errors import ExitCode
 from karat.loading import loading
 
 if TYPE_CHECKING:
+    from karat.console.screen import Loudness
     from karat.model.suite import Suite
-    from karat.reports.terminal import Loudness
 
 
 @click.command(short_help="Run suites against an agent and judge every case.")
@@ -60,12 +60,11 @@ def command(
     most = most_failures(fail_fast, max_failures)
     with loading():
         from karat import api
-        from karat.reports.catalog import refuse_one_file
 
         loaded = [api.load_file(suite) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
     if len(chosen) > 1:
-        refuse_one_file(reports)
+        api.refuse_one_file(reports)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     told = loudness(quiet, verbose)
     return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
@@ -92,7 +91,7 @@ def _run_all(
 ) -> int:
     """Run one suite after the other, until one says that nothing more is to be run."""
     from karat import api
-    from karat.cli.live_run import shown
+    from karat.console.live_run import run_with_progress
 
     codes: list[int] = []
     failures = 0
@@ -103,7 +102,7 @@ def _run_all(
             "max_failures": None if most is None else most - failures,
             "results_dir": results_dir or api.default_results_dir(suite.file),
         }
-        result, stopped = shown(suite, partial(api.arun, suite, **asked), told)
+        result, stopped = run_with_progress(suite, partial(api.arun, suite, **asked), told)
         codes.append(result.exit_code)
         failures += result.summary.failed + result.summary.error
         enough = most is not None and failures >= most

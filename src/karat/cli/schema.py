@@ -21,7 +21,6 @@ def command(kind: Literal["karat-1", "eval-set", "golden"]) -> None:
     """
     import json
 
-    from karat.checks.catalog import CATALOG
-    from karat.suites.schema import schema
+    from karat import api
 
-    click.echo(json.dumps(schema(kind, CATALOG), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(api.schema(kind), indent=2, ensure_ascii=False))

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from karat.compare.standings import SaidRecord, Standing, Standings
+from karat.compare.compared_cases import ComparedCase, JournalCases
 from karat.errors import JournalError
+from karat.journal.views import RecordExcerpt
 from karat.model.comparison import RunSide
 
 FORMAT = 1
@@ -26,7 +27,7 @@ class BaselineHeader(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 _header = msgspec.json.Decoder(BaselineHeader).decode
-_standing = msgspec.json.Decoder(Standing).decode
+_standing = msgspec.json.Decoder(ComparedCase).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,7 +38,7 @@ class BaselineFile:
         self.path = path
         self.header = self._read_header()
 
-    def __iter__(self) -> Iterator[Standing]:
+    def __iter__(self) -> Iterator[ComparedCase]:
         with self.path.open("rb") as file:
             next(file)
             for number, line in enumerate(file, 2):
@@ -46,11 +47,11 @@ class BaselineFile:
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         return structs.replace(self.header.run, path=str(self.path), cases=cases, runs=runs, errors=errors)
 
-    def seen(self, standing: Standing, *, passed: bool) -> SaidRecord | None:
+    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A baseline keeps no answers."""
         return None
 
-    def _decoded(self, line: bytes, number: int) -> Standing:
+    def _decoded(self, line: bytes, number: int) -> ComparedCase:
         try:
             found = _standing(line)
         except msgspec.DecodeError as error:
@@ -86,7 +87,7 @@ def is_baseline(path: Path) -> bool:
         return False
 
 
-def baseline_lines(source: Standings) -> Iterator[bytes]:
+def baseline_lines(source: JournalCases) -> Iterator[bytes]:
     """The lines of a baseline of this run, the header last: it is known once all were read."""
     counts = {"cases": 0, "runs": 0, "errors": 0}
     for standing in source:

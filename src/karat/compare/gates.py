@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
-from karat.compare.decisive import (
-    Decision,
-    enough_cases,
-    of_difference,
-    of_rate,
-    repeats_of_flickering,
-    what_would_decide,
-)
-from karat.compare.weighing import Scope, Weighing
+from karat.compare.builder import ComparisonBuilder, Scope, Source
+from karat.compare.stats import Pairs, Runs, difference, fisher, marginals, pass_rate
 from karat.errors import ConfigError
-from karat.model.comparison import Bounds, Change, GateVerdict, Weighed
+from karat.model.comparison import Bounds, Change, Comparison, GateVerdict, Weighed
 from karat.plugins.tables import Tables, dotted, line_of, read
 from karat.text.wording import counted, did_you_mean
 
+Decision: TypeAlias = Literal["met", "broken", "undecided"]
+FACTORS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
+NAMED = 5
+MOST = 1 << 20
 CONFIDENCE = 0.95
 
 RATIOS: Mapping[str, str] = {
@@ -29,6 +26,81 @@ RATIOS: Mapping[str, str] = {
     "max_tokens_ratio": "tokens",
     "max_cost_ratio": "cost",
 }
+
+
+def of_rate(pairs: Pairs, confidence: float) -> Bounds:
+    return Bounds(*pass_rate(marginals(pairs)[1], confidence))
+
+
+def of_difference(pairs: Pairs, confidence: float) -> Bounds:
+    return Bounds(*difference(pairs, confidence))
+
+
+def enough_cases(rate: float, confidence: float) -> int:
+    """The fewest cases that prove a rate if all of them pass."""
+    low, high = 0, 1
+    while high < MOST and pass_rate({(1, 1): high}, confidence).low < rate:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if pass_rate({(1, 1): middle}, confidence).low < rate else (low, middle)
+    return high
+
+
+def what_would_decide(scope: Scope, decided: Callable[[Pairs], Decision]) -> str:
+    """The least that would, if all goes on as it went; `decided` judges made-up counts as the gate would."""
+    if decided(scope.pairs) != "undecided":
+        return ""
+    flickering = [pair for pair in scope.pairs if is_flickering(pair)]
+    for factor in FACTORS if flickering else ():
+        if decided(_repeated(scope.pairs, factor)) != "undecided":
+            runs = max(runs for pair in flickering for _, runs in pair) * factor
+            count = sum(scope.pairs[pair] for pair in flickering)
+            return f"about {runs} repeats of {counted(count, 'flickering case')}: {named(scope.flickering)}"
+    for factor in FACTORS:
+        if decided({pair: count * factor for pair, count in scope.pairs.items()}) != "undecided":
+            first = _single(scope) if scope.worse else ""
+            return f"{first}about {scope.pairs.total() * factor} cases like these"
+    return f"{_single(scope) if scope.worse else ''}no number in reach: it stands too near the bound"
+
+
+def repeats_of_flickering(scope: Scope, confidence: float) -> str:
+    """How many repeats would tell of each case that flickers whether it broke, if it goes on as it went."""
+    needed = [
+        runs * next((factor for factor in FACTORS if fisher(*_scaled(pair, factor)) <= 1 - confidence), FACTORS[-1])
+        for pair in scope.pairs
+        if is_flickering(pair) and (runs := max(runs for _, runs in pair))
+    ]
+    count = scope.changes[Change.FLICKERS]
+    runs = max(needed, default=0)
+    return f"about {runs} repeats of {counted(count, 'flickering case')}: {named(scope.flickering)}"
+
+
+def is_flickering(pair: tuple[Runs, Runs]) -> bool:
+    return any(0 < passed < runs for passed, runs in pair)
+
+
+def _scaled(pair: tuple[Runs, Runs], factor: int) -> tuple[Runs, Runs]:
+    (b, b_runs), (n, n_runs) = pair
+    return (b * factor, b_runs * factor), (n * factor, n_runs * factor)
+
+
+def _single(scope: Scope) -> str:
+    """Single runs cannot tell a case that broke from one that flickers: that is the first thing to find out."""
+    if any(runs > 1 for pair in scope.pairs for _, runs in pair):
+        return ""
+    return f"5 repeats tell whether these flicker: {named(scope.worse)}; else "
+
+
+def _repeated(pairs: Pairs, factor: int) -> Pairs:
+    """As if each case had been run so many times as often, and passed as often as it did."""
+    return {_scaled(pair, factor): count for pair, count in pairs.items()}
+
+
+def named(cases: Sequence[str]) -> str:
+    """Some of the cases whose repeats would tell most."""
+    more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
+    return ", ".join(cases[:NAMED]) + more
 
 
 class GateTable(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -129,12 +201,19 @@ def _refuse_hopeless(gate: Gate) -> None:
         raise ConfigError(f"the gate {gate} can {how}.", where=gate.where, fix=fix, slug="hopeless-gate")
 
 
-def verdicts(wanted: Gates, weighing: Weighing, incomplete: str) -> Iterator[GateVerdict]:
+def compare(base: Source, new: Source, wanted: Gates) -> Comparison:
+    """Compare two runs, and hold what was found against the gates."""
+    builder = ComparisonBuilder(base, new, wanted.confidence)
+    found = builder.comparison()
+    return structs.replace(found, gates=tuple(_verdicts(wanted, builder, found.new.incomplete)))
+
+
+def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
     """What each gate says. None is met over cases that erred, or by a run that is not complete."""
     for gate in wanted.gates:
-        scope = _scope(gate, weighing)
-        found = _verdict(gate, scope, weighing.confidence)
-        erred = weighing.erred[gate.scope]
+        scope = _scope(gate, builder)
+        found = _verdict(gate, scope, builder.confidence)
+        erred = builder.erred[gate.scope]
         if found.verdict == "met" and (erred or incomplete):
             what = (
                 f"{counted(erred, 'case')} erred and could not be weighed"
@@ -146,17 +225,17 @@ def verdicts(wanted: Gates, weighing: Weighing, incomplete: str) -> Iterator[Gat
         yield found
 
 
-def _scope(gate: Gate, weighing: Weighing) -> Scope:
+def _scope(gate: Gate, builder: ComparisonBuilder) -> Scope:
     if not gate.scope:
-        return weighing.overall
-    if gate.scope not in weighing.scopes:
-        fix = did_you_mean(gate.scope, weighing.scopes) or "Name one that the suite has."
+        return builder.overall
+    if gate.scope not in builder.scopes:
+        fix = did_you_mean(gate.scope, builder.scopes) or "Name one that the suite has."
         raise ConfigError(
             f"the gate {gate} looks at no case: none that was compared has this {gate.scope.split()[0]}.",
             where=gate.where,
             fix=fix,
         )
-    return weighing.scopes[gate.scope]
+    return builder.scopes[gate.scope]
 
 
 def _verdict(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:

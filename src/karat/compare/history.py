@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from karat.compare.kept import KeptStandings
+from karat.compare.compared_cases import CachedCases, ComparedCase
 from karat.compare.references import RecordedRun, recorded
-from karat.compare.standings import Standing
 from karat.compare.stats import wilson, z_value
 from karat.errors import JournalError, UsageError
 from karat.journal.index import Index
@@ -20,7 +19,7 @@ CONFIDENCE = 0.95
 class CaseLine:
     """One case as the runs go by, from the oldest to the newest."""
 
-    def __init__(self, first: Standing, absent: int) -> None:
+    def __init__(self, first: ComparedCase, absent: int) -> None:
         self._last = first
         self._strip = STRIP["absent"] * absent
         self._passed = self._judged = self._changed = 0
@@ -29,7 +28,7 @@ class CaseLine:
         self._first: dict[str, float] = {}
         self._newest: dict[str, float] = {}
 
-    def add(self, standing: Standing | None, run: RunPoint) -> None:
+    def add(self, standing: ComparedCase | None, run: RunPoint) -> None:
         self._strip += STRIP[_came_to(standing)]
         if standing is None:
             return
@@ -102,7 +101,7 @@ def _told(suite: str, runs: Sequence[RecordedRun], index: Index) -> History:
     unreadable: list[str] = []
     for run in runs:
         try:
-            standings = {standing.id: standing for standing in KeptStandings(run.path, index)}
+            standings = {standing.id: standing for standing in CachedCases(run.path, index)}
         except JournalError as error:
             unreadable.append(str(error))
             continue
@@ -117,7 +116,7 @@ def _told(suite: str, runs: Sequence[RecordedRun], index: Index) -> History:
     return History(suite=suite, runs=tuple(points), cases=told, unreadable=tuple(unreadable))
 
 
-def _point(run: RecordedRun, standings: dict[str, Standing]) -> RunPoint:
+def _point(run: RecordedRun, standings: dict[str, ComparedCase]) -> RunPoint:
     header, project = run.header, run.header.project
     return RunPoint(
         path=str(run.path),
@@ -132,7 +131,7 @@ def _point(run: RecordedRun, standings: dict[str, Standing]) -> RunPoint:
     )
 
 
-def _came_to(standing: Standing | None) -> str:
+def _came_to(standing: ComparedCase | None) -> str:
     if standing is None:
         return "absent"
     if standing.errors:

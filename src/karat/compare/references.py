@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from karat.compare.baseline import BaselineFile, baseline_of, is_baseline
-from karat.compare.standings import Standings
+from karat.compare.compared_cases import JournalCases
 from karat.errors import JournalError, UsageError
 from karat.journal.reader import Journal, header_of
 from karat.model.run import Header
@@ -46,18 +46,18 @@ class References:
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
 
-    def new(self, name: str) -> Standings:
+    def new(self, name: str) -> JournalCases:
         """The newer side of a comparison: a run of which every record is there."""
         found = self._find(name, None)
         if isinstance(found, BaselineFile):
             raise UsageError("a baseline is the older side of a comparison.", where=name, fix="Name it first.")
         return found
 
-    def base(self, name: str, new: Journal) -> Standings | BaselineFile:
+    def base(self, name: str, new: Journal) -> JournalCases | BaselineFile:
         """The older side: of what was run of the same suite, never the newer run itself."""
         return self._find(name, new)
 
-    def _find(self, name: str, beside: Journal | None) -> Standings | BaselineFile:
+    def _find(self, name: str, beside: Journal | None) -> JournalCases | BaselineFile:
         path = Path(name)
         if name == BASELINE and beside is not None:
             path = baseline_of(beside.header.suite)
@@ -65,10 +65,10 @@ class References:
                 fix = f"Make one: karat baseline set {beside.path}"
                 raise UsageError("there is no baseline yet.", where=str(path), fix=fix, slug="no-baseline")
         if path.is_file():
-            return BaselineFile(path) if is_baseline(path) else Standings(Journal(path))
+            return BaselineFile(path) if is_baseline(path) else JournalCases(Journal(path))
         if path.is_dir():
-            return Standings(Journal(self._chosen(name, recorded([path]), beside).path))
-        return Standings(Journal(self._chosen(name, recorded(self._folders), beside).path))
+            return JournalCases(Journal(self._chosen(name, recorded([path]), beside).path))
+        return JournalCases(Journal(self._chosen(name, recorded(self._folders), beside).path))
 
     def _chosen(self, name: str, runs: list[RecordedRun], beside: Journal | None) -> RecordedRun:
         if beside is not None:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from karat.errors import JournalError
 from karat.journal.broken import Broken, broken
-from karat.journal.integrity import Identity, SeenRecord, SeenTrace, agrees, derived, ending, figures
+from karat.journal.integrity import Identity, agrees, derived, ending, figures
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
+from karat.journal.views import RecordToIndex
 from karat.model.run import Footer, Header
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
@@ -58,28 +58,7 @@ _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to
 _PASSED: Final = Status.PASSED
 
 
-class ToldCost(Struct, frozen=True):
-    """What the metadata of a trace tells of its cost."""
-
-    cost_usd: object = None
-
-
-class IndexedTrace(SeenTrace, frozen=True):
-    """What of a trace is searched and counted."""
-
-    final_message: str = ""
-    tokens: Tokens | None = None
-    metadata: ToldCost = ToldCost()
-
-
-class IndexedRecord(SeenRecord, frozen=True, kw_only=True):
-    """As much of a record as the index keeps."""
-
-    trace: IndexedTrace
-    duration_ms: float = 0.0
-
-
-_indexed = msgspec.json.Decoder(IndexedRecord).decode
+_to_index = msgspec.json.Decoder(RecordToIndex).decode
 
 
 class Stand(NamedTuple):
@@ -172,7 +151,7 @@ class JournalRows:
                 return  # still being written, or torn
             self._after_end += self._footer is not None
             if line.startswith(CASE) or read_kind(line).kind == "case":
-                record = _indexed(line)
+                record = _to_index(line)
                 plain = _plainly_passed(record)
                 found = [] if plain else broken(record)
                 verdict = record.verdict if plain else derived(record)
@@ -182,7 +161,7 @@ class JournalRows:
             self._done += len(line)
             self._lines += 1
 
-    def _row(self, record: IndexedRecord, verdict: Verdict, found: list[Broken]) -> tuple[object, ...]:
+    def _row(self, record: RecordToIndex, verdict: Verdict, found: list[Broken]) -> tuple[object, ...]:
         case = record.case
         follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
         if record.trace.tokens is not None:
@@ -212,7 +191,7 @@ class JournalRows:
             not follows,
         )
 
-    def _break(self, record: IndexedRecord, one: Broken) -> tuple[object, ...]:
+    def _break(self, record: RecordToIndex, one: Broken) -> tuple[object, ...]:
         return (self._key, record.index, record.repeat, *one)
 
     def _count(self, tokens: Tokens) -> None:
@@ -289,7 +268,7 @@ class JournalRows:
         self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
 
 
-def _plainly_passed(record: IndexedRecord) -> bool:
+def _plainly_passed(record: RecordToIndex) -> bool:
     """Whether nothing is left to derive: every check passed, and no threshold could say otherwise."""
     checks = record.verdict.checks
     if record.verdict.status is not _PASS or record.trace.error or len(checks) != len(record.case.checks):

@@ -6,41 +6,64 @@ and the footer. Nothing here can tell who forges all of these at once.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Container, Sequence
 from itertools import pairwise
-from typing import Protocol, TypedDict
-
-from msgspec import Struct
+from typing import Final, Protocol, TypedDict
 
 from karat import scoring
-from karat.journal.seen_ids import SeenIds
+from karat.journal.views import RecordToVerify
 from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
-from karat.model.trace import OF_CASE, REMOVED, Cut, TraceError
+from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.repeats import Tally
 from karat.text.wording import counted
 
+FIRST: Final = 1 << 10
+_LARGEST: Final = (1 << 64) - 1
 SHOWN = 3
 
 
-class SeenTrace(Struct, frozen=True):
-    """What of a trace decides how much of its verdict can be derived."""
+class SeenIds:
+    """Takes the cases of a journal in suite order, those of one place together.
 
-    error: TraceError | None = None
-    cuts: dict[str, Cut] = {}
+    A set of strings takes ten times as much. Here two ids are the same if their hashes are, all 64 bits of them.
+    """
 
+    def __init__(self) -> None:
+        self._hashes = array("Q", (0,)) * FIRST
+        self._count = 0
+        self._last = ("", -1)
 
-class SeenRecord(Struct, frozen=True):
-    """As much of a record as its verdict can be held against."""
+    def is_elsewhere(self, case_id: str, index: int) -> bool:
+        """Whether a case with this id stood at another place before."""
+        if self._last == (case_id, index):
+            return False
+        self._last = (case_id, index)
+        if self._count * 2 >= len(self._hashes):
+            self._grow()
+        return not self._put(hash(case_id) & _LARGEST or 1)
 
-    index: int
-    case: Case
-    verdict: Verdict
-    trace: SeenTrace
-    repeat: int = 0
-    key: str = ""
+    def _put(self, one: int) -> bool:
+        """Put a hash into the first free place from its own on; False if it is there."""
+        hashes, most = self._hashes, len(self._hashes) - 1
+        place = one & most
+        while found := hashes[place]:
+            if found == one:
+                return False
+            place = (place + 1) & most
+        hashes[place] = one
+        self._count += 1
+        return True
+
+    def _grow(self) -> None:
+        before, self._count = self._hashes, 0
+        self._hashes = array("Q", (0,)) * (2 * len(before))
+        for one in before:
+            if one:
+                self._put(one)
 
 
 class Places:
@@ -83,7 +106,7 @@ class Identity:
         if self._ids.is_elsewhere(case_id, index) or not own:
             self.edited[case_id] = None
 
-    def is_of_case(self, record: SeenRecord | CaseRecord) -> bool:
+    def is_of_case(self, record: RecordToVerify | CaseRecord) -> bool:
         """Whether it is of the case that its run had; of a case or target that lost a secret, nobody can tell."""
         return self._keys is None or self.is_of(record.key, record.trace.cuts, content(record.case))
 
@@ -106,7 +129,7 @@ class Derived:
         self._tally = Tally(header.repeat, header.until)
         self.identity = Identity(header)
 
-    def add(self, record: SeenRecord) -> None:
+    def add(self, record: RecordToVerify) -> None:
         """Note a record, by the verdict that its checks add up to."""
         verdict = derived(record)
         own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
@@ -148,7 +171,7 @@ def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     }
 
 
-def derived(record: SeenRecord | CaseRecord) -> Verdict:
+def derived(record: RecordToVerify | CaseRecord) -> Verdict:
     """The verdict that the checks of a record add up to; an ERROR where some are missing."""
     return verdict_of(record.case, record.verdict.checks, record.trace.error)
 

@@ -1,4 +1,4 @@
-"""Reading a journal: streamed, in suite order, with a torn last line recognised and dropped."""
+"""CheckRequest a journal: streamed, in suite order, with a torn last line recognised and dropped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import msgspec
 
 from karat.errors import JournalError
 from karat.journal.forks import pieces
-from karat.journal.integrity import Derived, Places, SeenRecord
+from karat.journal.integrity import Derived, Places
+from karat.journal.views import LineKind, RecordPlace, RecordSummary, RecordToVerify
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
 
@@ -25,47 +26,10 @@ _header = msgspec.json.Decoder(Header).decode
 read_footer = msgspec.json.Decoder(Footer).decode
 
 
-class _Kind(msgspec.Struct):
-    kind: str
-    format: int = FORMAT
-
-
-class _Place(msgspec.Struct):
-    """The two fields that say where a record belongs, read without decoding the rest."""
-
-    index: int
-    repeat: int = 0
-
-
-class _CaseSeen(msgspec.Struct):
-    id: str
-    category: str = ""
-
-
-class _VerdictSeen(msgspec.Struct):
-    status: CaseStatus
-    reason: str = ""
-
-
-class _AttemptSeen(msgspec.Struct):
-    pass
-
-
-class RecordSummary(msgspec.Struct, omit_defaults=True):
-    """As much of a record as tells how its case came out, for a third of what reading all of it costs."""
-
-    index: int
-    case: _CaseSeen
-    verdict: _VerdictSeen
-    repeat: int = 0
-    duration_ms: float = 0.0
-    attempts: list[_AttemptSeen] = []
-
-
-read_kind = msgspec.json.Decoder(_Kind).decode
-_place = msgspec.json.Decoder(_Place).decode
-_glimpse = msgspec.json.Decoder(RecordSummary).decode
-_seen = msgspec.json.Decoder(SeenRecord).decode
+read_kind = msgspec.json.Decoder(LineKind).decode
+_place = msgspec.json.Decoder(RecordPlace).decode
+_summary = msgspec.json.Decoder(RecordSummary).decode
+_to_verify = msgspec.json.Decoder(RecordToVerify).decode
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[RecordSummary]).decode
 
@@ -75,12 +39,12 @@ WRITTEN = re.compile(rb'\{"kind":"case","index":([0-9]+)(?:,"repeat":([0-9]+))?,
 BUFFER = 1 << 18
 LONGEST_HEADER = 1 << 24
 PIECE = 500
-"""Records that one of several processes takes a glimpse of at a time."""
+"""Records that one of several processes summarizes at a time."""
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
-def _pack(glimpses: list[RecordSummary]) -> Sequence[bytes]:
-    return (_encode(glimpses),)
+def _pack(summaries: list[RecordSummary]) -> Sequence[bytes]:
+    return (_encode(summaries),)
 
 
 def _unpack(sent: Sequence[bytes]) -> list[RecordSummary]:
@@ -127,7 +91,7 @@ class Journal:
             return self._known
         told = Derived(self.header)
         for line in self.lines():
-            told.add(self.decoded(line, _seen))
+            told.add(self.decoded(line, _to_verify))
         return told.summary(self.faults, self.footer)
 
     def __len__(self) -> int:
@@ -157,22 +121,22 @@ class Journal:
         if len(statuses) == len(self):
             self._statuses = statuses
 
-    def glimpses(self, workers: int = 1) -> Iterator[RecordSummary]:
+    def summaries(self, workers: int = 1) -> Iterator[RecordSummary]:
         """How every case came out, in suite order."""
         statuses = []
-        for piece in pieces(self._glimpsed, -(-len(self) // PIECE), workers, _pack, _unpack):
+        for piece in pieces(self._summarize, -(-len(self) // PIECE), workers, _pack, _unpack):
             for seen in piece:
                 statuses.append(seen.verdict.status)
                 yield seen
         self._statuses = statuses
 
-    def _glimpsed(self, number: int) -> list[RecordSummary]:
-        return [self.decoded(line, _glimpse) for line in self.lines(number * PIECE, PIECE)]
+    def _summarize(self, number: int) -> list[RecordSummary]:
+        return [self.decoded(line, _summary) for line in self.lines(number * PIECE, PIECE)]
 
     def of_status(self, *wanted: CaseStatus) -> Iterator[CaseRecord]:
         """The records of cases that came out so, in suite order; the others are not read again."""
         if not self._statuses:
-            deque(self.glimpses(), maxlen=0)
+            deque(self.summaries(), maxlen=0)
         offsets = (offset for offset, one in zip(self._offsets, self._statuses, strict=True) if one in wanted)
         for line in self._lines_at(offsets):
             yield self.decoded(line, read_record)

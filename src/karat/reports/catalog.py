@@ -69,8 +69,8 @@ EVERY_RUN: Final[Mapping[str, type[Dealt]]] = {"json": JsonReport, "markdown": M
 ON_REQUEST: Final[Mapping[str, str]] = {
     "html": "karat.reports.html.report:HtmlReport",
     "junit": "karat.reports.junit:JunitReport",
-    "github": "karat.reports.github.annotations:GithubReport",
-    "github-summary": "karat.reports.github.summary:GithubSummary",
+    "github": "karat.reports.github:GithubReport",
+    "github-summary": "karat.reports.github:GithubSummary",
     "gitlab": "karat.reports.gitlab:GitlabReport",
     "csv": "karat.reports.rows:CsvReport",
     "jsonl": "karat.reports.rows:JsonlReport",

@@ -19,7 +19,7 @@ from karat.reports.inert import last_lines
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
-    from karat.journal.reader import RecordSummary
+    from karat.journal.views import RecordSummary
 
 
 class Judged(NamedTuple):

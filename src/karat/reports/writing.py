@@ -10,7 +10,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from karat.errors import ArtifactError
 from karat.journal.forks import pieces
-from karat.journal.reader import Journal, RecordSummary
+from karat.journal.reader import Journal
+from karat.journal.views import RecordSummary
 from karat.model.run import CaseRecord, RunView
 from karat.reports.artifacts import BinaryWriter, Names, whole_file
 from karat.reports.catalog import EVERY_RUN, Joining, Report, Wanted, placed
@@ -49,7 +50,7 @@ def write_all(
     except Exception:  # noqa: BLE001 - whatever it is, one reading tells of which report, and spares the other
         return _in_one_reading(run, names, (*ours, *others), each)
     if each is not None:
-        for seen in run.glimpses(workers):
+        for seen in run.summaries(workers):
             each(seen)
     rest = _in_one_reading(run, names, others) if others else Written((), ())
     return Written((*dealt.paths, *rest.paths), (*dealt.failures, *rest.failures))

@@ -14,9 +14,9 @@ from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
-from karat.viewer import audit_pages, compare_pages, run_pages
+from karat.viewer import pages
 from karat.viewer.guard import Guard
-from karat.viewer.links import OfRun
+from karat.viewer.pages import OfRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ class Viewer:
         self._index.refresh()
         found = self._index.runs()
         return _page(
-            "runs.html", suites=run_pages.suites(self._index, found), foreign=self._index.foreign(), total=len(found)
+            "runs.html", suites=pages.suites(self._index, found), foreign=self._index.foreign(), total=len(found)
         )
 
     def run(self, request: Request) -> Response:
@@ -53,7 +53,7 @@ class Viewer:
         if part == "live":
             return self._live(run)
         start = _number(request.query_params.get("start", "0"))
-        rows, total = run_pages.rows(self._index, run, chosen, start)
+        rows, total = pages.rows(self._index, run, chosen, start)
         to = OfRun(run.key, chosen)
         if part == "rows":
             html = "".join(fragment("row")(row, to) for row in rows)
@@ -61,9 +61,9 @@ class Viewer:
         return _page(
             "run.html",
             key=run.key,
-            run=run_pages.run_head(run),
+            run=pages.run_head(run),
             version=run.version,
-            groups=run_pages.groups(self._index, run),
+            groups=pages.groups(self._index, run),
             choices=self._index.choices(run.key),
             chosen=chosen,
             rows=rows,
@@ -74,15 +74,15 @@ class Viewer:
 
     def _live(self, run: IndexedRun) -> Response:
         """The head of a run that goes on, again and again."""
-        head = fragment("run_head")(run_pages.run_head(run))
-        broke = fragment("broke")(run_pages.groups(self._index, run), OfRun(run.key, CaseFilter()))
+        head = fragment("run_head")(pages.run_head(run))
+        broke = fragment("broke")(pages.groups(self._index, run), OfRun(run.key, CaseFilter()))
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
         return HTMLResponse(_encoded(head + broke), headers=headers)
 
     def case(self, request: Request) -> Response:
         run = self._run(request)
         at, repeat = self._place(request)
-        page = run_pages.case_page(self._index, run, at, repeat, _chosen(request))
+        page = pages.case_page(self._index, run, at, repeat, _chosen(request))
         if page is None:
             raise MissingPageError
         return _page("case.html", page=page)
@@ -104,15 +104,15 @@ class Viewer:
         self._index.refresh()
         base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
         try:
-            found = compare_pages.compared(self._index, base, new)
+            found = pages.compare_page(self._index, base, new)
         except UsageError as error:  # runs that have no case in common are no trouble of the viewer
             return _page("trouble.html", words=str(error))
-        heads = run_pages.run_head(base), run_pages.run_head(new)
+        heads = pages.run_head(base), pages.run_head(new)
         return _page("compare.html", heads=heads, found=found, keys=(base.key, new.key))
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)
-        return _page("audit.html", key=run.key, run=run_pages.run_head(run), audit=audit_pages.audit_page(run))
+        return _page("audit.html", key=run.key, run=pages.run_head(run), audit=pages.audit_page(run))
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()

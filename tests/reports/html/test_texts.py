@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.reports.html.differences import alike, difference
+from karat.reports.html.evidence import LONGEST, rendered
 from karat.reports.html.files import own_file
-from karat.reports.html.markdown import LONGEST, rendered
 from karat.reports.html.marks import Mark, Marker, attribute, inert
 from reports.hostile import HOSTILE
 

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karat.reports.html.marks import attribute, inert
 
@@ -15,20 +15,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 HERE: Final = Path(__file__).parent
-
-
-class Links(Protocol):
-    """Where the parts of a page lead."""
-
-    def case(self, index: int, repeat: int) -> str: ...
-
-    def hash(self, anchor: str) -> str: ...
-
-    def group(self, group: object) -> str: ...
-
-    def back(self, case: object) -> str:
-        """HTML that leads out of a case."""
-        ...
 
 
 class Assets(NamedTuple):

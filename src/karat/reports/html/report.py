@@ -6,6 +6,9 @@ others are packed, and unpacked by the reader's browser when they are opened.
 
 from __future__ import annotations
 
+import base64
+import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import ClassVar, Final
@@ -19,13 +22,13 @@ from karat.reports.artifacts import BinaryWriter
 from karat.reports.html import run_view
 from karat.reports.html.case_view import case_view
 from karat.reports.html.files import as_data, own_file
-from karat.reports.html.packing import Packs, Spool
 from karat.reports.html.pages import assets, fragment, report_policy, template
-from karat.reports.html.row_view import row_view
-from karat.reports.html.run_tally import RunTally
-from karat.reports.html.run_view import RunHead
+from karat.reports.html.run_view import RunTally, row_view
 from karat.reports.repeated import Together, repeated
 
+MOST_PACKED: Final = 11 << 20
+CHUNK: Final = 1 << 18
+IN_MEMORY: Final = 1 << 22
 SMALL: Final = 200
 """In a run of no more cases, all of them stand in the file as they are."""
 MOST_PLAIN: Final = 5 << 20
@@ -33,8 +36,60 @@ MOST_PICTURES: Final = 4 << 20
 LARGEST_PICTURE: Final = 1 << 20
 
 
+class Spool:
+    """Bytes that are read once, when all of them are there."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it is closed when it has been read
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self.size += len(data)
+
+    def pieces(self) -> Iterator[bytes]:
+        with self._file as file:
+            file.seek(0)
+            while piece := file.read(CHUNK):
+                yield piece
+
+
+class Packs:
+    """Cases that a browser unpacks when they are opened, several of them together."""
+
+    def __init__(self) -> None:
+        self._spool = Spool()
+        self._chunk = bytearray()
+        self._number = 1
+
+    def add(self, html: bytes) -> int:
+        """The number of the pack that it went into; 0 if there is no room any more."""
+        if self._spool.size > MOST_PACKED:
+            return 0
+        self._chunk += html
+        number = self._number
+        if len(self._chunk) >= CHUNK:
+            self._pack()
+        return number
+
+    def _pack(self) -> None:
+        packed = base64.b64encode(zlib.compress(bytes(self._chunk), 9))
+        self._spool.write(b'<script type="text/plain" id="pack%d">%s</script>\n' % (self._number, packed))
+        self._number += 1
+        self._chunk.clear()
+
+    def pieces(self) -> Iterator[bytes]:
+        if self._chunk:
+            self._pack()
+        yield from self._spool.pieces()
+
+
 class InFile:
     """Addresses within the one file."""
+
+    run: ClassVar = "#cases"
+    before: ClassVar = ""
+    after: ClassVar = ""
 
     def case(self, index: int, repeat: int) -> str:
         return ""
@@ -43,10 +98,7 @@ class InFile:
         return f"#{anchor}"
 
     def group(self, group: object) -> str:
-        return "#cases"
-
-    def back(self, case: object) -> str:
-        return '<a href="#cases">← All cases</a>'
+        return self.run
 
 
 class HtmlReport:
@@ -106,7 +158,7 @@ class HtmlReport:
         head = template("report.html").render(
             policy=report_policy(),
             style=assets().style,
-            run=self._head(),
+            run=run_view.run_head(self._run, self._tally.scores, facts.incomplete(self._run)),
             title=f"{run_view.suite_name(self._run.header)} · Karat",
             groups=self._tally.groups(),
             choices=self._tally.choices(),
@@ -121,25 +173,6 @@ class HtmlReport:
         yield from self._packs.pieces()
         yield _bytes(template("help.html").render())
         yield _bytes(f"<script>{assets().script}</script>\n</body>\n</html>\n")
-
-    def _head(self) -> RunHead:
-        header, summary = self._run.header, self._run.summary
-        average = summary.avg_soft_score
-        return RunHead(
-            suite=header.suite,
-            name=run_view.suite_name(header),
-            target=header.target,
-            started=run_view.moment(header.started_at),
-            took=run_view.between(header.started_at, self._run.finished_at),
-            parts=run_view.parts(run_view.counts(summary)),
-            rate=run_view.rate_view(summary.passed, summary.total),
-            soft="" if average is None else f"{average:.3f}",
-            repeats=facts.repeats(summary),
-            trouble=facts.incomplete(self._run),
-            scores=self._tally.scores,
-            versions=header.versions,
-            commit=run_view.commit(header),
-        )
 
 
 def _bytes(text: str) -> bytes:

@@ -1,15 +1,21 @@
-"""A run as the head of its page shows it: counts, scores, what broke."""
+"""A run as its page shows it: its head, the rows of its cases, what broke, what there is to filter by."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
-from karat.model.run import Header, Summary
+from karat.journal.broken import OF_RUN, Broken, broken
+from karat.journal.index import Choices
+from karat.model.run import CaseRecord, Header, Summary
 from karat.repeats import wilson
+from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
+from karat.reports.html.case_view import anchor_of
+from karat.reports.inert import clip
 
 WIDTH: Final = 1_000
 FIGURES: Final = {
@@ -21,6 +27,13 @@ FIGURES: Final = {
     "PASS": "passed",
 }
 """The figure of a summary that counts each status, in the order in which they matter to who opens a report."""
+EXCERPT: Final = 130
+MOST_BREAKS: Final = 4
+MOST_GROUPS: Final = 30
+EXAMPLES: Final = 5
+
+Kind = tuple[str, str, str]
+"""Name and status of a check, and the kind of its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +75,13 @@ class RunHead:
     trouble: str
     scores: dict[str, tuple[int, int]]
     versions: dict[str, str]
-    live: bool = False
-    planned: int = 0
-    finished: int = 0
-    tokens: str = ""
-    cost: str = ""
-    commit: str = ""
-    path: str = ""
+    live: bool
+    planned: int
+    finished: int
+    tokens: str
+    cost: str
+    commit: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,57 @@ class GroupView:
     kind: str
     count: int
     cases: Sequence[tuple[str, int, int, str]]
+
+
+class EndedRun(Protocol):
+    """A journal, or a run as the index knows it."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def summary(self) -> Summary: ...
+
+    @property
+    def finished_at(self) -> str: ...
+
+
+def run_head(
+    run: EndedRun,
+    scores: dict[str, tuple[int, int]],
+    trouble: str,
+    *,
+    live: bool = False,
+    tokens: str = "",
+    cost: str = "",
+) -> RunHead:
+    """The head of a run's page. `trouble`: why cases are missing."""
+    header, summary = run.header, run.summary
+    average = summary.avg_soft_score
+    return RunHead(
+        suite=header.suite,
+        name=suite_name(header),
+        target=header.target,
+        started=moment(header.started_at),
+        took=between(header.started_at, run.finished_at),
+        parts=parts(counts(summary)),
+        rate=rate_view(summary.passed, summary.total),
+        soft="" if average is None else f"{average:.3f}",
+        repeats=repeats(summary),
+        trouble=trouble,
+        scores=scores,
+        versions=header.versions,
+        live=live,
+        planned=header.total,
+        finished=summary.runs or summary.total,
+        tokens=tokens,
+        cost=cost,
+        commit=commit(header),
+        path=run.path,
+    )
 
 
 def counts(summary: Summary) -> dict[str, int]:
@@ -138,3 +202,122 @@ def commit(header: Header) -> str:
 def suite_name(header: Header) -> str:
     """The last part of a suite's path."""
     return header.suite.replace("\\", "/").rstrip("/").rpartition("/")[2] or header.suite
+
+
+@dataclass(frozen=True, slots=True)
+class BreakView:
+    """A check that did not pass, as a link to its evidence."""
+
+    label: str
+    status: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """One case. `strip` holds the status and anchor of each of its runs, where there are several."""
+
+    anchor: str
+    index: int
+    repeat: int
+    id: str
+    status: str
+    category: str
+    tags: tuple[str, ...]
+    prompt: str
+    answer: str
+    broken: list[BreakView]
+    more: int
+    names: tuple[str, ...]
+    took: str
+    strip: list[tuple[str, int]]
+
+
+def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] = ()) -> RowView:
+    """The row of a case that came out with this status; `record` is the run of it that is shown."""
+    found = broken(record)
+    anchor = anchor_of(record.index, record.repeat)
+    return RowView(
+        anchor=anchor,
+        index=record.index,
+        repeat=record.repeat,
+        id=record.case.id,
+        status=status,
+        category=record.case.category,
+        tags=record.case.tags,
+        prompt=excerpt(record.case.prompt),
+        answer=excerpt(record.trace.final_message),
+        broken=[
+            BreakView(one.label, one.status, evidence_anchor(record.index, record.repeat, one.number))
+            for one in found[:MOST_BREAKS]
+        ],
+        more=max(len(found) - MOST_BREAKS, 0),
+        names=tuple(dict.fromkeys(one.name for one in found if one.number != OF_RUN)),
+        took=duration(record.duration_ms),
+        strip=list(strip) if len(strip) > 1 else [],
+    )
+
+
+def excerpt(text: str) -> str:
+    """One short line."""
+    return clip(" ".join(text[: 8 * EXCERPT].split()), EXCERPT)
+
+
+class RunTally:
+    """Takes all runs of a case together."""
+
+    def __init__(self) -> None:
+        self._examples: dict[Kind, dict[int, tuple[str, int, int, str]]] = {}
+        self._sizes: Counter[Kind] = Counter()
+        self._scores: dict[str, list[int]] = {}
+        self._statuses: Counter[str] = Counter()
+        self._categories: Counter[str] = Counter()
+        self._tags: Counter[str] = Counter()
+        self._checks: Counter[str] = Counter()
+
+    def add(self, runs: Sequence[CaseRecord], status: str) -> None:
+        case = runs[0].case
+        found = [(record, one) for record in runs for one in broken(record)]
+        self._statuses[status] += 1
+        self._categories.update([case.category] if case.category else [])
+        self._tags.update(case.tags)
+        self._checks.update({one.name for _, one in found if one.number != OF_RUN})
+        self._sizes.update({_kind(one) for _, one in found})
+        for record, one in found:
+            self._keep(record, one)
+        for record in runs:
+            for name, score in record.verdict.groups.items():
+                held = self._scores.setdefault(name, [0, 0])
+                held[0] += score.passed
+                held[1] += score.judged
+
+    def _keep(self, record: CaseRecord, one: Broken) -> None:
+        examples = self._examples.setdefault(_kind(one), {})
+        if len(examples) < EXAMPLES:
+            anchor = evidence_anchor(record.index, record.repeat, one.number)
+            examples.setdefault(record.index, (record.case.id, record.index, record.repeat, anchor))
+
+    @property
+    def scores(self) -> dict[str, tuple[int, int]]:
+        """Passed and judged checks of each group."""
+        return {name: (passed, judged) for name, (passed, judged) in self._scores.items()}
+
+    def groups(self) -> list[GroupView]:
+        """What broke, the most frequent first."""
+        most = self._sizes.most_common(MOST_GROUPS)
+        return [GroupView(*kind, count, list(self._examples[kind].values())) for kind, count in most]
+
+    def choices(self) -> Choices:
+        """What the table can be filtered by."""
+        counted = (self._statuses, self._categories, self._tags, self._checks)
+        return Choices(*(dict(sorted(counter.items())) for counter in counted))
+
+
+def evidence_anchor(index: int, repeat: int, number: int) -> str:
+    """Where a check of a case stands on its page; what belongs to no check leads to the case."""
+    anchor = anchor_of(index, repeat)
+    return anchor if number == OF_RUN else f"{anchor}-k{number}"
+
+
+def _kind(one: Broken) -> Kind:
+    return one.name, one.status, one.kind

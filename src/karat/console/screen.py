@@ -1,0 +1,168 @@
+"""What a case looks like in a terminal: a line, and under it why it did not pass."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+
+from karat.model.run import CaseRecord
+from karat.model.verdict import CaseStatus, Status
+from karat.reports.facts import BROKEN, after_errors, case_name
+from karat.reports.inert import terminal
+from karat.reports.repeated import repeated
+from karat.reports.why import plain, why_not_passed
+
+if TYPE_CHECKING:
+    from karat.journal.views import RecordSummary
+
+LINE: Final = 300
+NAME: Final = 60
+WIDEST: Final = 32
+
+RED, GREEN, YELLOW, BOLD, DIM, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_CASE_COLOURS: Final = {
+    CaseStatus.PASS: GREEN,
+    CaseStatus.FAIL: RED,
+    CaseStatus.PARTIAL: YELLOW,
+    CaseStatus.ERROR: RED,
+    CaseStatus.SKIP: YELLOW,
+    CaseStatus.XFAIL: YELLOW,
+}
+_CHECK_COLOURS: Final = {Status.PASSED: GREEN, Status.FAILED: RED, Status.UNKNOWN: YELLOW, Status.ERROR: RED}
+_STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
+_INDENT: Final = " " * (_STATUS_WIDTH + 2)
+
+
+class Loudness(IntEnum):
+    """How much is told: the verdict, why cases did not pass, every case, or all that was said."""
+
+    QUIET = -1
+    NORMAL = 0
+    VERBOSE = 1
+    WHOLE = 2
+
+
+class Screen(NamedTuple):
+    """What is written to, and how. `live`: a terminal that can draw over what it shows."""
+
+    out: TextIO
+    loudness: Loudness = Loudness.NORMAL
+    colour: bool = False
+    live: bool = False
+
+    @classmethod
+    def of(cls, out: TextIO, environ: Mapping[str, str], loudness: Loudness = Loudness.NORMAL) -> Screen:
+        live = out.isatty() and environ.get("TERM") != "dumb"
+        return cls(out, loudness, wants_colour(out, environ), live)
+
+    @property
+    def folds(self) -> bool:
+        """Whether cases that passed are counted and not listed."""
+        return self.loudness is Loudness.QUIET or (self.live and self.loudness < Loudness.VERBOSE)
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether to colour: on a terminal that can, unless NO_COLOR says no."""
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+
+
+class CaseLines:
+    """Call it with each record as its case ends. Columns are as wide as the widest name so far, within bounds."""
+
+    def __init__(self, screen: Screen, *, id_width: int = 0, category_width: int = 0) -> None:
+        self._out, self._colour = screen.out, screen.colour
+        self._whole = screen.loudness is Loudness.WHOLE
+        self._id_width = min(id_width, WIDEST)
+        self._category_width = min(category_width, WIDEST)
+        self.folder = ""
+        """Where the journal stands: files of a case are named relative to it."""
+
+    def __call__(self, record: CaseRecord | RecordSummary) -> None:
+        """The line of a case; of one that was skipped, or failed as it was known to, with the reason."""
+        show(self._out, self._own(record))
+
+    def _own(self, record: CaseRecord | RecordSummary) -> str:
+        case, verdict = record.case, record.verdict
+        more = f" {after_errors(record)}" if record.attempts else ""
+        if verdict.reason and verdict.status is not CaseStatus.PASS and verdict.status not in BROKEN:
+            more += f"  {terminal(verdict.reason, LINE)}"
+        return self.line(verdict.status, case_name(case.id, record.repeat), case.category, record.duration_ms, more)
+
+    def in_full(self, record: CaseRecord) -> None:
+        """The line of a case, what happened, and why it did not pass if it did not."""
+        show(self._out, self._own(record) + self._why(record))
+
+    def repeated(self, runs: Sequence[CaseRecord]) -> None:
+        """All runs of one case: one line, then why those did not pass that did not."""
+        total = repeated(runs)
+        case = total.shown.case
+        mean = sum(record.duration_ms for record in runs) / len(runs)
+        line = self.line(total.status, case.id, case.category, mean, f"  {total}")
+        for record in runs if self._whole else total.not_passed:
+            line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}{after_errors(record)}\n"
+            line += self._why(record)
+        show(self._out, line)
+
+    def one(self, status: CaseStatus, name: str, category: str, duration_ms: float) -> None:
+        """The line of a case, for those who need not read its record."""
+        show(self._out, self.line(status, name, category, duration_ms))
+
+    def _why(self, record: CaseRecord) -> str:
+        told = why_not_passed(record, _painted if self._colour else plain, whole=self._whole)
+        lines = [f"{_INDENT}{line}" for line in told]
+        for name, file in record.trace.attachments.items():
+            place = os.path.normpath(os.path.join(self.folder, file))
+            lines.append(f"{_INDENT}{'see':<8}  {terminal(name, NAME)}: {terminal(place, LINE)}")
+        return "".join(f"{line}\n" for line in lines)
+
+    def line(self, status: CaseStatus, name: str, category: str, duration_ms: float, more: str = "") -> str:
+        word = f"{status:<{_STATUS_WIDTH}}"
+        if self._colour:
+            word = f"{_CASE_COLOURS[status]}{word}{PLAIN}"
+        name, self._id_width = _column(terminal(name, NAME), self._id_width)
+        category, self._category_width = _column(_shown_category(category), self._category_width)
+        gap = "  " if category else ""
+        return f"{word}  {name}  {category}{gap}{duration_ms / 1000:.2f}s{more}\n"
+
+
+def _painted(status: Status, word: str) -> str:
+    return f"{_CHECK_COLOURS[status]}{word}{PLAIN}"
+
+
+def show(out: TextIO, text: str) -> None:
+    """Write text, with escapes for what the terminal's encoding lacks."""
+    try:
+        out.write(text)
+    except UnicodeEncodeError:
+        encoding = out.encoding or "ascii"
+        out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def width(text: str) -> int:
+    """How many columns a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+@lru_cache
+def _shown_category(category: str) -> str:
+    return terminal(category, NAME)
+
+
+def _column(text: str, columns: int) -> tuple[str, int]:
+    """The text padded to its column, and how wide that column is now."""
+    taken = width(text)
+    if taken > columns:
+        columns = min(taken, WIDEST)
+    return text + " " * (columns - taken), columns

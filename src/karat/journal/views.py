@@ -1,0 +1,159 @@
+"""Views of a journal's lines: the few fields of a record that one task needs, decoded without the rest.
+
+`tests/journal/test_views.py` holds every field against `CaseRecord`: its name, its type and what it is where a line
+does not have it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Raw, Struct, field
+
+from karat.model.run import FORMAT
+from karat.model.suite import Case
+from karat.model.trace import Cut, Tokens, ToolCall, TraceError
+from karat.model.verdict import CaseStatus, GroupScore, Status, Verdict
+
+_PASSED: Final = Status.PASSED  # looked up once: members of an enum are slow to reach
+
+
+class LineKind(Struct):
+    """What a line is, and the format of the journal where it is a header."""
+
+    kind: str
+    format: int = FORMAT
+
+
+class RecordPlace(Struct):
+    """Where a record belongs."""
+
+    index: int
+    repeat: int = 0
+
+
+class _CaseSummary(Struct):
+    id: str
+    category: str = ""
+
+
+class _VerdictSummary(Struct):
+    status: CaseStatus
+    reason: str = ""
+
+
+class _Attempt(Struct):
+    pass
+
+
+class RecordSummary(Struct, omit_defaults=True):
+    """How a case came out, for a third of what reading all of its record costs."""
+
+    index: int
+    case: _CaseSummary
+    verdict: _VerdictSummary
+    repeat: int = 0
+    duration_ms: float = 0.0
+    attempts: tuple[_Attempt, ...] = ()
+
+
+class TraceToVerify(Struct, frozen=True):
+    """What of a trace decides how much of its verdict can be derived."""
+
+    error: TraceError | None = None
+    cuts: dict[str, Cut] = {}
+
+
+class RecordToVerify(Struct, frozen=True):
+    """As much of a record as its verdict can be held against."""
+
+    index: int
+    case: Case
+    verdict: Verdict
+    trace: TraceToVerify
+    repeat: int = 0
+    key: str = ""
+
+
+class CostMetadata(Struct, frozen=True):
+    """What the metadata of a trace says of its cost."""
+
+    cost_usd: object = None
+
+
+class TraceToIndex(TraceToVerify, frozen=True):
+    """What of a trace is searched and counted."""
+
+    final_message: str = ""
+    tokens: Tokens | None = None
+    metadata: CostMetadata = CostMetadata()
+
+
+class RecordToIndex(RecordToVerify, frozen=True, kw_only=True):
+    """As much of a record as the index keeps."""
+
+    trace: TraceToIndex
+    duration_ms: float = 0.0
+
+
+class TraceToCompare(TraceToVerify, frozen=True):
+    """What a comparison needs of a trace in addition to what its verdict is held against."""
+
+    duration_ms: float | None = None
+    tokens: Tokens | None = None
+    metadata: dict[str, object] = field(default_factory=dict)
+
+
+class CheckToCompare(Struct, frozen=True, gc=False):
+    """What a check counts for."""
+
+    group: str
+    status: Status
+
+
+class VerdictToCompare(Struct, frozen=True):
+    """A verdict without its evidence."""
+
+    status: CaseStatus
+    checks: tuple[CheckToCompare, ...] = ()
+    groups: dict[str, GroupScore] = {}
+
+    @property
+    def all_passed(self) -> bool:
+        for check in self.checks:
+            if check.status is not _PASSED:
+                return False
+        return bool(self.checks)
+
+
+class RecordToCompare(Struct, frozen=True):
+    """A record with its quantities; its case is not decoded, since most lines hold one that was decoded before."""
+
+    index: int
+    case: Raw
+    verdict: VerdictToCompare
+    trace: TraceToCompare
+    repeat: int = 0
+    key: str = ""
+    duration_ms: float = 0.0
+
+
+class RecordVerdict(Struct, frozen=True):
+    """The verdict of a record with its evidence."""
+
+    verdict: Verdict
+
+
+class _TraceExcerpt(Struct, frozen=True):
+    """What the agent said and called."""
+
+    final_message: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class RecordExcerpt(Struct, frozen=True):
+    """What is shown of a record side by side with another."""
+
+    case: Case
+    verdict: Verdict
+    trace: _TraceExcerpt

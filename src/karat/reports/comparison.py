@@ -1,0 +1,261 @@
+"""A comparison as JSON, Markdown and HTML, and the words that these share with the terminal and the viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+import msgspec
+
+from karat.model.comparison import Bounds, CaseChange, Change, Comparison, Measure, RunSide, Seen, Weighed
+from karat.reports.inert import markdown_cell, terminal
+
+VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
+SECTIONS: Final = (
+    (Change.BROKE, "Broke"),
+    (Change.MENDED, "Mended"),
+    (Change.FLICKERS, "Flickers: passed in some runs and not in others, and chance may explain the rest"),
+    (Change.RED, "Stayed red"),
+    (Change.ERRED, "Erred in one of the runs, not weighed"),
+    (Change.ASKS_OTHER, "Asks otherwise now, not compared"),
+    (Change.EXPECTS_OTHER, "Expects otherwise now, not compared"),
+    (Change.APART, "Skipped or known to fail, not weighed"),
+    (Change.NEW, "New, not in the base"),
+    (Change.GONE, "Gone, only in the base"),
+)
+MARKDOWN_LISTED: Final = 50
+MARKDOWN_LINE: Final = 400
+HTML_LISTED: Final = 200
+HTML_LINE: Final = 500
+STYLE: Final = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}"
+    "td,th{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}"
+)
+
+
+def headline(found: Comparison) -> str:
+    """`3 of 120 cases broke, 9 were mended; the pass rate rose by 5 points (1 to 9); sure enough at 95 %`."""
+    broke, mended = found.count(Change.BROKE), found.count(Change.MENDED)
+    cases = f"{found.compared} case{'s' * (found.compared != 1)}"
+    moved = f"{broke} of {cases} broke, {mended} {'was' if mended == 1 else 'were'} mended"
+    return f"{moved}; {risen(found.overall)}; {certainty(found.overall)}"
+
+
+def risen(weighed: Weighed) -> str:
+    """How the pass rate moved, with its interval."""
+    change = weighed.difference
+    if not change.value:
+        return f"the pass rate stayed the same ({points(change.low)} to {points(change.high)} points)"
+    if change.value > 0:
+        return f"the pass rate rose by {_points(change.value)} ({points(change.low)} to {points(change.high)})"
+    return f"the pass rate fell by {_points(-change.value)} ({points(-change.high)} to {points(-change.low)})"
+
+
+def certainty(weighed: Weighed) -> str:
+    at = f"{weighed.confidence * 100:g} %"
+    return f"sure enough at {at}" if weighed.sure else f"not sure at {at}, it may be chance"
+
+
+def points(value: float) -> str:
+    """A share in hundredths, without a digit that says nothing."""
+    text = f"{value * 100:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _points(value: float) -> str:
+    text = points(value)
+    return f"{text} point{'s' * (text != '1')}"
+
+
+def apart(found: Comparison) -> str:
+    """What was not compared, in one line; nothing if everything was."""
+    words = (
+        (Change.FLICKERS, "flicker"),
+        (Change.RED, "stayed red"),
+        (Change.ERRED, "erred"),
+        (Change.ASKS_OTHER, "ask otherwise now"),
+        (Change.EXPECTS_OTHER, "expect otherwise now"),
+        (Change.APART, "were skipped or known to fail"),
+        (Change.NEW, "are new"),
+        (Change.GONE, "are gone"),
+    )
+    return ", ".join(f"{count} {word}" for change, word in words if (count := found.count(change)))
+
+
+def side(name: str, run: RunSide) -> str:
+    """One of the runs in a line."""
+    parts = [run.path, run.started_at[:19]]
+    if run.commit:
+        parts.append(f"commit {run.commit[:10]}{' with changes' if run.dirty else ''}")
+    if run.version:
+        parts.append(f"version {run.version}")
+    errors = f", {run.errors} erred" if run.errors else ""
+    parts.append(f"{run.cases} cases, {run.runs} runs judged{errors}")
+    return f"{name}: " + ", ".join(filter(None, parts))
+
+
+def percent(bounds: Bounds) -> str:
+    return f"{bounds.value:.1%} ({bounds.low:.1%} to {bounds.high:.1%})"
+
+
+def rates(weighed: Weighed) -> str:
+    return (
+        f"pass rate {percent(weighed.base)} before, {percent(weighed.new)} now; {weighed.test} p = {p_value(weighed.p)}"
+    )
+
+
+def p_value(p: float) -> str:
+    return "under 0.0001" if p < 0.0001 else f"{p:.4f}".rstrip("0").rstrip(".")
+
+
+def of_group(group: Weighed) -> str:
+    moved = f"{group.broke} broke, {group.mended} mended"
+    sure = f"; {group.sure}, sure enough" if group.sure else ""
+    return f"{moved} of {group.cases}; {risen(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
+
+
+def of_measure(measure: Measure) -> str:
+    """`seconds: 1.20 before, 1.50 now, 1.25 times (1.10 to 1.42) over 120 cases`."""
+    ratio = measure.ratio
+    times = f", {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else ""
+    return f"{measure.name}: {measure.base:.4g} before, {measure.new:.4g} now{times} over {measure.cases} cases"
+
+
+def gate_lines(found: Comparison) -> Iterator[tuple[str, str]]:
+    """Each gate's verdict, and what it says."""
+    for gate in found.gates:
+        decides = f"; would decide: {gate.decides}" if gate.decides else ""
+        yield VERDICTS[gate.verdict], f"{gate.gate}: {gate.says}{decides}"
+
+
+def comparison_json(found: Comparison) -> bytes:
+    """Everything that was found; what is not finite is null."""
+    told = {
+        "headline": headline(found),
+        "verdict": found.overall.sure or "not sure",
+        "exit_code": int(found.exit_code),
+        **{name: getattr(found, name) for name in found.__struct_fields__},
+    }
+    return msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
+
+
+def comparison_markdown(found: Comparison) -> bytes:
+    """The words, the gates, the cases that changed, the rates."""
+    return "".join(f"{line}\n" for line in _markdown_lines(found)).encode()
+
+
+def _markdown_lines(found: Comparison) -> Iterator[str]:
+    yield f"**{headline(found)}**"
+    if others := apart(found):
+        yield f"\n{others}"
+    yield from _markdown_gates(found)
+    if found.notes:
+        yield ""
+        yield from (f"- {markdown_cell(note, MARKDOWN_LINE)}" for note in found.notes)
+    for change, title in SECTIONS:
+        cases = [case for case in found.changes if case.change is change]
+        if cases:
+            yield from _markdown_cases(f"{title}: {found.count(change)}", cases, opened=change is Change.BROKE)
+    yield from _markdown_rates(found)
+    yield ""
+    yield from (
+        f"- {markdown_cell(side(name, run), MARKDOWN_LINE)}" for name, run in (("base", found.base), ("new", found.new))
+    )
+
+
+def _markdown_gates(found: Comparison) -> Iterator[str]:
+    if found.gates:
+        yield "\n| Gate | Verdict |\n|---|---|"
+        yield from (f"| {markdown_cell(says, MARKDOWN_LINE)} | {verdict} |" for verdict, says in gate_lines(found))
+
+
+def _markdown_cases(title: str, cases: list[CaseChange], *, opened: bool) -> Iterator[str]:
+    yield f"\n<details{' open' * opened}><summary>{title}</summary>\n"
+    yield "| Case | Before | Now | Expectations that flipped |\n|---|---|---|---|"
+    for case in cases[:MARKDOWN_LISTED]:
+        flips = "; ".join(
+            f"{flip.check} {flip.before}, then {flip.after}" + (f": {flip.found}" if flip.found else "")
+            for flip in case.flips
+        )
+        yield f"| {markdown_cell(case.id)} | {case.base} | {case.new} | {markdown_cell(flips, MARKDOWN_LINE)} |"
+    if len(cases) > MARKDOWN_LISTED:
+        yield f"\nand {len(cases) - MARKDOWN_LISTED} more"
+    yield "\n</details>"
+
+
+def _markdown_rates(found: Comparison) -> Iterator[str]:
+    yield "\n| Cases | | Pass rate before | Now | Difference in points | p |\n|---|---|---|---|---|---|"
+    for group in (found.overall, *found.groups[:MARKDOWN_LISTED]):
+        change = group.difference
+        moved = f"{points(change.value)} ({points(change.low)} to {points(change.high)})"
+        sure = f", {group.sure}" if group.sure else ""
+        cells = (
+            markdown_cell(group.scope or "all"),
+            str(group.cases),
+            percent(group.base),
+            percent(group.new),
+            moved,
+            p_value(group.p) + sure,
+        )
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield from (f"- {of_measure(measure)}" for measure in found.measures)
+
+
+def comparison_html(found: Comparison) -> str:
+    """Nothing that an agent said becomes markup."""
+    return f'<section class="karat-comparison">{"".join(_html_parts(found))}</section>'
+
+
+def comparison_page(found: Comparison) -> bytes:
+    """The fragment as a page that needs nothing else."""
+    head = f'<meta charset="utf-8"><title>Karat: comparison</title><style>{STYLE}</style>'
+    body = f"<main><h1>Comparison</h1>{comparison_html(found)}</main>"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
+
+
+def _html_text(value: str) -> str:
+    return escape(terminal(value, HTML_LINE))
+
+
+def _html_parts(found: Comparison) -> Iterator[str]:
+    yield f"<p><strong>{_html_text(headline(found))}</strong></p>"
+    if others := apart(found):
+        yield f"<p>{_html_text(others)}</p>"
+    gates = "".join(f"<li><strong>{verdict}</strong> {_html_text(says)}</li>" for verdict, says in gate_lines(found))
+    yield f"<h2>Gates</h2><ul>{gates}</ul>" if gates else ""
+    notes = "".join(f"<li>{_html_text(note)}</li>" for note in found.notes)
+    yield f"<ul>{notes}</ul>" if notes else ""
+    for change, title in SECTIONS:
+        cases = [case for case in found.changes if case.change is change]
+        if cases:
+            yield f"<h2>{escape(title)}: {found.count(change)}</h2>{_html_table(cases)}"
+    lines = [rates(found.overall), *map(of_measure, found.measures)]
+    lines += [f"{group.scope}: {of_group(group)}" for group in found.groups[:HTML_LISTED]]
+    lines += [side("base", found.base), side("new", found.new)]
+    yield "<h2>Figures</h2><ul>" + "".join(f"<li>{_html_text(line)}</li>" for line in lines) + "</ul>"
+
+
+def _html_table(cases: list[CaseChange]) -> str:
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Case", "Before", "Now", "Expectations that flipped"))
+    rows = "".join(_html_row(case) for case in cases[:HTML_LISTED])
+    more = f"<p>and {len(cases) - HTML_LISTED} more</p>" if len(cases) > HTML_LISTED else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _html_row(case: CaseChange) -> str:
+    flips = "<br>".join(
+        _html_text(f"{flip.check} {flip.before}, then {flip.after}: {flip.found}") for flip in case.flips
+    )
+    before, now = (
+        f"{_html_text(rate)}{_html_seen(seen)}"
+        for rate, seen in ((case.base, case.base_seen), (case.new, case.new_seen))
+    )
+    return f"<tr><td>{_html_text(case.id)}</td><td>{before}</td><td>{now}</td><td>{flips}</td></tr>"
+
+
+def _html_seen(seen: Seen | None) -> str:
+    if seen is None:
+        return ""
+    return f"<br>{_html_text(seen.answer)}<br>{_html_text(', '.join(seen.calls) or 'called nothing')}"

@@ -1,0 +1,157 @@
+"""GitHub's workflow commands, an annotation for each case that did not pass, and its job summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+from karat.model.run import CaseRecord, RunView
+from karat.model.verdict import CaseStatus
+from karat.reports.artifacts import BinaryWriter
+from karat.reports.facts import counts, incomplete, repeats
+from karat.reports.inert import markdown_cell, terminal
+from karat.reports.places import SuitePlace, suite_place
+from karat.reports.repeated import Together, repeated
+from karat.reports.why import headline, why_not_passed
+
+MOST_ANNOTATIONS: Final = 10
+"""GitHub shows no more annotations of one level in a step."""
+ANNOTATION_LINES: Final = 40
+TITLE: Final = 150
+_LEVELS: Final = {
+    CaseStatus.FAIL: "error",
+    CaseStatus.ERROR: "error",
+    CaseStatus.PARTIAL: "warning",
+    CaseStatus.SKIP: "notice",
+    CaseStatus.XFAIL: "notice",
+}
+ROWS: Final = 100
+DETAILED: Final = 10
+DETAIL_LINES: Final = 60
+_MARKS: Final = {
+    CaseStatus.FAIL: "❌",
+    CaseStatus.ERROR: "💥",
+    CaseStatus.PARTIAL: "⚠️",
+    CaseStatus.SKIP: "⏭️",
+    CaseStatus.XFAIL: "☑️",
+}
+
+
+class GithubReport:
+    """A line per annotation: errors and failures, partial ones as warnings, what was skipped as notices."""
+
+    extension: ClassVar = "github.txt"
+
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
+        self._out = out
+        self._told: Counter[str] = Counter()
+        self._begin(run)
+
+    def _begin(self, run: RunView) -> None:
+        self._place: SuitePlace = suite_place(run.header)
+        self._together = Together(self._case)
+        if lacks := incomplete(run):
+            self._tell("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(lacks))
+
+    def also(self, run: RunView) -> None:
+        """Go on with another run."""
+        self._together.end()
+        self._begin(run)
+
+    def case(self, record: CaseRecord) -> None:
+        self._together.add(record)
+
+    def end(self) -> None:
+        self._together.end()
+        for level, count in self._told.items():
+            if count > MOST_ANNOTATIONS:
+                self._write(
+                    "notice", {"title": "More"}, f"{count - MOST_ANNOTATIONS} more at the level {level!r} are not shown"
+                )
+
+    def _case(self, runs: list[CaseRecord]) -> None:
+        total = repeated(runs)
+        level = _LEVELS.get(total.status)
+        if level is None:
+            return
+        shown = total.shown
+        about = {
+            "file": self._place.file,
+            "line": str(self._place.lines.get(shown.case.id, "")),
+            "title": terminal(f"{total.status} {shown.case.id}", TITLE),
+        }
+        lines = [str(total)] * (len(runs) > 1) + list(why_not_passed(shown))
+        self._tell(level, about, "\n".join(lines[:ANNOTATION_LINES]))
+
+    def _tell(self, level: str, about: dict[str, str], message: str) -> None:
+        self._told[level] += 1
+        if self._told[level] <= MOST_ANNOTATIONS:
+            self._write(level, about, message)
+
+    def _write(self, level: str, about: dict[str, str], message: str) -> None:
+        told = ",".join(f"{key}={_property(value)}" for key, value in about.items() if value)
+        self._out.write(f"::{level} {told}::{_data(message)}\n".encode())
+
+
+def _data(text: str) -> str:
+    """Text of a command, whose lines are inert already."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(terminal(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+class GithubSummary:
+    """Bounded, whatever the run: GitHub drops a summary over 1 MiB."""
+
+    extension: ClassVar = "github.md"
+
+    def __init__(self, run: RunView, out: BinaryWriter) -> None:
+        self._run = run
+        self._out = out
+        self._rows = 0
+        self._details: list[str] = []
+        self._together = Together(self._case)
+        out.write("".join(_head(run)).encode())
+
+    def case(self, record: CaseRecord) -> None:
+        self._together.add(record)
+
+    def end(self) -> None:
+        self._together.end()
+        if self._rows > ROWS:
+            self._out.write(f"\n{self._rows - ROWS} more cases did not pass.\n".encode())
+        self._out.write("".join(self._details).encode())
+
+    def _case(self, runs: list[CaseRecord]) -> None:
+        total = repeated(runs)
+        mark = _MARKS.get(total.status)
+        if mark is None:
+            return
+        self._rows += 1
+        name = markdown_cell(total.shown.case.id)
+        if self._rows == 1:
+            self._out.write(b"\n| | Case | Status | Why |\n|---|---|---|---|\n")
+        if self._rows <= ROWS:
+            why = f"{total}: {headline(total.shown)}" if len(runs) > 1 else headline(total.shown)
+            self._out.write(f"| {mark} | {name} | {total.status} | {markdown_cell(why)} |\n".encode())
+        if len(self._details) < DETAILED and total.status in (CaseStatus.FAIL, CaseStatus.ERROR, CaseStatus.PARTIAL):
+            self._details.append("".join(_detail(name, total.shown)))
+
+
+def _head(run: RunView) -> Iterator[str]:
+    header = run.header
+    yield f"## Karat: {counts(run.summary)}\n\n"
+    if lacks := incomplete(run):
+        yield f"**{markdown_cell(lacks)}**\n\n"
+    yield f"{markdown_cell(header.suite)} against {markdown_cell(header.target)}\n"
+    if told := repeats(run.summary):
+        yield f"\n{told}\n"
+
+
+def _detail(name: str, record: CaseRecord) -> Iterator[str]:
+    yield f"\n### {name}: {record.verdict.status}\n\n"
+    # Four spaces make it code, and unlike a fence nothing within a line can end that.
+    yield from (f"    {line}\n" for line in list(why_not_passed(record))[:DETAIL_LINES])

@@ -1,0 +1,395 @@
+"""What each page of the viewer shows: the runs, one run, a case of it, two runs side by side, an audit."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import structs
+
+from karat.compare.compared_cases import CachedCases
+from karat.compare.gates import compare, gates
+from karat.journal.index import CaseFilter, Index, IndexedRun
+from karat.model.audit import CaseAudit
+from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
+from karat.model.run import CaseRecord
+from karat.plugins.tables import nearest
+from karat.reports import comparison as words
+from karat.reports.audit import WrittenAudit, read_audit
+from karat.reports.html import run_view
+from karat.reports.html.calls import duration
+from karat.reports.html.case_view import case_view
+from karat.reports.html.differences import difference
+from karat.reports.html.files import own_file
+from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
+from karat.reports.html.views import CaseView, FileView
+from karat.reports.inert import clip
+
+PAGE: Final = 200
+LIVE_SECONDS: Final = 900
+TREND: Final = 30
+HEIGHT: Final = 100
+FLAKY_RUNS: Final = 10
+MOST_FLAKY: Final = 12
+JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
+"""What tells of the agent: an error does not."""
+MOST_COMPARED: Final = 60
+NAMED: Final = 500
+LONGEST: Final = 8_000
+SIDE_BY_SIDE: Final = frozenset({*COMPARED, Change.ERRED})
+"""What has an answer in both runs to the same question."""
+
+FoundRecord = tuple[CaseRecord | None, str]
+"""A record, and where its page is."""
+MOST_AUDITED: Final = 200
+LARGEST: Final = 64 << 20
+
+
+class OfRun:
+    """Addresses within one run; what it is filtered by goes along."""
+
+    def __init__(self, run: str, chosen: CaseFilter, neighbours: tuple[int | None, int | None] = (None, None)) -> None:
+        self._run = run
+        self._query = query(chosen)
+        self.before, self.after = ("" if index is None else self.case(index, 0) for index in neighbours)
+
+    @property
+    def run(self) -> str:
+        return f"/run/{self._run}{self._query}"
+
+    def case(self, index: int, repeat: int) -> str:
+        return f"/run/{self._run}/case/{index}/{repeat}{self._query}"
+
+    def hash(self, anchor: str) -> str:
+        return ""
+
+    def group(self, group: GroupView) -> str:
+        return f"/run/{self._run}{query(CaseFilter(check=group.name, kind=group.kind))}"
+
+
+def query(chosen: CaseFilter) -> str:
+    given = {name: value for name, value in structs.asdict(chosen).items() if value}
+    return f"?{urlencode(given)}" if given else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run in the list of all."""
+
+    key: str
+    started: str
+    rate: RateView
+    counts: dict[str, int]
+    took: str
+    tokens: str
+    cost: str
+    commit: str
+    dirty: bool
+    version: str
+    flaky: int
+    trouble: str
+    live: bool
+    before: str
+    """The run of the same suite and target before this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRuns:
+    """The runs of one suite against one target, the latest first; `trend` is a line of their pass rates."""
+
+    suite: str
+    name: str
+    target: str
+    rows: list[RunLine]
+    trend: str
+    flaky: list[tuple[str, str]]
+    """Cases that passed and did not in these runs, and how often they did."""
+
+
+def suites(index: Index, runs: Sequence[IndexedRun]) -> list[SuiteRuns]:
+    """The runs by suite and target, those with the latest run first."""
+    alike: dict[tuple[str, str], list[IndexedRun]] = {}
+    for run in runs:
+        alike.setdefault((run.header.suite, run.header.target), []).append(run)
+    return [_suite(index, same) for same in alike.values()]
+
+
+def _suite(index: Index, runs: list[IndexedRun]) -> SuiteRuns:
+    header = runs[0].header
+    before = [*(run.key for run in runs[1:]), ""]
+    rows = [_run_row(run, earlier) for run, earlier in zip(runs, before, strict=True)]
+    flaky = _flaky(index, [run for run in runs if run.header.suite_sha256 == header.suite_sha256])
+    return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]), flaky)
+
+
+def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
+    """Who passes and fails without reason in the last runs of a suite as it is now: came back, or did both in one."""
+    found = []
+    for name, results in index.unsteady([run.key for run in reversed(runs[:FLAKY_RUNS])]).items():
+        judged = [[status == "PASS" for status in run if status in JUDGED] for run in results]
+        turns = sum(one != other for one, other in pairwise(all(run) for run in judged if run))
+        if turns > 1 or any(len(set(run)) > 1 for run in judged):
+            every = [passed for run in judged for passed in run]
+            found.append((sum(every) / len(every), name, f"{sum(every)} of {len(every)} passed"))
+    return [(name, words) for _, name, words in sorted(found)[:MOST_FLAKY]]
+
+
+def _run_row(run: IndexedRun, before: str) -> RunLine:
+    summary, project = run.summary, run.header.project
+    return RunLine(
+        key=run.key,
+        started=run_view.moment(run.header.started_at),
+        rate=run_view.rate_view(summary.passed, summary.total),
+        counts=run_view.counts(summary),
+        took=run_view.between(run.header.started_at, run.finished_at),
+        tokens=_tokens(run),
+        cost=run_view.cost(run.cost_usd),
+        commit=project.commit[:10] if project else "",
+        dirty=bool(project and project.dirty),
+        version=run.header.target_version,
+        flaky=summary.flaky,
+        trouble=_trouble(run),
+        live=is_live(run),
+        before=before,
+    )
+
+
+def _trend(runs: Sequence[IndexedRun]) -> str:
+    """The points of a line, the oldest first; none for a single run."""
+    rates = [run.summary.passed / run.summary.total for run in reversed(runs) if run.summary.total]
+    if len(rates) < 2:
+        return ""
+    step = 300 / (len(rates) - 1)
+    return " ".join(f"{number * step:.0f},{HEIGHT * (1 - rate):.0f}" for number, rate in enumerate(rates))
+
+
+def is_live(run: IndexedRun, now: float | None = None) -> bool:
+    """Whether it has no end yet and was written to not long ago."""
+    return not run.ended and not run.problem and (now or time.time()) - run.changed_at < LIVE_SECONDS
+
+
+def _trouble(run: IndexedRun) -> str:
+    if is_live(run):
+        return ""
+    return run.problem or run.summary.incomplete or ("interrupted" if run.summary.interrupted else "")
+
+
+def _tokens(run: IndexedRun) -> str:
+    if run.tokens_in is None and run.tokens_out is None:
+        return ""
+    return f"{run.tokens_in or 0:,} in, {run.tokens_out or 0:,} out"
+
+
+def run_head(run: IndexedRun) -> RunHead:
+    """The head of a run's page."""
+    return run_view.run_head(
+        run, run.scores, _trouble(run), live=is_live(run), tokens=_tokens(run), cost=run_view.cost(run.cost_usd)
+    )
+
+
+def groups(index: Index, run: IndexedRun) -> list[GroupView]:
+    """What broke in a run."""
+    return [
+        GroupView(
+            group.name,
+            group.status,
+            group.kind,
+            group.cases,
+            [(name, at, repeat, evidence_anchor(at, repeat, number)) for name, at, repeat, number in group.first],
+        )
+        for group in index.groups(run.key)
+    ]
+
+
+def rows(index: Index, run: IndexedRun, chosen: CaseFilter, start: int) -> tuple[list[RowView], int]:
+    """A page of the table, and how many cases the filter leaves."""
+    listed, total = index.cases(run.key, chosen, start, PAGE)
+    records = index.records(run, [one.offset for one in listed])
+    made = [
+        row_view(record, one.status, _strip(index, run, one.index) if len(one.strip) > 1 else ())
+        for record, one in zip(records, listed, strict=True)
+    ]
+    return made, total
+
+
+def _strip(index: Index, run: IndexedRun, at: int) -> list[tuple[str, int]]:
+    return [(status, repeat) for repeat, status in index.repeats(run.key, at)]
+
+
+@dataclass(frozen=True, slots=True)
+class CasePage:
+    """What the page of a case is made with."""
+
+    case: CaseView
+    to: OfRun
+    strip: list[tuple[str, int]]
+    run: RunHead
+
+
+def case_page(index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter) -> CasePage | None:
+    """The page of one run of a case; None if there is no such case."""
+    record = index.record(run, at, repeat)
+    if record is None:
+        return None
+    base = f"/run/{run.key}/case/{at}/{repeat}/file"
+    numbers = {file: number for number, file in enumerate(record.trace.attachments.values())}
+    view = case_view(record, run.header, lambda file: f"{base}/{numbers[file]}" if own_file(run.path, file) else None)
+    shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
+    strip = _strip(index, run, at)
+    to = OfRun(run.key, chosen, index.neighbours(run.key, at, chosen))
+    return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run))
+
+
+def _pictured(file: FileView, run: IndexedRun) -> FileView:
+    found = own_file(run.path, file.file) if file.link else None
+    return replace(file, source=file.link) if found and found.is_picture else file
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """One case in both runs; the differences are HTML."""
+
+    id: str
+    before: str
+    after: str
+    base_link: str
+    new_link: str
+    answer: str
+    calls: str
+    took: str
+    flips: tuple[Flip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
+
+    title: str
+    count: int
+    pairs: list[PairView]
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """What a comparison found, in the words and figures of `karat compare`."""
+
+    headline: str
+    apart: str
+    sure: str
+    gates: list[tuple[str, str]]
+    notes: tuple[str, ...]
+    figures: list[str]
+    changes: list[ChangeView]
+
+
+def compare_page(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
+    """Weigh one run against another by the gates and the confidence of this project."""
+    wanted = gates(nearest(Path.cwd()), {}, None)
+    older, newer = (CachedCases(Path(run.path), index) for run in (base, new))
+    found = compare(older, newer, wanted)
+    return SideBySide(
+        headline=words.headline(found),
+        apart=words.apart(found),
+        sure=found.overall.sure,
+        gates=list(words.gate_lines(found)),
+        notes=found.notes,
+        figures=list(_figures(found)),
+        changes=list(_change_views(index, base, new, found)),
+    )
+
+
+def _figures(found: Comparison) -> Iterator[str]:
+    yield words.rates(found.overall)
+    yield from map(words.of_measure, found.measures)
+    yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
+
+
+def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Comparison) -> Iterator[ChangeView]:
+    by_change: dict[Change, list[CaseChange]] = defaultdict(list)
+    for case in found.changes:
+        by_change[case.change].append(case)
+    beside = {change: cases[:MOST_COMPARED] for change, cases in by_change.items() if change in SIDE_BY_SIDE}
+    names = [case.id for cases in beside.values() for case in cases]
+    places = [(run, index.places(run.key, names)) for run in (base, new)]
+    for change, title in words.SECTIONS:
+        if cases := by_change[change]:
+            pairs = [
+                _pair_view(case, *(_find_record(index, *place, case.id) for place in places))
+                for case in beside.get(change, ())
+            ]
+            named = [] if pairs else [case.id for case in cases[:NAMED]]
+            yield ChangeView(title, found.count(change), pairs, named)
+
+
+def _find_record(index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str) -> FoundRecord:
+    place = places.get(name)
+    link = f"/run/{run.key}/case/{place[0]}/{place[1]}" if place else ""
+    return index.record(run, *place) if place else None, link
+
+
+def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairView:
+    (old, base_link), (now, new_link) = base, new
+    return PairView(
+        id=case.id,
+        before=case.base,
+        after=case.new,
+        base_link=base_link,
+        new_link=new_link,
+        answer=difference(_answer(old), _answer(now)),
+        calls=difference(_calls(old), _calls(now)),
+        took=f"{_took(old)} → {_took(now)}",
+        flips=case.flips,
+    )
+
+
+def _answer(record: CaseRecord | None) -> str:
+    return clip(record.trace.final_message, LONGEST) if record else ""
+
+
+def _calls(record: CaseRecord | None) -> str:
+    """The calls as lines, each with its arguments."""
+    calls = record.trace.tool_calls if record else ()
+    lines = [f"{call} {json.dumps(call.arguments, ensure_ascii=False, default=str)}" for call in calls]
+    return clip("\n".join(lines), LONGEST)
+
+
+def _took(record: CaseRecord | None) -> str:
+    return duration(record.duration_ms) if record else "–"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """An audit, or why there is none to show."""
+
+    found: WrittenAudit | None
+    why: str
+    shown: tuple[CaseAudit, ...]
+    left_out: int
+
+
+def audit_page(run: IndexedRun) -> AuditPage:
+    """The latest audit beside a journal."""
+    stem = Path(run.path).stem
+    named = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
+    file = own_file(run.path, named[-1]) if named else None
+    if file is None or file.size > LARGEST:
+        return AuditPage(None, "This run was not audited yet.", (), 0)
+    try:
+        found = read_audit(file.path.read_bytes())
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
+        return AuditPage(None, f"{file.path.name} cannot be read.", (), 0)
+    cases = found.report.cases
+    return AuditPage(found, "", cases[:MOST_AUDITED], max(len(cases) - MOST_AUDITED, 0))
+
+
+def _literal(stem: str) -> str:
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in stem)
