@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.matchers.reading import DOLLAR_KEYS
 from karat.model.suite import DEFAULT_WEIGHTS
 from karat.model.verdict import Group
+from karat.plugins.project import Project
 from karat.suites.schema import schema
 from karat.suites.shapes.matched import NAME as MATCHER
 
+CATALOG = CheckCatalog(Project())
 HEAD = """\
 # Checks
 

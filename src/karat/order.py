@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict, get_type_hints
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from karat.engine.events import Listener, Noticed
 from karat.engine.work import GRACE
@@ -196,6 +197,8 @@ class Order(Struct, frozen=True, kw_only=True):
     """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
     listeners: Sequence[Listener] = ()
     stop: asyncio.Event | None = None
+    folder: str = field(default_factory=os.getcwd)
+    """Where it was asked for: relative paths are below it, wherever the agent or another thread goes."""
 
     @classmethod
     def of(cls, how: RunKeywords) -> Order:
@@ -217,7 +220,7 @@ class Order(Struct, frozen=True, kw_only=True):
             listener(Noticed(message))
 
 
-def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object]) -> Agent:
+def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path) -> Agent:
     """What a caller means by a target, with these options in place of its own."""
     if target is None or target == "":
         target = config.target
@@ -228,7 +231,7 @@ def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, obj
     if text(name) != name:
         raise UsageError(f"the target {name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
     if isinstance(target, str):
-        target = resolve(target, config, Path.cwd())
+        target = resolve(target, config, folder)
     if isinstance(target, TargetConfig):
         return Agent.built(structs.replace(target, options={**target.options, **options}), name)
     if options:

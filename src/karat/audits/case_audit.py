@@ -14,6 +14,7 @@ from karat.audits.judging import NOTHING_ALLOWED, Allowance, Baseline
 from karat.audits.operators.base import Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.parts import CasePart, parts
+from karat.checks.catalog import CheckCatalog
 from karat.checks.outcome import Outcome
 from karat.model.audit import Brittle, CaseAudit, Kill, Survivor, Unseen
 from karat.model.suite import Case, CheckSpec
@@ -28,10 +29,14 @@ MOST_MADE = 128
 
 
 def audit_case(
-    subject: Subject, another: Subject | None, spelling: Spelling, allowance: Allowance = NOTHING_ALLOWED
+    subject: Subject,
+    another: Subject | None,
+    spelling: Spelling,
+    catalog: CheckCatalog,
+    allowance: Allowance = NOTHING_ALLOWED,
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
-    judge = Baseline(subject, allowance)
+    judge = Baseline(subject, catalog, allowance)
     trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.asked])
     pieces = list(parts(subject))
     for operator in OPERATORS:

@@ -47,7 +47,7 @@ def command(journal: str, min_kill: float, seed: int, suite: str | None, results
     from karat.reports.audit.terminal import AuditLines
     from karat.reports.terminal import wants_colour
 
-    auditor = api.auditor(journal, api.load_file(suite) if suite else None, seed=seed)
+    auditor = api.auditor(journal, api.load_file(suite, api.find_project()) if suite else None, seed=seed)
     place = (results_dir or Path(journal).parent) / Path(journal).stem
     lines = AuditLines(sys.stdout, min_kill, colour=wants_colour(sys.stdout, os.environ))
     with ExitStack() as stack:

@@ -34,7 +34,7 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     """Make a run (a journal, @last, @last-green, a commit or tag; default @last) the baseline of its suite."""
     from karat import api
 
-    kept = api.baseline_set(run, file=file, results_dir=results_dir)
+    kept = api.set_baseline(run, file=file, results_dir=results_dir)
     _told(kept.header.run.cases, kept.header.run.errors, str(kept.path))
     return 0
 
@@ -47,7 +47,7 @@ def show(file: Path) -> int:
     from karat.reports.compare.words import side
     from karat.reports.inert import terminal
 
-    kept = api.baseline_shown(file)
+    kept = api.load_baseline(file)
     click.echo(terminal(side("baseline", kept.header.run)))
     red = [standing for standing in kept if standing.passed < standing.judged or standing.errors]
     for standing in red[:LISTED]:

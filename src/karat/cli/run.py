@@ -15,6 +15,7 @@ from karat.loading import loading
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite
+    from karat.plugins.project import Project
     from karat.reports.terminal import Loudness
 
 
@@ -62,13 +63,14 @@ def command(
         from karat import api
         from karat.reports.catalog import refuse_one_file
 
-        loaded = [api.load_file(suite) for suite in suites]
+        project = api.find_project()
+        loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
     if len(chosen) > 1:
-        refuse_one_file(reports)
+        refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     told = loudness(quiet, verbose)
-    return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
+    return _run_all(chosen, project, most, results_dir, told, named=cases is not None, how=how)
 
 
 GRAVITY = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.USAGE, Exit.FAILED, Exit.NOTHING_SELECTED, Exit.OK)
@@ -76,6 +78,7 @@ GRAVITY = (Exit.INTERRUPTED, Exit.INTERNAL, Exit.USAGE, Exit.FAILED, Exit.NOTHIN
 
 def _run_all(
     suites: Sequence[Suite],
+    project: Project,
     most: int | None,
     results_dir: Path | None,
     told: Loudness,
@@ -94,7 +97,7 @@ def _run_all(
             **how,
             "cases": [case.id for case in suite.cases] if named else None,
             "max_failures": None if most is None else most - failures,
-            "results_dir": results_dir or api.default_results_dir(suite.file),
+            "results_dir": results_dir or api.default_results_dir(suite.file, project),
         }
         result, stopped = shown(suite, partial(api.arun, suite, **asked), told)
         codes.append(result.exit_code)

@@ -21,7 +21,8 @@ def command(kind: Literal["karat-1", "eval-set", "golden"]) -> None:
     """
     import json
 
-    from karat.checks.catalog import CATALOG
+    from karat.checks.catalog import catalog_for
+    from karat.plugins.project import find_project
     from karat.suites.schema import schema
 
-    click.echo(json.dumps(schema(kind, CATALOG), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(schema(kind, catalog_for(find_project())), indent=2, ensure_ascii=False))

@@ -13,10 +13,12 @@ def command() -> int:
 
     Prints SELF-TEST PASS, or each proof that does not hold and SELF-TEST FAIL (exit 1).
     """
+    from karat.checks.catalog import catalog_for
+    from karat.plugins.project import find_project
     from karat.self_test import proofs
 
     count, broken = 0, []
-    for proof in proofs():
+    for proof in proofs(catalog_for(find_project())):
         count += 1
         if not proof.holds:
             broken.append(proof)

@@ -15,6 +15,7 @@ from karat.compare.standings import SaidRecord, Standing, Standings, run_side
 from karat.journal.index import Index, file_state
 from karat.journal.reader import Journal, header_of
 from karat.model.comparison import RunSide
+from karat.plugins.project import Project
 
 NAME: Final = "standings 1"
 """Another number whenever a standing is made otherwise."""
@@ -33,13 +34,14 @@ _unpacked = msgspec.msgpack.Decoder(KeptRun).decode
 class KeptStandings:
     """The standings of one journal, as `Standings` gives them."""
 
-    def __init__(self, path: Path, index: Index) -> None:
+    def __init__(self, path: Path, index: Index, project: Project) -> None:
+        self._project = project
         self._path = path
         self._index = index
 
     @cached_property
     def journal(self) -> Journal:
-        return Journal(self._path)
+        return Journal(self._path, project=self._project)
 
     @cached_property
     def _run(self) -> KeptRun:

@@ -21,7 +21,7 @@ from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall
 from karat.model.verdict import CaseStatus, GroupScore, Status, Verdict
-from karat.plugins.project import current
+from karat.plugins.project import Prices
 from karat.scoring import all_passed
 
 KNOWN = 64
@@ -174,15 +174,15 @@ class Standings:
 
     def __iter__(self) -> Iterator[Standing]:
         runs: list[JudgedRun] = []
-        place = 0
+        place, prices = 0, self.journal.project.prices
         for run in self._judged():
             if runs and run.record.index != runs[0].record.index:
-                yield standing(runs, place)
+                yield standing(runs, place, prices)
                 place += len(runs)
                 runs = []
             runs.append(run)
         if runs:
-            yield standing(runs, place)
+            yield standing(runs, place, prices)
 
     def _judged(self) -> Iterator[JudgedRun]:
         journal, derived = self.journal, self._derived
@@ -241,7 +241,7 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
     )
 
 
-def standing(runs: Sequence[JudgedRun], place: int) -> Standing:
+def standing(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> Standing:
     """Add up the runs of one case: what erred or was skipped does not tell of the agent, nor what was known to fail."""
     first = runs[0].known
     case = first.case
@@ -260,7 +260,7 @@ def standing(runs: Sequence[JudgedRun], place: int) -> Standing:
         tags=case.tags,
         min_pass_rate=case.min_pass_rate,
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
-        measures=_quantities(judged[0]) if len(judged) == 1 else _means(judged),
+        measures=_quantities(judged[0], prices) if len(judged) == 1 else _means(judged, prices),
         place=place,
     )
 
@@ -295,15 +295,15 @@ def check_names(case: Case) -> list[str]:
     return [f"turn {turn}: {spec.path or spec.name}" if turn else spec.path or spec.name for turn, spec in case.asked]
 
 
-def _means(judged: Sequence[JudgedRun]) -> dict[str, float]:
+def _means(judged: Sequence[JudgedRun], prices: Prices | None) -> dict[str, float]:
     """The mean of each quantity over the runs that know it."""
-    found = [_quantities(run) for run in judged]
+    found = [_quantities(run, prices) for run in judged]
     names = dict.fromkeys(name for quantities in found for name in quantities)
     values = {name: [quantities[name] for quantities in found if name in quantities] for name in names}
     return {name: sum(each) / len(each) for name, each in values.items()}
 
 
-def _quantities(run: JudgedRun) -> dict[str, float]:
+def _quantities(run: JudgedRun, prices: Prices | None) -> dict[str, float]:
     """What is known of a run; what is no number of seconds, tokens or dollars is not."""
     trace, score = run.record.trace, run.verdict.soft.value
     taken = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
@@ -311,14 +311,14 @@ def _quantities(run: JudgedRun) -> dict[str, float]:
     if taken is not None and 0 <= taken < math.inf:
         found["seconds"] = taken / 1000
     if trace.tokens is not None or trace.metadata:
-        found.update(_spent(trace))
+        found.update(_spent(trace, prices))
     if score is not None:
         found["score"] = score
     return found
 
 
-def _spent(trace: TimedTrace) -> Iterator[tuple[str, float]]:
-    tokens, prices = trace.tokens, current().prices
+def _spent(trace: TimedTrace, prices: Prices | None) -> Iterator[tuple[str, float]]:
+    tokens = trace.tokens
     if tokens is not None and tokens.input is not None and tokens.output is not None:
         counted = float(tokens.input + tokens.output)
         if counted >= 0:

@@ -17,7 +17,7 @@ from karat.compare.weighing import Weighing
 from karat.journal.index import Index, IndexedRun
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.model.run import CaseRecord
-from karat.plugins.tables import nearest
+from karat.plugins.project import Project
 from karat.reports.compare import words
 from karat.reports.html.calls import duration
 from karat.reports.html.differences import difference
@@ -71,10 +71,10 @@ class SideBySide:
     changes: list[ChangeView]
 
 
-def compared(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
+def compared(index: Index, base: IndexedRun, new: IndexedRun, project: Project) -> SideBySide:
     """Weigh one run against another by the gates and the confidence of this project."""
-    wanted = gates(nearest(Path.cwd()), {}, None)
-    older, newer = (KeptStandings(Path(run.path), index) for run in (base, new))
+    wanted = gates(project, {}, None)
+    older, newer = (KeptStandings(Path(run.path), index, project) for run in (base, new))
     weighing = Weighing(older, newer, wanted.confidence)
     found = weighing.comparison()
     found = structs.replace(found, gates=tuple(verdicts(wanted, weighing, found.new.incomplete)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from karat.checks.catalog import CheckCatalog
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.reports.html import run_view
 from karat.reports.html.case_view import case_view
@@ -202,14 +203,20 @@ class CasePage:
     run: RunHead
 
 
-def case_page(index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter) -> CasePage | None:
+def case_page(
+    index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter, catalog: CheckCatalog
+) -> CasePage | None:
     """The page of one run of a case; None if there is no such case."""
     record = index.record(run, at, repeat)
     if record is None:
         return None
     base = f"/run/{run.key}/case/{at}/{repeat}/file"
     numbers = {file: number for number, file in enumerate(record.trace.attachments.values())}
-    view = case_view(record, run.header, lambda file: f"{base}/{numbers[file]}" if own_file(run.path, file) else None)
+
+    def address(file: str) -> str | None:
+        return f"{base}/{numbers[file]}" if own_file(run.path, file) else None
+
+    view = case_view(record, run.header, address, catalog)
     shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     to = OfRun(run.key, chosen, index.neighbours(run.key, at, chosen))
