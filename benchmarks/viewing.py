@@ -25,6 +25,7 @@ from benchmarks.ours import karat_rescore
 from karat.journal.index import Index
 from karat.journal.reader import Journal
 from karat.journal.writer import begin, encode
+from karat.plugins.project import Project
 from karat.reports.artifacts import whole_file
 from karat.reports.html.report import HtmlReport
 from karat.targets.browser.chromium import arguments, find
@@ -117,7 +118,7 @@ def _first_page(scratch: Path, folder: Path) -> float:
     index = Index([folder], scratch / "index.sqlite")
     began = time.perf_counter()
     index.refresh()
-    viewer = served(index, bound(0))
+    viewer = served(index, bound(0), Project())
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:

@@ -7,14 +7,16 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.matchers.reading import DOLLAR_KEYS
 from karat.model.suite import DEFAULT_WEIGHTS
 from karat.model.verdict import Group
 from karat.options import HOW_TO_RUN, SELECTION, Option
+from karat.plugins.project import Project
 from karat.suites.schema import schema
 from karat.suites.shapes.matched import NAME as MATCHER
 
+CATALOG = CheckCatalog(Project())
 HEAD = """\
 # Checks
 

@@ -13,8 +13,8 @@ from msgspec import structs
 
 import karat
 from karat.engine.events import CaseFinished, Event
-from karat.targets.config import TargetConfig
-from karat.targets.config import load as load_config
+from karat.plugins.project import find_project
+from karat.targets.config import TargetConfig, read_config
 
 SECONDS_PER_CASE = 300.0
 
@@ -32,7 +32,7 @@ def main(sets: Path, count: int) -> int:
 async def run(sets: Path, count: int) -> list[karat.CaseRecord]:
     """The records of all sections. One event loop for all: the model's client does not outlive its loop."""
     suites = [(kind, karat.load_suite(sets / name)) for kind, name in SECTIONS]
-    target = with_language_model(load_config(Path.cwd()).targets["dyno"])
+    target = with_language_model(read_config(find_project()).targets["dyno"])
     chosen = spread([(kind, case) for kind, suite in suites for case in suite.cases], count)
     records: list[karat.CaseRecord] = []
     for number, (kind, suite) in enumerate(suites):

@@ -13,7 +13,8 @@ from msgspec import structs
 
 import karat
 from karat.journal.reader import Journal
-from karat.targets.config import TargetConfig, load, resolve
+from karat.plugins.project import find_project
+from karat.targets.config import TargetConfig, read_config, resolve
 
 ROOT = Path(__file__).parents[1]
 DYNO = ("eval/golden_sets/agent_decisions_v1.0.0.json", "eval/golden_sets/agent_qa_v1.0.0.json")
@@ -29,7 +30,7 @@ Recorded = Callable[[str], Journal]
 
 def shipped(name: str, **options: Any) -> TargetConfig:
     """A target of this repository's karat.toml, with some options changed."""
-    config = resolve(name, load(ROOT), ROOT)
+    config = resolve(name, read_config(find_project(ROOT)), ROOT)
     return structs.replace(config, options={**config.options, **options})
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from catalogs import CATALOG
 from cli.support import SCRIPT
-from karat.checks.catalog import CATALOG
 from karat.suites.schema import Kind, schema
 from pages import Command, File, anchors, blocks, dead_links, follow, linked_pages, same, tried_pages
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import karat
-from karat.plugins.project import enter
 
 DOCS = Path(__file__).parents[1] / "docs"
 WRITTEN = runpy.run_path(str(DOCS / "other_tools.py"))
@@ -37,7 +36,6 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], kar
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         runs = {kind: karat.run({"karat": 1, "cases": cases}, _agent(kind)) for kind in ("right", "wrong")}
-    enter(str(Path.cwd()))
     found = {(kind, record.case.id): record for kind, run in runs.items() for record in run}
     return lambda kind, way: found[kind, way]
 

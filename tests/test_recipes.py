@@ -9,7 +9,8 @@ import pytest
 from msgspec import structs
 
 import karat
-from karat.targets.config import TargetConfig, load, resolve
+from karat.plugins.project import find_project
+from karat.targets.config import TargetConfig, read_config, resolve
 from recipes import ADDRESS, FOLDER, RECIPES, UNRECORDED, Recipe
 from targets.http.desk import replaying
 
@@ -22,7 +23,7 @@ def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Recipe:
 
 
 def target(folder: Path) -> TargetConfig:
-    return resolve("desk", load(folder), folder)
+    return resolve("desk", read_config(find_project(folder)), folder)
 
 
 async def test_what_was_recorded_is_judged_as_the_page_shows(recipe: Recipe, tmp_path: Path) -> None:

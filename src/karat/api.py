@@ -7,31 +7,32 @@ loop too; what only computes is synchronous, and its asynchronous twin leaves th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from karat import recorded, scoring
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import catalog_for
 from karat.converting import convert as convert
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
-from karat.plugins.project import enter
-from karat.recorded import AnyJournal
+from karat.plugins.project import find_project as find_project
+from karat.recorded import AnyJournal, AnySuite, load_in
 from karat.recorded import default_results_dir as default_results_dir
 from karat.recorded import journals_of as journals_of
 from karat.recorded import last_journal as last_journal
+from karat.recorded import load_file as load_file
 from karat.recorded import opened as opened
+from karat.recorded import project_for as project_for
 from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.catalog import refuse_one_file as refuse_one_file
 from karat.reports.run_result import ResultsPlace, RunResult
 from karat.reports.writing import Each
-from karat.suites import loads
-from karat.suites.documents.source import SuiteSource, read_bytes, source
+from karat.suites.documents.source import SuiteSource, source
 from karat.suites.select import select_each as select_each
 from karat.suites.selection import Selection as Selection
 from karat.text.wording import counted, names_of
@@ -45,12 +46,12 @@ if TYPE_CHECKING:
     from karat.model.comparison import Comparison
     from karat.model.history import History
     from karat.order import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.self_test import Proof
     from karat.smells.linter import LintReport
     from karat.suites.schema import Kind
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import Served
 
-AnySuite: TypeAlias = Suite | SuiteSource
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
 
@@ -59,32 +60,33 @@ def load_suite(suite: AnySuite) -> Suite:
 
     A `str` is the path of a file, unless it begins as JSON does or has several lines.
     """
-    if isinstance(suite, Suite):
-        return suite
-    enter(os.getcwd())
-    data, name = source(suite)
-    return loads(data, name, CATALOG)
+    return suite if isinstance(suite, Suite) else load_in(suite, find_project())
 
 
 aload_suite = asynchronous(load_suite)
+_aload_suite = asynchronous(load_in)
 aconvert = asynchronous(convert)
 
 
-def load_file(path: str | Path) -> Suite:
-    """Read a suite file, whatever it is called."""
-    enter(os.getcwd())
-    return loads(read_bytes(path), str(path), CATALOG)
+def self_test() -> Iterator[Proof]:
+    """Prove every check with its own examples, and the scoring with known verdicts."""
+    from karat.self_test import proofs
+
+    return proofs(catalog_for(find_project()))
 
 
 def schema(kind: Kind) -> dict[str, object]:
     """The JSON Schema of a suite format."""
     from karat.suites import schema
 
-    return schema.schema(kind, CATALOG)
+    return schema.schema(kind, catalog_for(find_project()))
 
 
 def judge(case: Case, trace: Trace) -> Verdict:
-    """Judge what an agent did in one case."""
+    """Judge what an agent did in one case, by the checks of the project in which its suite was read.
+
+    A case that was made by hand, or read from a journal, is judged by those of this folder's project.
+    """
     given: object = trace
     if not isinstance(given, Trace):
         fix = "Make a karat.Trace, or run a function that returns this with karat.run."
@@ -94,7 +96,7 @@ def judge(case: Case, trace: Trace) -> Verdict:
     if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):
         message = f"the case {case.id!r} has {counted(len(case.turns), 'turn')}, the trace {len(trace.turns)}."
         raise UsageError(message, fix="Give the trace of each turn in `turns`.", slug="bad-trace")
-    return scoring.judge_case(case, trace)
+    return scoring.judge_case(case, trace, case.catalog or catalog_for(find_project()))
 
 
 ajudge = asynchronous(judge)
@@ -116,9 +118,11 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     options, order = RunOptions.of(how), Order.of(how, chosen)
-    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"))
+    project = project_for(suite)
+    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
     with ResultsPlace(how.get("results_dir")) as place:
-        return place.kept_for(await run_suite(await aload_suite(suite), target, options, order, place.folder), allowed)
+        loaded = await _aload_suite(suite, project)
+        return place.kept_for(await run_suite(loaded, target, options, order, place.folder, project), allowed)
 
 
 run = synchronous(arun)
@@ -177,11 +181,12 @@ async def _go_on(
 
     refuse_unknown(how, ResumeKeywords)
     options, order = RunOptions.of(how), Order.of(how)
-    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"))
-    earlier = Earlier(opened(journal), frozenset(map(status_named, names_of("status", status) or ())))
-    loaded = await aload_suite(suite_of(earlier.journal) if suite is None else suite)
+    project = project_for(suite, journal)
+    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
+    earlier = Earlier(opened(journal, project), frozenset(map(status_named, names_of("status", status) or ())))
     with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
-        result = await resume_suite(earlier, loaded, target, options, order, place.folder)
+        loaded = await _aload_suite(suite_of(earlier.journal, project) if suite is None else suite, project)
+        result = await resume_suite(earlier, loaded, target, options, order, place.folder, project)
         return place.kept_for(result, allowed)
 
 
@@ -202,11 +207,13 @@ def rescore(
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     `each` is called with what became of each case, in suite order.
     """
-    loaded = None if suite is None else load_suite(suite)
-    allowed = recorded.allowed(allow_partial, allow_unknown)
+    project = project_for(suite, journal)
+    loaded = None if suite is None else load_in(suite, project)
+    allowed = recorded.allowed(allow_partial, allow_unknown, project)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
-        result = recorded.rescore(opened(journal), loaded, place.folder, further, workers=workers, each=each)
+        run = opened(journal, project)
+        result = recorded.rescore(run, loaded, place.folder, project, further, workers=workers, each=each)
         return place.kept_for(result, allowed)
 
 
@@ -228,44 +235,33 @@ def compare_runs(
     """
     from karat.comparing import compared
 
-    return compared(base, new, results_folders(results_dir), gates, confidence)
+    return compared(base, new, results_dir, gates, confidence, find_project())
 
 
 acompare_runs = asynchronous(compare_runs)
 
 
-def baseline_set(
+def set_baseline(
     run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
     """Keep a run as the baseline of its suite: a small file beside the suite, or at another place."""
     from karat import comparing
 
-    return comparing.baseline_set(run, None if file is None else Path(file), results_folders(results_dir))
+    return comparing.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
 
 
-def baseline_shown(file: str | Path) -> BaselineFile:
+def load_baseline(file: str | Path) -> BaselineFile:
     """The baseline of a suite, or of this file."""
     from karat import comparing
 
-    return comparing.baseline_shown(Path(file))
+    return comparing.load_baseline(Path(file))
 
 
 def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
     """The last runs of a suite, case by case: what broke when, and what is flaky."""
     from karat import comparing
 
-    return comparing.told(results_folders(folder), most=runs, since=since, suite=suite)
-
-
-def results_folders(given: str | Path | None = None) -> list[Path]:
-    """Where runs are looked for by name: in this folder, or in all where the command line may have left them."""
-    from karat.targets.config import load as load_config
-
-    if given is not None:
-        return [Path(given)]
-    configured = load_config(Path.cwd()).results_dir
-    usual = [Path("karat-results"), Path(".claude/evals/results")]
-    return usual if configured is None else [configured, *usual]
+    return comparing.told(folder, find_project(), most=runs, since=since, suite=suite)
 
 
 def report(
@@ -278,7 +274,8 @@ def report(
     from karat.reports.filing import file_report
 
     sources = [journals] if isinstance(journals, Journal | str | Path) else journals
-    return file_report([journal for source in sources for journal in journals_of(source)], format, path)
+    project = project_for(journal=next(iter(sources), None))
+    return file_report([run for source in sources for run in journals_of(source, project)], format, path, project)
 
 
 areport = asynchronous(report)
@@ -289,8 +286,10 @@ def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0
     from karat.audits.judging import Allowance
     from karat.audits.run_audit import Auditor
 
-    loaded = None if suite is None else load_suite(suite)
-    return Auditor(recorded.auditable(opened(journal), loaded), seed, Allowance(*recorded.allowed(None, None)))
+    project = project_for(suite, journal)
+    loaded = None if suite is None else load_in(suite, project)
+    run = recorded.auditable(opened(journal, project), loaded)
+    return Auditor(run, seed, Allowance(*recorded.allowed(None, None, project)))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
@@ -311,10 +310,10 @@ def linter(
     from karat.smells.linter import lint_source, refuse_unknown
     from karat.smells.target import surroundings
 
-    enter(os.getcwd())
+    project = find_project()
     refuse_unknown(names_of("ignore", ignore) or ())
-    around = surroundings(target)
-    return lambda suite: lint_source(*source(suite), around, ignore)
+    catalog, around = catalog_for(project), surroundings(target, project)
+    return lambda suite: lint_source(*source(suite), catalog, around, ignore)
 
 
 async def alint(
@@ -336,7 +335,9 @@ def viewer(folder: str | Path | None = None, *, port: int = 0) -> Served:
     """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
     from karat.viewer.serving import viewer_of
 
-    return viewer_of(None if folder is None else Path(folder), default_results_dir("suite.json"), port, os.environ)
+    project = find_project()
+    usual = default_results_dir("suite.json", project)
+    return viewer_of(None if folder is None else Path(folder), usual, port, os.environ, project)
 
 
 async def ainspect(
@@ -354,7 +355,7 @@ async def ainspect(
     """
     from karat.inspections.catalog import GREETING, inspector, target
 
-    config = target(where, kind, name, options or {}, Path.cwd())
+    config = target(where, kind, name, options or {}, find_project())
     return await inspector(config.kind)(config, GREETING if prompt is None else prompt)
 
 
@@ -365,7 +366,7 @@ def add_target(inspection: Inspection) -> Path:
     """Add an inspected target to the configuration of this folder, which must have none of its name; the file."""
     from karat.inspections.writing import add
 
-    return add(inspection, Path.cwd())
+    return add(inspection, find_project())
 
 
 aadd_target = asynchronous(add_target)

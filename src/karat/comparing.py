@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -15,37 +15,37 @@ from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.model.comparison import Comparison
 from karat.model.history import History
-from karat.plugins.project import enter
-from karat.plugins.tables import nearest
+from karat.plugins.project import Project
 from karat.reports.artifacts import whole_file
+from karat.targets.config import read_config
 
 
 def compared(
     base: str | Path,
     new: str | Path,
-    folders: Sequence[Path],
+    results_dir: str | Path | None,
     asked: Mapping[str, float | None],
     confidence: float | None,
+    project: Project,
 ) -> Comparison:
     """Weigh one run against another, and ask the gates of the configuration and of the caller."""
-    enter(os.getcwd())
-    wanted = gates(nearest(Path.cwd()), asked, confidence)
-    references = References(folders)
+    wanted = gates(project, asked, confidence)
+    references = References(_results_folders(results_dir, project), project)
     newer = references.new(str(new))
     older = references.base(str(base), newer.journal)
     return compare(older, newer, wanted)
 
 
-def told(folders: Sequence[Path], *, most: int, since: str, suite: str) -> History:
+def told(results_dir: str | Path | None, project: Project, *, most: int, since: str, suite: str) -> History:
     """The last runs of a suite, case by case."""
+    folders = _results_folders(results_dir, project)
     with closing(Index(folders, usual_place(folders, os.environ))) as index:
-        return history(folders, index, most=most, since=since, suite=suite)
+        return history(folders, index, project, most=most, since=since, suite=suite)
 
 
-def baseline_set(run: str | Path, file: Path | None, folders: Sequence[Path]) -> BaselineFile:
+def set_baseline(run: str | Path, file: Path | None, results_dir: str | Path | None, project: Project) -> BaselineFile:
     """Keep a run as the baseline of its suite; an older one is replaced, whole or not at all."""
-    enter(os.getcwd())
-    source = References(folders).new(str(run))
+    source = References(_results_folders(results_dir, project), project).new(str(run))
     place = baseline_of(source.journal.header.suite) if file is None else file
     with whole_file(place, replace=True) as out:
         for line in in_order(baseline_lines(source)):
@@ -54,7 +54,7 @@ def baseline_set(run: str | Path, file: Path | None, folders: Sequence[Path]) ->
     return BaselineFile(place)
 
 
-def baseline_shown(file: Path) -> BaselineFile:
+def load_baseline(file: Path) -> BaselineFile:
     """A baseline that is there: its own file, or that of a suite."""
     place = file if file.suffix == ".jsonl" else baseline_of(str(file))
     if not place.is_file():
@@ -62,3 +62,12 @@ def baseline_shown(file: Path) -> BaselineFile:
             "there is no baseline.", where=str(place), fix="Make one: karat baseline set", slug="no-baseline"
         )
     return BaselineFile(place)
+
+
+def _results_folders(given: str | Path | None, project: Project) -> list[Path]:
+    """Where runs are looked for by name: in this folder, or in all where the command line may have left them."""
+    if given is not None:
+        return [Path(given)]
+    configured = read_config(project).results_dir
+    usual = [Path("karat-results"), Path(".claude/evals/results")]
+    return usual if configured is None else [configured, *usual]

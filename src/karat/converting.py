@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import catalog_for
 from karat.errors import UsageError
-from karat.plugins.project import enter
+from karat.plugins.project import find_project
 from karat.reports.artifacts import whole_file
 from karat.suites.documents.source import SuiteSource, source
 from karat.text.wording import quoted
@@ -22,11 +22,10 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
     """
     from karat.suites.convert import convert as converted
 
-    enter(os.getcwd())
     if path is not None:
         _refuse(Path(path), force)
     data, name = source(suite)
-    text, tables = converted(data, name, CATALOG)
+    text, tables = converted(data, name, catalog_for(find_project()))
     if path is not None:
         if tables and Path(path).parent.resolve() != Path(name).parent.resolve():
             message = f"the suite names the table {quoted(tables[0])}, which is not in this folder."

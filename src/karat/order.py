@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, get_type_hints
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from karat.engine.events import Listener, Notice
 from karat.engine.work import GRACE
@@ -164,6 +165,8 @@ class Order(Struct, frozen=True, kw_only=True):
     """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
     listeners: Sequence[Listener] = ()
     stop: asyncio.Event | None = None
+    folder: str = field(default_factory=os.getcwd)
+    """Where it was asked for: relative paths are below it, wherever the agent or another thread goes."""
 
     @classmethod
     def of(cls, how: ResumeKeywords, selection: Selection = EVERYTHING) -> Order:
@@ -181,7 +184,7 @@ class Order(Struct, frozen=True, kw_only=True):
             listener(Notice(message))
 
 
-def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object]) -> Agent:
+def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path) -> Agent:
     """What a caller means by a target, with these options in place of its own."""
     if target is None or target == "":
         target = config.target
@@ -192,7 +195,7 @@ def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, obj
     if text(name) != name:
         raise UsageError(f"the target {name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
     if isinstance(target, str):
-        target = resolve(target, config, Path.cwd())
+        target = resolve(target, config, folder)
     if isinstance(target, TargetConfig):
         return Agent.built(structs.replace(target, options={**target.options, **options}), name)
     if options:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import catalog_for
 from karat.checks.ui import worded
 from karat.errors import JournalError, NothingSelectedError, UsageError
 from karat.journal.integrity import Ending, ending
@@ -19,12 +19,13 @@ from karat.journal.reader import Journal
 from karat.journal.rescore import OwnCases, Rewriting, SuiteCases
 from karat.model.run import Header
 from karat.model.suite import Suite
-from karat.plugins.project import enter
+from karat.plugins.project import Project, find_project
 from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import Allowed, RunResult, reported
 from karat.reports.writing import Each
-from karat.suites import load
+from karat.suites import load, loads
+from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
@@ -33,19 +34,46 @@ NAMED = 5
 HEADER = b'{"kind":"header"'
 
 AnyJournal: TypeAlias = Journal | Path | str
+AnySuite: TypeAlias = Suite | SuiteSource
 
 
-def opened(journal: AnyJournal) -> Journal:
+def project_for(suite: AnySuite | None = None, journal: AnyJournal | None = None) -> Project:
+    """The project of the folder in which a suite was read or a journal opened; of this one where neither was yet.
+
+    It is read anew for a suite, because its configuration may have changed since.
+    """
+    if isinstance(suite, Suite):
+        known = {catalog.project.folder for catalog in {case.catalog for case in suite.cases} if catalog is not None}
+        if len(known) > 1:
+            fix = "Run the cases of each project in a suite of their own."
+            raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")
+        return find_project(known.pop() if known else ".")
+    return journal.project if isinstance(journal, Journal) else find_project()
+
+
+def load_in(suite: AnySuite, project: Project) -> Suite:
+    """Read a suite by the checks of a project, unless it was read already."""
+    if isinstance(suite, Suite):
+        return suite
+    data, name = source(suite)
+    return loads(data, name, catalog_for(project))
+
+
+def load_file(path: str | Path, project: Project) -> Suite:
+    """Read a suite file, whatever it is called."""
+    return load(path, catalog_for(project))
+
+
+def opened(journal: AnyJournal, project: Project) -> Journal:
     """A journal that may have been opened already."""
-    enter(os.getcwd())
-    return journal if isinstance(journal, Journal) else Journal(journal)
+    return journal if isinstance(journal, Journal) else Journal(journal, project=project)
 
 
-def last_journal() -> Path:
+def last_journal(project: Project) -> Path:
     """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
-    from karat.targets.config import load as load_config
+    from karat.targets.config import read_config
 
-    folder = load_config(Path.cwd()).results_dir
+    folder = read_config(project).results_dir
     suites = (Path("suite"), Path(".claude/evals/suite"))
     folders = [folder] if folder else [results_dir_for(suite) for suite in suites]
     found = [file for place in folders for file in place.glob("*.jsonl")]
@@ -55,30 +83,30 @@ def last_journal() -> Path:
     return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
 
 
-def default_results_dir(suite: str) -> Path:
+def default_results_dir(suite: str, project: Project) -> Path:
     """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
-    from karat.targets.config import load as load_config
+    from karat.targets.config import read_config
 
-    here, folder = Path.cwd(), load_config(Path.cwd()).results_dir
+    here, folder = Path(project.folder), read_config(project).results_dir
     if folder is not None and folder.is_relative_to(here):
         folder = folder.relative_to(here)
     return results_dir_for(Path(suite), folder)
 
 
-def suite_of(journal: Journal) -> Suite:
+def suite_of(journal: Journal, project: Project) -> Suite:
     """The suite of a recorded run as it is now."""
     file = Path(journal.header.suite)
     if not file.exists():
         fix = "Run this where the suite is, or name it with --suite."
         raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")
-    enter(os.getcwd())
-    return load(file, CATALOG)
+    return load(file, catalog_for(project))
 
 
 def rescore(
     recorded: Journal,
     suite: Suite | None,
     results_dir: Path | None,
+    project: Project,
     reports: Sequence[str] = (),
     now: Callable[[], datetime] = utc_now,
     workers: int = 1,
@@ -88,18 +116,18 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
-    further = wanted(reports, [recorded.path, recorded.header.suite])
+    further = wanted(reports, project, [recorded.path, recorded.header.suite])
     if suite is None:
         header = _derived(recorded, {}, now)
         names = _reserved(header.suite, results_dir, now)
-        again = Rewriting(recorded, OwnCases(recorded), header, names.journal)
+        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project)), header, names.journal)
 
         def as_before() -> Ending:
             return ending([*recorded.faults, *again.identity.faults], recorded.footer)
 
         summary = again.write(ending=as_before, now=now, workers=workers)
-        return reported(names, summary, further, workers=workers, each=each)
-    redactor = _configured()
+        return reported(names, summary, project, further, workers=workers, each=each)
+    redactor = _configured(project)
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     shown = redactor.text(text(suite.file))
@@ -113,7 +141,7 @@ def rescore(
     }
     header = _derived(recorded, changes, now)
 
-    judge = SuiteCases(recorded, {case.id: case for case in suite.cases}, redactor)
+    judge = SuiteCases(recorded, {case.id: case for case in suite.cases}, redactor, catalog_for(project))
     anew = Rewriting(recorded, judge, header, names.journal, redactor=redactor)
 
     def whole() -> Ending:
@@ -123,7 +151,7 @@ def rescore(
         return ending(faults, recorded.footer) if faults else fine
 
     summary = anew.write(ending=whole, now=now, workers=workers)
-    return reported(names, summary, further, tuple(anew.dropped), workers, each)
+    return reported(names, summary, project, further, tuple(anew.dropped), workers, each)
 
 
 def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
@@ -135,10 +163,10 @@ def _derived(recorded: Journal, changes: Mapping[str, object], now: Callable[[],
     return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
 
 
-def _configured() -> Redactor:
-    from karat.targets.config import load as load_config  # loads what targets need, and few have to judge by a suite
+def _configured(project: Project) -> Redactor:
+    from karat.targets.config import read_config  # loads what targets need, and few have to judge by a suite
 
-    return Redactor.from_names(load_config(Path.cwd()).secrets, os.environ)
+    return Redactor.from_names(read_config(project).secrets, os.environ)
 
 
 def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
@@ -196,15 +224,15 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
     )
 
 
-def journals_of(source: AnyJournal) -> list[Journal]:
+def journals_of(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
     if isinstance(source, Journal) or not os.path.isdir(source):
-        return [opened(source)]
+        return [opened(source, project)]
     found = sorted(path for path in Path(source).glob("*.jsonl") if _begins_a_journal(path))
     if not found:
         fix = "Name the folder that holds the journals of `karat run`, or a journal."
         raise UsageError("this folder holds no run.", where=str(source), fix=fix, slug="no-run")
-    return [opened(path) for path in found]
+    return [opened(path, project) for path in found]
 
 
 def _begins_a_journal(path: Path) -> bool:
@@ -215,10 +243,10 @@ def _begins_a_journal(path: Path) -> bool:
         return False
 
 
-def allowed(partial: bool | None, unknown: bool | None) -> Allowed:
+def allowed(partial: bool | None, unknown: bool | None, project: Project) -> Allowed:
     """What is let pass: as told, else as karat.toml says."""
-    from karat.targets.config import load as load_config
+    from karat.targets.config import read_config
 
-    config = load_config(Path.cwd())
+    config = read_config(project)
     told = (partial, config.allow_partial), (unknown, config.allow_unknown)
     return Allowed(*(default if given is None else given for given, default in told))

@@ -9,8 +9,8 @@ from functools import lru_cache
 from msgspec import structs
 
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG
-from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, CheckSpec, Scoring
+from karat.checks.catalog import CheckCatalog
+from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, Scoring
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, SoftScore, Status, Verdict
 from karat.text.wording import said
@@ -24,31 +24,31 @@ _ALL_PASSED = {Status.PASSED}
 _FULL = SoftScore(1.0, None, None)
 
 
-def judge_case(case: Case, trace: Trace) -> Verdict:
+def judge_case(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
     """Judge what happened in a case: each turn of a conversation, then all of it."""
-    return case_verdict(case, case_results(case, trace), trace.error)
+    return case_verdict(case, case_results(case, trace, catalog), trace.error)
 
 
-def case_results(case: Case, trace: Trace) -> tuple[CheckResult, ...]:
+def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[CheckResult, ...]:
     """The result of every check of a case in order; of one that broke, those of the turns that were over by then."""
     if case.skip:
         return ()
     if not case.turns:
-        return () if trace.error else tuple([carried_out(check, trace) for check in CATALOG.compile(case)])
+        return () if trace.error else tuple([carried_out(check, trace) for check in catalog.compile(case)])
     found: list[CheckResult] = []
     for number, turn in enumerate(case.turns, 1):
         seen = trace.turns[number - 1] if number <= len(trace.turns) else None
         if trace.error and (seen is None or seen.error):
             return tuple(found)
         before = trace.turns[: number - 1]
-        found += _in_turn(number, turn.checks, seen and structs.replace(seen, earlier=before))
+        found += _in_turn(number, catalog.checks(turn.checks), seen and structs.replace(seen, earlier=before))
     if not trace.error:
-        found += [carried_out(check, trace) for check in CATALOG.compile(case)]
+        found += [carried_out(check, trace) for check in catalog.compile(case)]
     return tuple(found)
 
 
-def _in_turn(number: int, specs: Sequence[CheckSpec], seen: Trace | None) -> Iterator[CheckResult]:
-    for check in CATALOG.checks(specs):
+def _in_turn(number: int, checks: Sequence[Check], seen: Trace | None) -> Iterator[CheckResult]:
+    for check in checks:
         lacks = CheckResult(check.name, check.group, Status.ERROR, _wanted(check), f"the trace has no turn {number}")
         yield structs.replace(lacks if seen is None else carried_out(check, seen), turn=number)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from karat import scoring
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.model.suite import Case, CheckSpec, Scoring
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 
@@ -25,23 +25,23 @@ class Proof(NamedTuple):
         return self.expected == self.found
 
 
-def proofs() -> Iterator[Proof]:
-    yield from _examples()
-    yield from _both_ways()
+def proofs(catalog: CheckCatalog) -> Iterator[Proof]:
+    yield from _examples(catalog)
+    yield from _both_ways(catalog)
     yield from _statuses()
 
 
-def _examples() -> Iterator[Proof]:
-    for cls in CATALOG.classes.values():
+def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
+    for cls in catalog.classes.values():
         for number, example in enumerate(cls.examples):
             spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
-            (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+            (check,) = catalog.compile(Case(id="example", prompt="?", checks=(spec,)))
             result = scoring.carried_out(check, example.trace)
             yield Proof(f"{cls.name} example {number + 1}", example.status, result.status)
 
 
-def _both_ways() -> Iterator[Proof]:
-    for cls in CATALOG.classes.values():
+def _both_ways(catalog: CheckCatalog) -> Iterator[Proof]:
+    for cls in catalog.classes.values():
         seen = {example.status for example in cls.examples}
         found = ", ".join(s for s in (Status.PASSED, Status.FAILED) if s in seen)
         yield Proof(f"{cls.name} shows that it can pass and fail", "passed, failed", found)

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from karat import __version__
+from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.checks.ui import worded
 from karat.engine.executors import Executor, Inline, Nobody
 from karat.engine.plan import Plan
@@ -32,8 +33,16 @@ from karat.model.run import Header, Summary
 from karat.model.suite import Case, Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
-from karat.order import BY_NAME, Agent, AnyTarget, Order, RunOptions, resolved, secret_values
-from karat.plugins.project import current
+from karat.order import (
+    BY_NAME,
+    Agent,
+    AnyTarget,
+    Order,
+    RunOptions,
+    resolved,
+    secret_values,
+)
+from karat.plugins.project import Project
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import wanted
@@ -43,8 +52,7 @@ from karat.sequential import fewest_passes
 from karat.suites.select import select
 from karat.suites.selection import Selection, is_meant
 from karat.targets.base import secrets_of
-from karat.targets.config import HIDDEN
-from karat.targets.config import load as load_config
+from karat.targets.config import HIDDEN, read_config
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
@@ -69,6 +77,7 @@ class Session:
         options: RunOptions,
         order: Order,
         results_dir: Path,
+        project: Project,
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -78,6 +87,7 @@ class Session:
         self._order = order
         self._secrets = (*order.secrets, *secrets_of(agent.target))
         self._results_dir = results_dir
+        self._project = project
         self._stop = order.stop or asyncio.Event()
         self._now = now
         self._run_id = f"{now().strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}"
@@ -85,23 +95,23 @@ class Session:
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        further = wanted(self._order.reports, [self._suite.file])
+        further = wanted(self._order.reports, self._project, [self._suite.file], self._order.folder)
         plan = self._plan()
         executor = self._executor(len(plan))
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._workers, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._order.notice(f"one case at a time{each}: {why}")
         async with opened(executor, self._stop, self._options.run_timeout):
-            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now())
+            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._order.folder)
             try:
                 summary = await self._into(names, plan, executor, earlier, began)
             except BaseException:
-                _drop_if_empty(names.journal)
+                _drop_if_empty(names.file)
                 raise
         for saving in self._savings:
             if hint := saving.hint:
                 self._order.notice(hint)
-        return reported(names, summary, further)
+        return reported(names, summary, self._project, further)
 
     @property
     def _workers(self) -> int:
@@ -124,7 +134,7 @@ class Session:
         tally = Tally(options.most_runs, options.until)
         header = self._header(len(plan), earlier)
         if earlier is None:
-            begin(str(names.journal), header)
+            begin(str(names.journal), header, base=names.base)
         else:
             self._carry_over(names, plan, header, earlier, tally)
         if options.shuffle is not None:
@@ -140,13 +150,13 @@ class Session:
             redactor=self._redactor,
         )
         async with self._heeding_stop(run):
-            return await run.into(str(names.journal), header, tally)
+            return await run.into(str(names.journal), header, tally, names.base)
 
     def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: Earlier, tally: Tally) -> None:
         """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
         planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
-        carried = CarryOver(earlier.journal, planned, earlier.redo, tally)
-        begin(str(names.journal), header, carried.lines(str(names.journal)))
+        carried = CarryOver(earlier.journal, planned, earlier.redo, tally, self._catalog)
+        begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
         plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
         for line in carried.said(header.options["target"]):
             self._order.notice(line)
@@ -203,7 +213,7 @@ class Session:
         on_cluster = options.executor == "ray"
         concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
         if not on_cluster and self._workers == 0:
-            return Inline(self._agent.target, settings, redactor, concurrency=concurrency)
+            return Inline(self._agent.target, settings, redactor, self._catalog, concurrency=concurrency)
         limits = self._agent.limits
         if limits.max_workers is not None and (on_cluster or self._workers > limits.max_workers):
             raise UsageError(
@@ -216,7 +226,9 @@ class Session:
             raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")
         from karat.engine.processes.messages import Start
 
-        start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, current())
+        # What the file says of other targets, such as their headers, is not for other machines.
+        project = structs.replace(self._project, content={})
+        start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, self._order.folder)
         if on_cluster:
             from karat.engine.ray.executor import Cluster
 
@@ -233,6 +245,10 @@ class Session:
             tell=self._order.notice,
         )
 
+    @property
+    def _catalog(self) -> CheckCatalog:
+        return catalog_for(self._project)
+
     @cached_property
     def _redactor(self) -> Redactor:
         return Redactor(self._secrets)
@@ -240,10 +256,11 @@ class Session:
     @property
     def _attachments(self) -> Path:
         """Where files of this run's cases go, beside its journal."""
-        return self._results_dir.absolute() / f"files-{self._run_id}"
+        return Path(self._order.folder, self._results_dir) / f"files-{self._run_id}"
 
     def _header(self, total: int, earlier: Earlier | None) -> Header:
         options, order = self._options, self._order
+        file = Path(self._project.folder, self._suite.file)
         return self._redactor.walked(
             Header(
                 run_id=self._run_id,
@@ -265,8 +282,8 @@ class Session:
                 repeat=options.most_runs,
                 until=options.until,
                 derived_from=text(earlier.journal.path) if earlier else "",
-                project=revision(Path.cwd()),
-                suite_revision=revision(Path(self._suite.file)) if Path(self._suite.file).is_file() else None,
+                project=revision(Path(order.folder)),
+                suite_revision=revision(file) if file.is_file() else None,
                 target_version=text(self._agent.version)[:LONGEST_VERSION],
             )
         )
@@ -284,18 +301,25 @@ async def run_suite(
     how: RunOptions,
     order: Order,
     results_dir: Path,
+    project: Project,
     earlier: Earlier | None = None,
 ) -> RunResult:
-    """Run what is selected of a suite, by the configuration that holds here."""
-    config = load_config(Path.cwd())
+    """Run what is selected of a suite, by the configuration of a project."""
+    config = read_config(project)
     chosen = select(suite, order.selection)
-    agent = resolved(target, config, order.options)
+    agent = resolved(target, config, order.options, Path(order.folder))
     order = structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
-    return await Session(chosen, agent, how, order, results_dir).run(earlier)
+    return await Session(chosen, agent, how, order, results_dir, project).run(earlier)
 
 
 async def resume_suite(
-    earlier: Earlier, suite: Suite, target: AnyTarget | None, how: RunOptions, order: Order, results_dir: Path
+    earlier: Earlier,
+    suite: Suite,
+    target: AnyTarget | None,
+    how: RunOptions,
+    order: Order,
+    results_dir: Path,
+    project: Project,
 ) -> RunResult:
     """Run what is missing or to be done again, with the selection and target of the journal."""
     header, path = earlier.journal.header, earlier.journal.path
@@ -318,7 +342,8 @@ async def resume_suite(
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
     order = structs.replace(order, selection=selection, options=options)
     how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
-    return await run_suite(suite, header.target if target is None else target, how, order, results_dir, earlier)
+    target = header.target if target is None else target
+    return await run_suite(suite, target, how, order, results_dir, project, earlier)
 
 
 def _repeats(how: RunOptions, header: Header) -> dict[str, object]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import karat
+from catalogs import CATALOG
 from karat.audits.case_audit import mutants
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.audits.run_audit import audit
-from karat.checks.catalog import CATALOG
 from karat.journal.reader import Journal
 from karat.model.audit import AuditReport, CaseAudit
 from karat.model.suite import Case, Suite

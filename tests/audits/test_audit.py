@@ -14,6 +14,7 @@ from msgspec import structs
 import karat
 from audits import sample
 from audits.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
+from catalogs import CATALOG
 from karat import scoring
 from karat.audits.case_audit import audit_case, mutants
 from karat.audits.hints import Spelling
@@ -23,7 +24,7 @@ from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import Auditor, audit
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG, CHECKS
+from karat.checks.catalog import CHECKS, CheckCatalog
 from karat.checks.says import MustSayAny
 from karat.errors import JournalError
 from karat.journal.reader import Journal
@@ -48,6 +49,8 @@ class MemoryRun:
     summary: Summary = NO_SUMMARY
     finished_at: str = ""
     path: str = "s.jsonl"
+    file: str = "s.jsonl"
+    catalog: CheckCatalog = CATALOG
 
     def records(self) -> Iterator[CaseRecord]:
         return iter(self.kept)
@@ -97,7 +100,7 @@ def subjects(run: Journal) -> Iterator[Subject]:
 
 
 def kills(case: Case, traces: list[Trace]) -> int:
-    return sum(judged(case, trace).status is not CaseStatus.PASS for trace in traces)
+    return sum(judged(case, trace, CATALOG).status is not CaseStatus.PASS for trace in traces)
 
 
 def without(case: Case, index: int) -> Case:
@@ -136,7 +139,8 @@ def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, repo
             implied = spec.name == "outcome" and subject.case.outcome == "response_only"
             if spec.path in found.redundant or implied:
                 continue
-            left = audit_case(Subject(without(subject.case, index), subject.trace), None, Spelling("eval-set", "0.3"))
+            alone = Subject(without(subject.case, index), subject.trace)
+            left = audit_case(alone, None, Spelling("eval-set", "0.3", CATALOG.fields), CATALOG)
             alone = spec.name in ("must_not_say", "must_not_contain", "tool_calls_none", "must_not_match_regex")
             assert all_kills(left) < all_kills(found), (subject.case.id, spec.path)
             apart = left.rate.killed == found.rate.killed
@@ -369,9 +373,9 @@ def test_a_mutant_is_killed_if_its_run_would_not_exit_0(allowance: Allowance, gr
     """Without the second phrase the case is PARTIAL above its threshold: only a run that allows it is green."""
     journal = recorded(suite_of(case(SOFT)), {"A": "The sky is blue."}, tmp_path)
     (record,) = journal.records()
-    judge = Baseline(Subject(record.case, record.trace), allowance)
+    judge = Baseline(Subject(record.case, record.trace), CATALOG, allowance)
     partial = structs.replace(record.trace, final_message="It is blue.")
-    assert judged(record.case, partial).status is CaseStatus.PARTIAL
+    assert judged(record.case, partial, CATALOG).status is CaseStatus.PARTIAL
     assert judge.passes(partial) is green
 
 
@@ -384,7 +388,7 @@ def test_what_was_not_seen_kills_unless_unknown_is_allowed(allowance: Allowance,
     )
     (record,) = journal.records()
     blind = structs.replace(record.trace, unobserved={"tools": "nobody looked"})
-    assert Baseline(Subject(record.case, record.trace), allowance).passes(blind) is green
+    assert Baseline(Subject(record.case, record.trace), CATALOG, allowance).passes(blind) is green
 
 
 ANCHORED = {"expected_contains": ["It is blue."], "tools_used": []}

@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 
 from audits.support import QUIET, bare_case
+from catalogs import CATALOG
 from karat.audits.case_audit import mutants
 from karat.audits.hints import Spelling, known_fields, noticing, remedy
 from karat.audits.judging import judged
 from karat.audits.operators.base import Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
-from karat.checks.catalog import CATALOG
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 
 PROOFS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.kills]
 BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]
-SPELLINGS = [Spelling("karat-1", "1"), Spelling("eval-set"), Spelling("eval-set", "0.3"), Spelling("golden", "1.0")]
+FORMATS = (("karat-1", "1"), ("eval-set", ""), ("eval-set", "0.3"), ("golden", "1.0"))
+SPELLINGS = [Spelling(*one, CATALOG.fields) for one in FORMATS]
 FORBIDS_WORDS = {"must_not_match_regex": ["^zzz$"]}
 
 
@@ -32,10 +33,10 @@ def quiet(operator: Operator) -> Mapping[str, Any]:
 def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
     """For each mutant of the operator's own trace, whether a case that expects this notices."""
     case = bare_case({**quiet(operator), **expected}, implied=False)
-    assert judged(case, operator.trace).status is CaseStatus.PASS, judged(case, operator.trace)
+    assert judged(case, operator.trace, CATALOG).status is CaseStatus.PASS, judged(case, operator.trace, CATALOG)
     made = mutants(operator, Subject(case, operator.trace))
     assert made
-    return [judged(case, mutant.trace).status is not CaseStatus.PASS for mutant in made]
+    return [judged(case, mutant.trace, CATALOG).status is not CaseStatus.PASS for mutant in made]
 
 
 @pytest.mark.parametrize(("operator", "field"), PROOFS)
@@ -62,7 +63,7 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
     spellings = [spelling for spelling in SPELLINGS if noticing(operator, spelling)]
     for mutant, spelling in product(mutants(operator, subject), spellings):
         field, hint = remedy(subject, operator, mutant, spelling, blind=True)
-        assert field in known_fields(spelling, CATALOG.fields)
+        assert field in known_fields(spelling)
         assert field in operator.fields
         assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
 
@@ -72,19 +73,19 @@ def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> Non
     """`mend` is no wish: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
-        field, _ = remedy(subject, operator, mutant, Spelling("eval-set"), blind=True)
+        field, _ = remedy(subject, operator, mutant, Spelling("eval-set", "", CATALOG.fields), blind=True)
         if field in mutant.mend:
             beside = {name: value for name, value in mutant.mend.items() if name not in operator.fields}
             case = bare_case({**quiet(operator), **beside, field: mutant.mend[field]})
-            assert judged(case, operator.trace).status is CaseStatus.PASS, mutant.mend
-            assert judged(case, mutant.trace).status is not CaseStatus.PASS, mutant
+            assert judged(case, operator.trace, CATALOG).status is CaseStatus.PASS, mutant.mend
+            assert judged(case, mutant.trace, CATALOG).status is not CaseStatus.PASS, mutant
 
 
 @pytest.mark.parametrize(
     ("version", "knows"), [("0.1", False), ("0.1.0", False), ("0.2", True), ("0.2.0", True), ("0.3", True), ("", True)]
 )
 def test_a_version_knows_the_fields_of_its_time(version: str, knows: bool) -> None:
-    fields = known_fields(Spelling("eval-set", version), CATALOG.fields)
+    fields = known_fields(Spelling("eval-set", version, CATALOG.fields))
     assert ("must_match_regex" in fields, "must_say_any" in fields) == (knows, True)
 
 

@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 
 import karat
+from catalogs import CATALOG
 from karat import scoring
 from karat.audits.case_audit import mutants
 from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import audit
-from karat.checks.catalog import CATALOG
 from karat.journal.reader import Journal
 from karat.model.audit import AuditReport
-from karat.smells.linter import lint, open_suite
+from karat.smells.linter import lint
 from karat.smells.target import around
+from karat.suites.documents.source import read_bytes
+from karat.suites.reading import located
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 LEAST = 0.95
@@ -62,7 +64,8 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
 def test_lint_is_clean(suite: str, target: str) -> None:
     surroundings = around(shipped(target))
-    assert [str(problem) for problem in lint(open_suite(suite), surroundings)] == []
+    found = lint(located(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
+    assert [str(problem) for problem in found] == []
 
 
 @pytest.mark.parametrize("suite", [*CANVAS, *DYNO], ids=lambda suite: Path(suite).stem)

@@ -10,8 +10,8 @@ import pytest
 
 from audits import sample
 from audits.support import Answer, case, recorded
+from catalogs import CATALOG
 from karat.audits.run_audit import audit
-from karat.checks.catalog import CATALOG
 from karat.errors import ExitCode
 from karat.smells.base import Surroundings
 from karat.smells.linter import lint
@@ -57,6 +57,6 @@ def test_a_weak_suite_is_rejected(by: By, expected: dict[str, Any], tmp_path: Pa
     journal = recorded(suite.suite, answers, tmp_path)
     assert journal.summary.passed == 1, "its weakness is that it is green"
     if by == "lint":
-        assert lint(suite, Surroundings())
+        assert lint(suite, CATALOG, Surroundings())
     else:
         assert audit(journal).summary.exit_code(0.9) is ExitCode.FAILED

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 import karat
+from catalogs import CATALOG
 from karat import scoring
 from karat.audits.judging import WATCHED
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG, CHECKS
+from karat.checks.catalog import CHECKS
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Channel, Trace
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from catalogs import CATALOG
 from karat.api import judge
-from karat.checks.catalog import CATALOG
 from karat.checks.sample_traces import says
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Trace

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from catalogs import CATALOG
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG, CHECKS
+from karat.checks.catalog import CHECKS
 from karat.model.check import Example
 from karat.model.suite import Case, CheckSpec
 from karat.model.verdict import Status

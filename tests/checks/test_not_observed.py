@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from catalogs import CATALOG
 from karat.api import judge
-from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import Status

@@ -14,13 +14,14 @@ from msgspec import Struct
 from karat import scoring
 from karat.checks import catalog
 from karat.checks.base import Check, CheckRequest
-from karat.checks.catalog import Catalog
+from karat.checks.catalog import CheckCatalog
 from karat.checks.says import MustSayAny
 from karat.errors import ConfigError, SuiteError
 from karat.model.check import Field
 from karat.model.suite import Scoring
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
+from karat.plugins.project import Project
 from karat.suites import loads
 from packages import Installs
 
@@ -87,9 +88,9 @@ class Aimless(Leaving):
         raise ValueError("I do not know")
 
 
-def installed(installs: Installs, value: str) -> Catalog:
+def installed(installs: Installs, value: str) -> CheckCatalog:
     installs(catalog.ENTRY_POINTS, ("mine", value))
-    return Catalog()
+    return CheckCatalog(Project())
 
 
 @pytest.mark.parametrize("cls", [Shouts, Whispers])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.checks.sample_traces import says
 from karat.model.suite import Case
 from karat.model.verdict import Status

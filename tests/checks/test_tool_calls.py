@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalogs import CATALOG
 from karat.api import judge
 from karat.checks.assignment import assigned
-from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Status

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from catalogs import CATALOG
 from checks.answers import RIGHT, WRONG, Answer
 from karat.api import judge
-from karat.checks.catalog import CATALOG
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status, Verdict
 

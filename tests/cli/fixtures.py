@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from cli.support import AGENT, Ran
 from karat.cli.main import run
-from karat.plugins.project import enter
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +17,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test stands in a folder of its own, with an agent in it; what is of the process is put back."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("karat.plugins.project._entered", [])
     for name in ("NO_COLOR", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "agent.py").write_text(AGENT)
@@ -31,7 +28,6 @@ def karat(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
     def command(*arguments: str) -> Ran:
         here = ("--workers", "0") if arguments[:1] in (("run",), ("resume",), ("rerun",)) else ()
-        enter(os.getcwd())  # as a process of its own would
         code = run([*arguments, *(() if "--workers" in arguments else here)])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err, out + err

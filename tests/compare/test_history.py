@@ -96,7 +96,9 @@ def test_a_run_is_read_once_for_as_long_as_its_journal_stays_the_same(
     paths = [journal(tmp_path, "karat-results", {"a": letters, "b": "pf"}) for letters in ("pp", "fp", "ff")]
     fresh = api.history()
     opened: list[str] = []
-    monkeypatch.setattr("karat.compare.compared_cases.Journal", lambda path: opened.append(str(path)) or Journal(path))
+    monkeypatch.setattr(
+        "karat.compare.compared_cases.Journal", lambda path, **_: opened.append(str(path)) or Journal(path)
+    )
     assert api.history() == fresh
     assert opened == []
     lines = paths[1].read_bytes().splitlines(keepends=True)

@@ -18,7 +18,8 @@ from cli.support import SCRIPT
 from counterparts.environments import install_by_npm, python_with
 from counterparts.spans_sink import recorded
 from counterparts.test_wire import wait_for
-from karat.targets.config import load, resolve
+from karat.plugins.project import find_project
+from karat.targets.config import read_config, resolve
 from pages import follow
 from recipes import ADDRESS, RECIPES, UNRECORDED, Recipe
 from targets.http.desk import recording
@@ -78,7 +79,10 @@ def test_the_commands_do_what_the_page_shows(recipe: Recipe, environ: dict[str, 
 async def test_what_it_says_is_recorded(recipe: Recipe, environ: dict[str, str], tmp_path: Path) -> None:
     if recipe.name in UNRECORDED:
         pytest.skip(UNRECORDED[recipe.name])
-    suite, desk = karat.load_suite(tmp_path / "suite.yaml"), resolve("desk", load(tmp_path), tmp_path)
+    suite, desk = (
+        karat.load_suite(tmp_path / "suite.yaml"),
+        resolve("desk", read_config(find_project(tmp_path)), tmp_path),
+    )
     recipe.recording.parent.mkdir(exist_ok=True)
     if not recipe.starts:
         lines: list[str] = []

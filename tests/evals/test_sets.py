@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.checks.outcome import OUTCOMES
 from karat.checks.telemetry import shorthand
 from karat.checks.ui import grammar, resolve

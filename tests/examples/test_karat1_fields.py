@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.matchers.reading import DOLLAR_KEYS
 from karat.suites.schema import schema
 from karat1_fields import NOT_JUDGED, ROWS, SUITES, Row

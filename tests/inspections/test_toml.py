@@ -13,6 +13,7 @@ from karat.errors import ConfigError
 from karat.inspections.inspection import Inspection
 from karat.inspections.toml import target_table
 from karat.inspections.writing import add
+from karat.plugins.project import find_project
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(
@@ -44,7 +45,7 @@ def desk(name: str = "desk") -> Inspection:
 def test_a_target_is_added_at_the_end(tmp_path: Path, file: str, before: str | None, section: tuple[str, ...]) -> None:
     if before is not None:
         (tmp_path / file).write_text(before)
-    assert add(desk(), tmp_path) == tmp_path / file
+    assert add(desk(), find_project(tmp_path)) == tmp_path / file
     text = (tmp_path / file).read_text()
     assert text.startswith(before or "")
     table = tomllib.loads(text)
@@ -73,6 +74,6 @@ def test_nothing_is_overwritten(tmp_path: Path, before: str, says: str) -> None:
     file = tmp_path / "karat.toml"
     file.write_text(before)
     with pytest.raises(ConfigError) as caught:
-        add(desk(), tmp_path)
+        add(desk(), find_project(tmp_path))
     assert str(caught.value) == f"{file}: {says}"
     assert file.read_text() == before

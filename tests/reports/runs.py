@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from catalogs import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Message, ToolCall, Trace, TraceError
@@ -40,6 +42,8 @@ class MemoryRun:
     header: Header = HEADER
     finished_at: str = "2026-11-15T18:30:14.400000Z"
     path: str = "minimum_set-20261115T183011Z.jsonl"
+    file: str = "minimum_set-20261115T183011Z.jsonl"
+    catalog: CheckCatalog = CATALOG
 
     def __len__(self) -> int:
         return len(self.cases)

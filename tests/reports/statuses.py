@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.model.run import Summary
 from karat.model.trace import Tokens, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status

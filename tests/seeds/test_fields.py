@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from catalogs import CATALOG
 from cli.support import Karat, eval_set, report_of, write
-from karat.checks.catalog import CATALOG
 
 Trace = dict[str, Any]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from audits import sample
 from audits.support import case
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint
 from karat.suites.reading import located
@@ -30,7 +30,8 @@ PROMPT = "Tell the team what is late."
 def smells(tree: Any, around: Surroundings = KNOWN) -> list[str]:
     """Path and slug of everything that smells."""
     suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
-    return [f"{problem.path.removeprefix('cases[0].expected.')} {problem.slug}" for problem in lint(suite, around)]
+    found = lint(suite, CATALOG, around)
+    return [f"{problem.path.removeprefix('cases[0].expected.')} {problem.slug}" for problem in found]
 
 
 def of_case(expected: dict[str, Any], around: Surroundings = KNOWN, **keys: Any) -> list[str]:
@@ -134,7 +135,7 @@ def test_smell(expected: dict[str, Any], found: list[str]) -> None:
 def test_a_regex_for_snapshots_is_told_what_it_is_tried_on() -> None:
     tree = {"version": "0.3", "cases": [case({"required_levers": 1, "lever_regex": r"^\s*-\s*listitem:"})]}
     suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
-    assert [str(problem).partition("lever_regex: ")[2] for problem in lint(suite, KNOWN)] == [
+    assert [str(problem).partition("lever_regex: ")[2] for problem in lint(suite, CATALOG, KNOWN)] == [
         "this regex is for an accessibility snapshot: in the words of an answer it finds nothing. It is tried on the "
         "answer's own snapshot, which browser targets give where `answer` is set. [snapshot-regex]"
     ]
@@ -191,7 +192,7 @@ def test_golden_sets_smell_at_their_own_places() -> None:
 
 def test_places_are_lines_and_columns() -> None:
     text = 'version: "0.3"\ncases:\n  - id: A\n    prompt: Hi there.\n    expected:\n      must_say_any: [hi, bye]\n'
-    (found,) = lint(located(text.encode(), "s.yaml", CATALOG), Surroundings(), ["echo-passes"])
+    (found,) = lint(located(text.encode(), "s.yaml", CATALOG), CATALOG, Surroundings(), ["echo-passes"])
     assert (found.line, found.column, found.path) == (6, 22, "cases[0].expected.must_say_any[0]")
     assert str(found).startswith("s.yaml:6:22 cases[0].expected.must_say_any[0]: the prompt itself holds 'hi'")
 
@@ -210,8 +211,8 @@ def test_ignore(slug: str) -> None:
         "cases": [case({**words, **more}, prompt="Hi."), case({"must_say_any": ["it"]}, "B", "hi.")],
     }
     suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
-    found = {problem.slug for problem in lint(suite, KNOWN)}
-    assert {problem.slug for problem in lint(suite, KNOWN, [slug])} == found - {slug}
+    found = {problem.slug for problem in lint(suite, CATALOG, KNOWN)}
+    assert {problem.slug for problem in lint(suite, CATALOG, KNOWN, [slug])} == found - {slug}
 
 
 def test_the_sample_is_clean() -> None:

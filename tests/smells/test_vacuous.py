@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.smells.base import Surroundings
 from karat.smells.linter import lint
 from karat.suites.reading import located
@@ -15,7 +15,8 @@ from karat.suites.reading import located
 
 def slugs(expected: dict[str, Any]) -> set[str]:
     tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
-    return {problem.slug for problem in lint(located(json.dumps(tree).encode(), "s.json", CATALOG), Surroundings())}
+    suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
+    return {problem.slug for problem in lint(suite, CATALOG, Surroundings())}
 
 
 def says(pattern: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.errors import SuiteError
 from karat.model.check import AskedCheck, CheckProblem, Field, Vocabulary
 from karat.model.suite import CheckSpec, Suite

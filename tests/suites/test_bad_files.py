@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.errors import ExitCode, SuiteError, UsageError
 from karat.suites import load
 from karat.suites.documents import source

@@ -12,7 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
+from karat.checks.catalog import catalog_for
+from karat.plugins.project import find_project
 from karat.suites import loads
 from karat.suites.documents.yaml import YamlDocument
 from karat.suites.documents.yaml_text import block
@@ -162,7 +164,9 @@ def assert_reads_back(suite: Any) -> None:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_shipped_suites_read_back(path: Path) -> None:
     assert len(SHIPPED) == 5
-    assert loads(karat.convert(path).encode(), "s.yaml", CATALOG).cases == karat.load_suite(path).cases
+    assert (
+        loads(karat.convert(path).encode(), "s.yaml", catalog_for(find_project())).cases == karat.load_suite(path).cases
+    )
 
 
 def test_a_recorded_run_judged_by_the_converted_suite_comes_out_the_same(tmp_path: Path) -> None:
@@ -180,7 +184,10 @@ def test_a_recorded_run_judged_by_the_converted_suite_comes_out_the_same(tmp_pat
 def test_karat_1_in_json_reads_back_and_in_yaml_stays_as_it_is(path: Path) -> None:
     assert karat.convert(path) == path.read_text()
     as_json = json.dumps(YamlDocument(path.read_bytes()).tree)
-    assert loads(karat.convert(as_json).encode(), "s.yaml", CATALOG).cases == karat.load_suite(path).cases
+    assert (
+        loads(karat.convert(as_json).encode(), "s.yaml", catalog_for(find_project())).cases
+        == karat.load_suite(path).cases
+    )
 
 
 GOLDEN = [{"id": "Q", "input": "Which dyno?", "expected_contains": ["no"], "constraints": {"drive": "AWD"}}]

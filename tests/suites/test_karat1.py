@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 import karat
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.errors import ExitCode, SuiteError, UsageError
 from karat.model.suite import Case, Reply, Suite
 from karat.smells.base import Surroundings
-from karat.smells.linter import SLUGS, lint, open_suite
+from karat.smells.linter import SLUGS, lint
 from karat.suites import load, loads
+from karat.suites.documents.source import read_bytes
+from karat.suites.reading import located
 from suites.support import lines
 
 DESK = """\
@@ -321,5 +323,5 @@ def test_lint_looks_at_conversations(tmp_path: Path) -> None:
     path = tmp_path / "desk.yaml"
     path.write_text(DESK)
     path.write_text(DESK.replace("as an AI", "as an AI, money").replace("never]", "never, I want my money back.]"))
-    slugs = {problem.slug for problem in lint(open_suite(path), Surroundings())}
+    slugs = {problem.slug for problem in lint(located(read_bytes(path), str(path), CATALOG), CATALOG, Surroundings())}
     assert slugs <= set(SLUGS)

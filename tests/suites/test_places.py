@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
+from karat.model.run import Summary
 from karat.reports.places import suite_place
 from karat.suites.places import case_lines
-from reports.runs import HEADER
+from reports.runs import HEADER, MemoryRun
 
 EVAL_SET = """{"version": "0.3", "cases": [
   {"id": "A", "prompt": "?", "expected": {"must_say_any": ["x"]}},
@@ -70,7 +71,7 @@ def test_a_suite_that_is_not_what_was_run_has_no_lines(
     if change == "a pipe":
         os.mkfifo(file)
     header = structs.replace(HEADER, suite=str(file), suite_sha256=digest(EVAL_SET))
-    assert suite_place(header) == ("evals/s.json", {} if change else {"A": 2, "B": 4})
+    assert suite_place(MemoryRun((), Summary(), header)) == ("evals/s.json", {} if change else {"A": 2, "B": 4})
 
 
 @pytest.mark.parametrize("suite", ["s.json", "../x/evals/s.json", "evals/s.json"])
@@ -80,10 +81,10 @@ def test_a_file_is_named_as_its_repository_knows_it(
     (tmp_path / "x" / ".git").mkdir(parents=True)
     (tmp_path / "x" / "evals").mkdir()
     monkeypatch.chdir(tmp_path / "x" / ("evals" if suite == "s.json" else ""))
-    assert suite_place(structs.replace(HEADER, suite=suite)).file == "evals/s.json"
+    assert suite_place(MemoryRun((), Summary(), structs.replace(HEADER, suite=suite))).file == "evals/s.json"
 
 
 @pytest.mark.parametrize("suite", ["<object>", "a\0b", "x" * 5000, "", "\ud800"])
 def test_a_journal_may_name_anything(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert suite_place(structs.replace(HEADER, suite=suite)) == (suite, {})
+    assert suite_place(MemoryRun((), Summary(), structs.replace(HEADER, suite=suite))) == (suite, {})

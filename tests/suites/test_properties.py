@@ -11,7 +11,7 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.errors import SuiteError
 from karat.model.suite import Case, Suite
 from karat.suites import loads

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.errors import KaratError
 from karat.model.suite import Case, Scoring
 from karat.model.verdict import Group

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.suites.schema import Kind, schema
 from suites.support import Small, case, eval_set, expecting, slugs
 

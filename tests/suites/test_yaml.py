@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.suites import loads
 from karat.suites.documents import yaml as yaml_document
 from suites.support import lines

@@ -9,9 +9,10 @@ import pytest
 from karat.errors import ConfigError, ExitCode
 from karat.model.suite import Case
 from karat.model.trace import Trace
+from karat.plugins.project import find_project
 from karat.targets import catalog
 from karat.targets.base import Limits, RunContext
-from karat.targets.config import Config, TargetConfig, load, parse_rate, read_options, resolve
+from karat.targets.config import Config, TargetConfig, parse_rate, read_config, read_options, resolve
 from packages import Installs
 
 FULL = """
@@ -44,7 +45,7 @@ def write(directory: Path, text: str, name: str = "karat.toml") -> Path:
 
 def test_everything(tmp_path: Path) -> None:
     file = write(tmp_path, FULL)
-    config = load(tmp_path)
+    config = read_config(find_project(tmp_path))
     assert (config.file, config.target, config.results_dir, config.secrets) == (
         file,
         "dyno",
@@ -75,15 +76,15 @@ A = "[targets.a]\nuse = 'python:m:f'\n"
 def test_the_nearest_upward_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert load(inner) == Config()
+    assert read_config(find_project(inner)) == Config()
     write(tmp_path, "[tool.karat]\ntarget = 'command:outer'\n", "pyproject.toml")
-    assert load(inner).target == "command:outer"
+    assert read_config(find_project(inner)).target == "command:outer"
     write(inner, "[tool.other]\n", "pyproject.toml")
-    assert load(inner).target == "command:outer", "a pyproject without [tool.karat] says nothing"
+    assert read_config(find_project(inner)).target == "command:outer", "a pyproject without [tool.karat] says nothing"
     write(inner, "broken = \n", "pyproject.toml")
-    assert load(inner).target == "command:outer", "nor does one that is broken and not about Karat"
+    assert read_config(find_project(inner)).target == "command:outer", "nor does one that is broken and not about Karat"
     write(tmp_path / "a", "target = 'command:toml'\n")
-    assert load(inner).target == "command:toml"
+    assert read_config(find_project(inner)).target == "command:toml"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_problems(tmp_path: Path, text: str, message: str, name: str, head: str)
     table = "[tool.karat.targets" if name == "pyproject.toml" else "[targets"
     file = write(tmp_path, f"{head}\n{text}".replace("[targets", table), name)
     with pytest.raises(ConfigError) as caught:
-        load(tmp_path)
+        read_config(find_project(tmp_path))
     place = f"{file}{message}" if message.startswith(":") else str(file)
     assert str(caught.value).replace("tool.karat.", "").startswith(place)
     assert message in str(caught.value).replace("tool.karat.", "")
@@ -120,7 +121,7 @@ def test_problems(tmp_path: Path, text: str, message: str, name: str, head: str)
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "karat.toml").write_bytes(b"a = '\xff'")
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(tmp_path)
+        read_config(find_project(tmp_path))
 
 
 def test_resolving_a_spec(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
+from karat.plugins.project import find_project
 from karat.targets.base import RunContext, TargetError
-from karat.targets.config import load
+from karat.targets.config import read_config
 from targets.conftest import ask, case, opened
 
 AGENT = """
@@ -103,6 +104,6 @@ def test_what_makes_no_sense_is_told_before_any_case(tmp_path: Path, written: st
 
     (tmp_path / "karat.toml").write_text(f'[targets.desk]\nuse = "python:agent.py:answer"\n{written}\n')
     with pytest.raises(ConfigError) as caught:
-        build(load(tmp_path).targets["desk"])
+        build(read_config(find_project(tmp_path)).targets["desk"])
     assert caught.value.where == f"{tmp_path / 'karat.toml'}:3"
     assert says in str(caught.value)

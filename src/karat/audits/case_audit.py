@@ -18,6 +18,7 @@ from karat.audits.operators.base import Equivalent, Mutant, Operator, Subject, s
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.operators.tool_calls import parallel
 from karat.checks.base import excerpt
+from karat.checks.catalog import CheckCatalog
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.model.audit import Brittle, CaseAudit, Kill, Rate, Survivor, Unseen
@@ -307,10 +308,14 @@ def _common(one: str, other: str) -> int:
 
 
 def audit_case(
-    subject: Subject, another: Subject | None, spelling: Spelling, allowance: Allowance = NOTHING_ALLOWED
+    subject: Subject,
+    another: Subject | None,
+    spelling: Spelling,
+    catalog: CheckCatalog,
+    allowance: Allowance = NOTHING_ALLOWED,
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
-    judge = Baseline(subject, allowance)
+    judge = Baseline(subject, catalog, allowance)
     trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.asked])
     pieces = list(parts(subject))
     for operator in OPERATORS:

@@ -10,7 +10,6 @@ import msgspec
 
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.base import excerpt
-from karat.checks.catalog import CATALOG
 from karat.model.check import Field
 
 SNIPPET = 120
@@ -19,10 +18,11 @@ KARAT_1 = (1,)
 
 
 class Spelling(NamedTuple):
-    """The format of a suite and its version, which decide about the fields that it may use."""
+    """The format of a suite and its version, which decide which of the `known` fields it may use."""
 
     format: str
     version: str = ""
+    known: tuple[Field, ...] = ()
 
 
 def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spelling, *, blind: bool) -> tuple[str, str]:
@@ -44,13 +44,14 @@ def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spell
 
 def noticing(operator: Operator, spelling: Spelling) -> list[str]:
     """The fields by which a suite of this spelling can notice what an operator does."""
-    known = known_fields(spelling, CATALOG.fields)
+    known = known_fields(spelling)
     return [field for field in operator.fields if field in known]
 
 
 @lru_cache(maxsize=8)
-def known_fields(spelling: Spelling, fields: tuple[Field, ...]) -> frozenset[str]:
+def known_fields(spelling: Spelling) -> frozenset[str]:
     """The fields, of those that there are, that a suite of this spelling may use, and that its version knows."""
+    fields = spelling.known
     if spelling.format == "karat-1":
         return frozenset(field.name for field in fields)
     if spelling.format != "eval-set":

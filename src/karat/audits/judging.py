@@ -10,7 +10,7 @@ import msgspec
 from karat import scoring
 from karat.audits.operators.base import Subject
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Trace
@@ -55,18 +55,19 @@ NOTHING_ALLOWED = Allowance()
 class Baseline:
     """The checks of a case, and what they found in the trace that it passed with."""
 
-    def __init__(self, subject: Subject, allowance: Allowance = NOTHING_ALLOWED) -> None:
+    def __init__(self, subject: Subject, catalog: CheckCatalog, allowance: Allowance = NOTHING_ALLOWED) -> None:
+        self._catalog = catalog
         self._allowance = allowance
         self._rules = subject.case.scoring
-        self._checks = compiled(subject.case)
+        self._checks = compiled(subject.case, catalog)
         self._case = subject.case
         self._base = subject.trace
-        self.found = scoring.case_results(subject.case, subject.trace)
+        self.found = scoring.case_results(subject.case, subject.trace, catalog)
 
     def results(self, trace: Trace) -> tuple[CheckResult, ...]:
         """What each check finds in a trace made from the one that passed."""
         if self._case.turns:
-            return scoring.case_results(self._case, trace)
+            return scoring.case_results(self._case, trace, self._catalog)
         same = self._unchanged(trace)
         return tuple(
             [
@@ -120,15 +121,15 @@ class Baseline:
         return self.green(scoring.verdict(left, self._rules).status, left)
 
 
-def judged(case: Case, trace: Trace) -> Verdict:
+def judged(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
     """The verdict of today's checks on any trace."""
-    compiled(case)
-    return scoring.judge_case(case, trace)
+    compiled(case, catalog)
+    return scoring.judge_case(case, trace, catalog)
 
 
-def compiled(case: Case) -> tuple[Check, ...]:
+def compiled(case: Case, catalog: CheckCatalog) -> tuple[Check, ...]:
     try:
-        return CATALOG.checks([spec for _, spec in case.asked])
+        return catalog.checks([spec for _, spec in case.asked])
     except msgspec.DecodeError as error:
         fix = "The journal was changed."
         raise JournalError(f"a check of case {case.id!r} cannot be read: {error}.", fix=fix) from error

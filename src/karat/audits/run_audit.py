@@ -15,6 +15,7 @@ from karat.audits.judging import NOTHING_ALLOWED, Allowance, judged
 from karat.audits.operators.base import Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.checks.base import lost
+from karat.checks.catalog import CheckCatalog
 from karat.model.audit import Apart, AuditReport, AuditSummary, CaseAudit, OperatorAudit, Remedy, SetAside
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
@@ -107,7 +108,7 @@ class Auditor:
         first: CaseRecord | None = None
         bad: tuple[CaseRecord, str] | None = None
         for record in records:
-            came_out, reason = _today(record)
+            came_out, reason = _today(record, self.run.catalog)
             statuses[came_out] += 1
             if came_out is CaseStatus.PASS:
                 first = first or record
@@ -121,8 +122,9 @@ class Auditor:
         return SetAside(some.case.id, status, _why(statuses, bad))
 
     def _counted(self, subject: Subject, another: Subject | None) -> CaseAudit:
-        header = self.run.header
-        done = audit_case(subject, another, Spelling(header.suite_format, header.suite_version), self.allowance)
+        header, catalog = self.run.header, self.run.catalog
+        spelling = Spelling(header.suite_format, header.suite_version, catalog.fields)
+        done = audit_case(subject, another, spelling, catalog, self.allowance)
         for name, (killed, tried) in done.operators.items():
             self._operators[name].add(killed, tried)
             self._total.add(killed, tried)
@@ -170,11 +172,11 @@ def _differ(one: Subject, other: Subject) -> bool:
     return fold(one.case.prompt) != fold(other.case.prompt) and not same(structs.replace(mine, **cost), its)
 
 
-def _today(record: CaseRecord) -> tuple[CaseStatus, str]:
+def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:
     """How a record comes out by today's checks; by an expectation that lost a secret nobody can tell."""
     if any(lost(spec, record.trace) for _, spec in record.case.asked):
         return CaseStatus.PARTIAL, LOST
-    verdict = judged(record.case, record.trace)
+    verdict = judged(record.case, record.trace, catalog)
     return verdict.status, verdict.reason
 
 

@@ -11,6 +11,7 @@ from karat.model.check import CheckProblem, Example, Expected, Field, Metric
 from karat.model.suite import CheckSpec
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
+from karat.plugins.project import Project
 
 EXCERPT = 160
 EDGE = 64
@@ -61,6 +62,11 @@ class Check:
     def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         """The checks of this class that an `expected` object asks for."""
         raise NotImplementedError
+
+    @classmethod
+    def read_in(cls, project: Project, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+        """As `read`, for a check that also needs what the project says, such as its prices."""
+        return cls.read(expected)
 
     @classmethod
     def strays(cls, expected: Mapping[str, object]) -> Iterator[CheckProblem]:

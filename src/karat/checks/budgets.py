@@ -14,7 +14,7 @@ from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.plugins.project import current
+from karat.plugins.project import Project
 from karat.text.tool_names import is_same_tool
 
 Number = Annotated[int, Meta(ge=0)]
@@ -317,9 +317,9 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     prices: tuple[float, float] | None = None
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read_in(cls, project: Project, expected: Expected) -> Iterator[CheckRequest]:
         if "max_cost_usd" in expected:
-            known = current().prices
+            known = project.prices
             prices = {} if known is None else {"prices": [known.input, known.output]}
             yield CheckRequest({"usd": expected["max_cost_usd"], **prices}, ("max_cost_usd",))
 

@@ -43,7 +43,7 @@ from karat.model.suite import Case, CheckSpec
 from karat.model.verdict import Group
 from karat.plugins import packages
 from karat.plugins.packages import FIX
-from karat.plugins.project import Project, current
+from karat.plugins.project import Project
 
 CHECKS: tuple[type[Check], ...] = (
     Outcome,
@@ -96,26 +96,28 @@ OF_SUITES = frozenset(("scoring", "min_pass_rate", "metadata"))
 KINDS_OF_CASES = 1024
 """Sets of fields for which it is remembered which checks they concern: cases of a suite look alike."""
 KEPT_CHECKS = 65536
+KEPT_CATALOGS = 32
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Catalog:
-    """Our checks, and those of installed packages and of the project, which are looked up when first needed."""
+class CheckCatalog:
+    """Our checks, and those of installed packages and of a project, which are loaded when first needed."""
 
-    def __init__(self) -> None:
-        self._project = Project()
+    def __init__(self, project: Project) -> None:
+        self.project = project
 
-    @property
+    @cached_property
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
-        self._enter()
-        return self._known
+        known = dict(BUILT_IN)
+        for where, fix, cls in (*_of_packages(), *_of_project(self.project)):
+            _join(known, cls, where, fix)
+        return known
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
-        self._enter()
-        return self._fields
+        return tuple(field for cls in self.classes.values() for field in cls.fields)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -131,14 +133,12 @@ class Catalog:
 
     def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
-        self._enter()
         for cls in self._concerned(frozenset(expected)):
-            for reading in cls.read(expected):
+            for reading in cls.read_in(self.project, expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
 
     def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that refine a field which is not there."""
-        self._enter()
         for cls in self._refined(frozenset(expected)):
             yield from cls.strays(expected)
 
@@ -148,34 +148,13 @@ class Catalog:
 
     def checks(self, specs: Sequence[CheckSpec]) -> tuple[Check, ...]:
         """Checks that are ready to judge. Equal ones of different cases are one object."""
-        self._enter()
         build = self._build
         return tuple([build(spec.name, bytes(spec.args)) for spec in specs])
-
-    def _enter(self) -> None:
-        """Forget what was known where the process works in another project now."""
-        project = current()
-        if project is self._project:
-            return
-        if project != self._project:
-            vars(self).clear()
-        self._project = project
-
-    @cached_property
-    def _known(self) -> dict[str, type[Check]]:
-        known = dict(BUILT_IN)
-        for where, fix, cls in (*_of_packages(), *_of_project(self._project)):
-            _join(known, cls, where, fix)
-        return known
-
-    @cached_property
-    def _fields(self) -> tuple[Field, ...]:
-        return tuple(field for cls in self._known.values() for field in cls.fields)
 
     @cached_property
     def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """The classes that have a word to say on these fields."""
-        fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self._known.values()]
+        fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values()]
         return lru_cache(maxsize=KINDS_OF_CASES)(
             lambda keys: tuple(cls for cls, fields in fields_of if cls.always or not fields.isdisjoint(keys))
         )
@@ -184,7 +163,7 @@ class Catalog:
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
         own = getattr_static(Check, "strays")
-        may = {cls for cls in self._known.values() if cls.companions or getattr_static(cls, "strays") is not own}
+        may = {cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "strays") is not own}
         return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
     @cached_property
@@ -210,7 +189,12 @@ class Catalog:
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
-CATALOG = Catalog()
+
+
+@lru_cache(maxsize=KEPT_CATALOGS)
+def catalog_for(project: Project) -> CheckCatalog:
+    """The catalog of a project; of equal projects it is the same, so that their checks are built once."""
+    return CheckCatalog(project)
 
 
 def _of_packages() -> Iterator[tuple[str, str, object]]:

@@ -1,4 +1,4 @@
-"""CheckRequest an accessibility snapshot: a tree of roles and names, one node per line."""
+"""Reading an accessibility snapshot: a tree of roles and names, one node per line."""
 
 from __future__ import annotations
 

@@ -39,5 +39,5 @@ def command(journal: str, min_kill: float, seed: int, suite: str | None, results
     from karat import api
     from karat.console.audit import show_audit
 
-    auditor = api.auditor(journal, api.load_file(suite) if suite else None, seed=seed)
+    auditor = api.auditor(journal, api.load_file(suite, api.find_project()) if suite else None, seed=seed)
     return show_audit(auditor, (results_dir or Path(journal).parent) / Path(journal).stem, min_kill)

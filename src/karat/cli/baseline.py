@@ -33,7 +33,7 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     from karat import api
     from karat.console.comparison import show_set_baseline
 
-    show_set_baseline(api.baseline_set(run, file=file, results_dir=results_dir))
+    show_set_baseline(api.set_baseline(run, file=file, results_dir=results_dir))
     return 0
 
 
@@ -44,5 +44,5 @@ def show(file: Path) -> int:
     from karat import api
     from karat.console.comparison import show_baseline
 
-    show_baseline(api.baseline_shown(file))
+    show_baseline(api.load_baseline(file))
     return 0

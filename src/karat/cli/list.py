@@ -44,14 +44,15 @@ def _rows(suite: str) -> list[tuple[str, str, str]]:
 
     found = rows(suite)
     if found is None:
-        from karat.api import load_file
+        from karat.api import find_project, load_file
 
-        found = suite_rows(load_file(suite))
+        found = suite_rows(load_file(suite, find_project()))
     return found
 
 
 def _selected(suites: tuple[str, ...], asked: Selection) -> list[list[tuple[str, str, str]]]:
-    from karat.api import load_file, select_each
+    from karat.api import find_project, load_file, select_each
     from karat.suites.listing import suite_rows
 
-    return [suite_rows(suite) for suite in select_each([load_file(suite) for suite in suites], asked)]
+    project = find_project()
+    return [suite_rows(suite) for suite in select_each([load_file(suite, project) for suite in suites], asked)]

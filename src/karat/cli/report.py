@@ -26,7 +26,8 @@ def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
     from karat import api
     from karat.text.wording import visible
 
-    found = [journal for source in journals for journal in api.journals_of(source)]
+    project = api.find_project()
+    found = [journal for source in journals for journal in api.journals_of(source, project)]
     for journal in found:
         if journal.torn:
             click.echo(f"karat: {visible(journal.path)}: the last line is torn and was left out", err=True)

@@ -13,6 +13,7 @@ from karat.loading import loading
 
 if TYPE_CHECKING:
     from karat.console.screen import Screen
+    from karat.journal.reader import Journal
     from karat.model.suite import Suite
 
 
@@ -46,15 +47,16 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
         from karat.console.screen import Screen
 
     screen = Screen.of(sys.stdout, os.environ, loudness(quiet, verbose))
-    by = api.load_file(suite) if suite else None
+    project = api.find_project()
+    by = api.load_file(suite, project) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
     if len(journals) > 1:
-        api.refuse_one_file(how["reports"])
-    return worst([_again(journal, by, screen, **how) for journal in journals])
+        api.refuse_one_file(how["reports"], project)
+    return worst([_again(api.opened(journal, project), by, screen, **how) for journal in journals])
 
 
-def _again(journal: str, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
+def _again(recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
     """Judge one journal, and show what came of it: a line for each case, unless those that passed are folded away.
 
     Repeats come together at the end.
@@ -63,8 +65,7 @@ def _again(journal: str, by: Suite | None, screen: Screen, *, results_dir: Path 
     from karat.console.ending import show_ending
     from karat.console.screen import CaseLines
 
-    recorded = api.opened(journal)
-    folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite)
+    folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite, recorded.project)
     lined = not screen.folds and recorded.header.repeat == 1
     result = api.rescore(recorded, by, results_dir=folder, each=CaseLines(screen) if lined else None, **how)
     if result.left_out:

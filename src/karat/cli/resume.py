@@ -57,8 +57,9 @@ def go_on(
     if last is (path is not None):
         what = "a journal is given beside --last." if path else "no journal is given."
         raise UsageError(what, fix="Name one, or give --last for that of the last run here.", slug="no-journal")
-    journal = api.opened(path or api.last_journal())
-    loaded = api.load_file(suite) if suite else api.suite_of(journal)
+    project = api.find_project()
+    journal = api.opened(path or api.last_journal(project), project)
+    loaded = api.load_file(suite, project) if suite else api.suite_of(journal, project)
     how["max_failures"] = most_failures(fail_fast, max_failures)
     result, _ = run_with_progress(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), told)
     return result.exit_code

@@ -16,6 +16,7 @@ from karat.loading import loading
 if TYPE_CHECKING:
     from karat.console.screen import Loudness
     from karat.model.suite import Suite
+    from karat.plugins.project import Project
 
 
 @click.command(short_help="Run suites against an agent and judge every case.")
@@ -61,13 +62,14 @@ def command(
     with loading():
         from karat import api
 
-        loaded = [api.load_file(suite) for suite in suites]
+        project = api.find_project()
+        loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
     if len(chosen) > 1:
-        api.refuse_one_file(reports)
+        api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     told = loudness(quiet, verbose)
-    return _run_all(chosen, most, results_dir, told, named=cases is not None, how=how)
+    return _run_all(chosen, project, most, results_dir, told, named=cases is not None, how=how)
 
 
 GRAVITY = (
@@ -82,6 +84,7 @@ GRAVITY = (
 
 def _run_all(
     suites: Sequence[Suite],
+    project: Project,
     most: int | None,
     results_dir: Path | None,
     told: Loudness,
@@ -100,7 +103,7 @@ def _run_all(
             **how,
             "cases": [case.id for case in suite.cases] if named else None,
             "max_failures": None if most is None else most - failures,
-            "results_dir": results_dir or api.default_results_dir(suite.file),
+            "results_dir": results_dir or api.default_results_dir(suite.file, project),
         }
         result, stopped = run_with_progress(suite, partial(api.arun, suite, **asked), told)
         codes.append(result.exit_code)

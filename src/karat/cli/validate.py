@@ -17,14 +17,14 @@ def command(suites: tuple[str, ...]) -> int:
       karat validate evals/*.json
       karat validate evals/checkout.yaml
     """
-    from karat.api import load_file
+    from karat.api import find_project, load_file
     from karat.cli.main import complain
     from karat.text.wording import counted, visible
 
-    sound = True
+    sound, project = True, find_project()
     for name in suites:
         try:
-            suite = load_file(name)
+            suite = load_file(name, project)
         except KaratError as error:
             sound = False
             complain(str(error) if isinstance(error, SuiteError) else f"karat: {error}")

@@ -20,14 +20,19 @@ from msgspec import Struct
 from karat.journal.index import Index, file_state
 from karat.journal.integrity import Derived, agrees, verdict_of
 from karat.journal.reader import Journal, header_of
-from karat.journal.views import RecordExcerpt, RecordToCompare, RecordVerdict, TraceToCompare
+from karat.journal.views import (
+    RecordExcerpt,
+    RecordToCompare,
+    RecordVerdict,
+    TraceToCompare,
+)
 from karat.model.comparison import RunSide
 from karat.model.cost import cost_usd
 from karat.model.keys import content
 from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status, Verdict
-from karat.plugins.project import current
+from karat.plugins.project import Prices, Project
 from karat.scoring import all_passed
 
 KNOWN = 64
@@ -119,15 +124,15 @@ class JournalCases:
 
     def __iter__(self) -> Iterator[ComparedCase]:
         runs: list[JudgedRun] = []
-        place = 0
+        place, prices = 0, self.journal.project.prices
         for run in self._judged():
             if runs and run.record.index != runs[0].record.index:
-                yield add_up(runs, place)
+                yield add_up(runs, place, prices)
                 place += len(runs)
                 runs = []
             runs.append(run)
         if runs:
-            yield add_up(runs, place)
+            yield add_up(runs, place, prices)
 
     def _judged(self) -> Iterator[JudgedRun]:
         journal, derived = self.journal, self._derived
@@ -186,7 +191,7 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
     )
 
 
-def add_up(runs: Sequence[JudgedRun], place: int) -> ComparedCase:
+def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> ComparedCase:
     """Add up the runs of one case: what erred or was skipped does not tell of the agent, nor what was known to fail."""
     first = runs[0].known
     case = first.case
@@ -205,7 +210,7 @@ def add_up(runs: Sequence[JudgedRun], place: int) -> ComparedCase:
         tags=case.tags,
         min_pass_rate=case.min_pass_rate,
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
-        measures=_quantities(judged[0]) if len(judged) == 1 else _means(judged),
+        measures=_quantities(judged[0], prices) if len(judged) == 1 else _means(judged, prices),
         place=place,
     )
 
@@ -240,15 +245,15 @@ def check_names(case: Case) -> list[str]:
     return [f"turn {turn}: {spec.path or spec.name}" if turn else spec.path or spec.name for turn, spec in case.asked]
 
 
-def _means(judged: Sequence[JudgedRun]) -> dict[str, float]:
+def _means(judged: Sequence[JudgedRun], prices: Prices | None) -> dict[str, float]:
     """The mean of each quantity over the runs that know it."""
-    found = [_quantities(run) for run in judged]
+    found = [_quantities(run, prices) for run in judged]
     names = dict.fromkeys(name for quantities in found for name in quantities)
     values = {name: [quantities[name] for quantities in found if name in quantities] for name in names}
     return {name: sum(each) / len(each) for name, each in values.items()}
 
 
-def _quantities(run: JudgedRun) -> dict[str, float]:
+def _quantities(run: JudgedRun, prices: Prices | None) -> dict[str, float]:
     """What is known of a run; what is no number of seconds, tokens or dollars is not."""
     trace, score = run.record.trace, run.verdict.soft.value
     taken = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
@@ -256,14 +261,14 @@ def _quantities(run: JudgedRun) -> dict[str, float]:
     if taken is not None and 0 <= taken < math.inf:
         found["seconds"] = taken / 1000
     if trace.tokens is not None or trace.metadata:
-        found.update(_spent(trace))
+        found.update(_spent(trace, prices))
     if score is not None:
         found["score"] = score
     return found
 
 
-def _spent(trace: TraceToCompare) -> Iterator[tuple[str, float]]:
-    tokens, prices = trace.tokens, current().prices
+def _spent(trace: TraceToCompare, prices: Prices | None) -> Iterator[tuple[str, float]]:
+    tokens = trace.tokens
     if tokens is not None and tokens.input is not None and tokens.output is not None:
         counted = float(tokens.input + tokens.output)
         if counted >= 0:
@@ -286,13 +291,14 @@ _unpacked = msgspec.msgpack.Decoder(CachedRun).decode
 class CachedCases:
     """The compared cases of one journal, as `JournalCases` gives them."""
 
-    def __init__(self, path: Path, index: Index) -> None:
+    def __init__(self, path: Path, index: Index, project: Project) -> None:
+        self._project = project
         self._path = path
         self._index = index
 
     @cached_property
     def journal(self) -> Journal:
-        return Journal(self._path)
+        return Journal(self._path, project=self._project)
 
     @cached_property
     def _run(self) -> CachedRun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field, structs
@@ -12,7 +13,8 @@ from karat.compare.builder import ComparisonBuilder, Scope, Source
 from karat.compare.stats import Pairs, Runs, difference, fisher, marginals, pass_rate
 from karat.errors import ConfigError
 from karat.model.comparison import Bounds, Change, Comparison, GateVerdict, Weighed
-from karat.plugins.tables import Tables, dotted, line_of, read
+from karat.plugins.project import Project
+from karat.plugins.tables import dotted, line_of, read
 from karat.text.wording import counted, did_you_mean
 
 Decision: TypeAlias = Literal["met", "broken", "undecided"]
@@ -141,16 +143,16 @@ class Gates(NamedTuple):
     confidence: float = CONFIDENCE
 
 
-def gates(tables: Tables | None, given: Mapping[str, float | None], confidence: float | None) -> Gates:
+def gates(project: Project, given: Mapping[str, float | None], confidence: float | None) -> Gates:
     """The gates of the configuration, those of the command line in place of the same ones there."""
-    place = dotted(tables.section, "gate") if tables else ""
-    form = _read(tables, place)
+    place, file = dotted(project.section, "gate"), Path(project.file)
+    form = _read(project, place)
     wanted = confidence if confidence is not None else form.confidence
     sure = CONFIDENCE if wanted is None else wanted
     if not 0.5 <= sure < 1:
-        where = line_of(tables.file, place, "confidence") if tables and confidence is None else "--confidence"
+        where = line_of(file, place, "confidence") if project.file and confidence is None else "--confidence"
         raise ConfigError(f"a confidence of {sure:g} is none.", where=where, fix="Use 0.95, or another under 1.")
-    found = {(gate.scope, gate.name): gate for gate in _of_file(form, tables, place)}
+    found = {(gate.scope, gate.name): gate for gate in _of_file(form, file, place)}
     for name, bound in given.items():
         if name not in GateTable.__struct_fields__:
             fix = did_you_mean(name, GateTable.__struct_fields__)
@@ -162,14 +164,12 @@ def gates(tables: Tables | None, given: Mapping[str, float | None], confidence: 
     return Gates(tuple(found.values()), sure)
 
 
-def _read(tables: Tables | None, place: str) -> GateTables:
-    asked = tables.content.get("gate", {}) if tables else {}
-    return read(asked, GateTables, tables.file, place) if tables and isinstance(asked, dict) else GateTables()
+def _read(project: Project, place: str) -> GateTables:
+    asked = project.content.get("gate", {})
+    return read(asked, GateTables, Path(project.file), place) if isinstance(asked, dict) else GateTables()
 
 
-def _of_file(form: GateTables, tables: Tables | None, place: str) -> Iterator[Gate]:
-    if tables is None:
-        return
+def _of_file(form: GateTables, file: Path, place: str) -> Iterator[Gate]:
     scopes: list[tuple[str, str, GateTable]] = [("", place, form)]
     scopes += [(f"tag {name}", dotted(place, "tags", name), table) for name, table in form.tags.items()]
     scopes += [
@@ -178,7 +178,7 @@ def _of_file(form: GateTables, tables: Tables | None, place: str) -> Iterator[Ga
     for scope, at, table in scopes:
         for name in GateTable.__struct_fields__:
             if (bound := getattr(table, name)) is not None:
-                yield Gate(name, bound, scope, line_of(tables.file, at, name))
+                yield Gate(name, bound, scope, line_of(file, at, name))
 
 
 def _refuse_hopeless(gate: Gate) -> None:

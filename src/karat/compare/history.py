@@ -12,6 +12,7 @@ from karat.errors import JournalError, UsageError
 from karat.journal.index import Index
 from karat.model.comparison import Bounds
 from karat.model.history import STRIP, CaseHistory, History, RunPoint
+from karat.plugins.project import Project
 
 CONFIDENCE = 0.95
 
@@ -81,7 +82,9 @@ class CaseLine:
         return self._newest[name] / first if first else None
 
 
-def history(folders: Sequence[Path], index: Index, *, most: int, since: str = "", suite: str = "") -> History:
+def history(
+    folders: Sequence[Path], index: Index, project: Project, *, most: int, since: str = "", suite: str = ""
+) -> History:
     """The last runs of one suite, by default of the one that was run last; the index keeps what was read before."""
     runs = [run for run in recorded(folders) if run.header.started_at >= since]
     if not runs:
@@ -92,16 +95,16 @@ def history(folders: Sequence[Path], index: Index, *, most: int, since: str = ""
     chosen = [run for run in runs if Path(run.header.suite).name == name][:most]
     if not chosen:
         raise UsageError(f"no run of {name} is here.", where=", ".join(map(str, folders)), slug="no-run")
-    return _told(chosen[0].header.suite, list(reversed(chosen)), index)
+    return _told(chosen[0].header.suite, list(reversed(chosen)), index, project)
 
 
-def _told(suite: str, runs: Sequence[RecordedRun], index: Index) -> History:
+def _told(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
     cases: dict[str, CaseLine] = {}
     points: list[RunPoint] = []
     unreadable: list[str] = []
     for run in runs:
         try:
-            standings = {standing.id: standing for standing in CachedCases(run.path, index)}
+            standings = {standing.id: standing for standing in CachedCases(run.path, index, project)}
         except JournalError as error:
             unreadable.append(str(error))
             continue

@@ -12,6 +12,7 @@ from karat.compare.compared_cases import JournalCases
 from karat.errors import JournalError, UsageError
 from karat.journal.reader import Journal, header_of
 from karat.model.run import Header
+from karat.plugins.project import Project
 from karat.text.wording import did_you_mean
 
 LAST, LAST_GREEN, BASELINE = "@last", "@last-green", "@baseline"
@@ -43,7 +44,8 @@ def _journals(folders: Sequence[Path]) -> Iterator[RecordedRun]:
 class References:
     """Finds runs in the folders where they are kept."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], project: Project) -> None:
+        self._project = project
         self._folders = folders
 
     def new(self, name: str) -> JournalCases:
@@ -57,6 +59,9 @@ class References:
         """The older side: of what was run of the same suite, never the newer run itself."""
         return self._find(name, new)
 
+    def _cases(self, path: Path) -> JournalCases:
+        return JournalCases(Journal(path, project=self._project))
+
     def _find(self, name: str, beside: Journal | None) -> JournalCases | BaselineFile:
         path = Path(name)
         if name == BASELINE and beside is not None:
@@ -65,10 +70,10 @@ class References:
                 fix = f"Make one: karat baseline set {beside.path}"
                 raise UsageError("there is no baseline yet.", where=str(path), fix=fix, slug="no-baseline")
         if path.is_file():
-            return BaselineFile(path) if is_baseline(path) else JournalCases(Journal(path))
+            return BaselineFile(path) if is_baseline(path) else self._cases(path)
         if path.is_dir():
-            return JournalCases(Journal(self._chosen(name, recorded([path]), beside).path))
-        return JournalCases(Journal(self._chosen(name, recorded(self._folders), beside).path))
+            return self._cases(self._chosen(name, recorded([path]), beside).path)
+        return self._cases(self._chosen(name, recorded(self._folders), beside).path)
 
     def _chosen(self, name: str, runs: list[RecordedRun], beside: Journal | None) -> RecordedRun:
         if beside is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
 from karat.engine.work import Done, Settings, carry_out
 from karat.targets.base import RunContext, Target
@@ -66,8 +67,11 @@ class Inline:
 
     keeps_rate = False
 
-    def __init__(self, target: Target, settings: Settings, redactor: Redactor, *, concurrency: int = 1) -> None:
+    def __init__(
+        self, target: Target, settings: Settings, redactor: Redactor, catalog: CheckCatalog, *, concurrency: int = 1
+    ) -> None:
         self.lanes = concurrency
+        self._catalog = catalog
         self._target = target
         self._settings = settings
         self._redactor = redactor
@@ -89,7 +93,7 @@ class Inline:
             self._elsewhere = ""
         begun(item)
         context = RunContext(repeat=item.repeat, attempt=attempt)
-        return await carry_out(item, self._target, self._settings, self._redactor, context)
+        return await carry_out(item, self._target, self._settings, self._redactor, context, self._catalog)
 
     async def cleared(self, item: Item) -> None:
         """A thread that overran cannot be stopped here, and nobody waits for it."""

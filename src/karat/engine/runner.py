@@ -95,9 +95,12 @@ class Runner:
         self._interrupted = True
         self._stop.set()
 
-    async def into(self, path: str, header: Header, tally: Tally) -> Summary:
-        """Append each case to the journal as it finishes, and then the footer. `tally` knows what is already there."""
-        with JournalWriter(path) as journal:
+    async def into(self, path: str, header: Header, tally: Tally, base: str = "") -> Summary:
+        """Append each case to the journal as it finishes, and then the footer. `tally` knows what is already there.
+
+        A relative path is below `base`, by default this folder.
+        """
+        with JournalWriter(path, base) as journal:
             self._tell(RunStarted(header, path, len(self._plan)))
             items = items_of(self._plan, tally.is_open)
             await self._work(items, journal, tally)

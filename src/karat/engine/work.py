@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat import scoring
+from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
@@ -58,7 +59,9 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """The folder for screenshots and the like; made by the first target that has one to keep."""
 
 
-async def carry_out(item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext) -> Done:
+async def carry_out(
+    item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext, catalog: CheckCatalog
+) -> Done:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start, here = time.time(), time.perf_counter(), os.getpid()
     context.attachments = _folder(settings.attachments)
@@ -69,7 +72,7 @@ async def carry_out(item: Item, target: Target, settings: Settings, redactor: Re
     if not (trace.started_at and trace.duration_ms):
         known = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}
         trace = structs.replace(trace, **known)
-    return concluded(item, trace, duration, redactor, context)
+    return concluded(item, trace, duration, redactor, context, catalog)
 
 
 @lru_cache(maxsize=4)
@@ -78,12 +81,21 @@ def _folder(name: str) -> Path | None:
 
 
 def concluded(
-    item: Item, trace: Trace, duration_ms: float, redactor: Redactor, context: RunContext | None = None
+    item: Item,
+    trace: Trace,
+    duration_ms: float,
+    redactor: Redactor,
+    context: RunContext | None = None,
+    catalog: CheckCatalog | None = None,
 ) -> Done:
-    """Judge a trace as it is, and keep it without its secrets, with the files that go with it."""
+    """Judge a trace as it is, and keep it without its secrets, with the files that go with it.
+
+    One of which nothing was observed needs no catalog: none of its checks is judged.
+    """
     case, error = item.case, trace.error
     trace = cap_trace(trace)
-    verdict = scoring.judge_case(case, trace)
+    results = () if catalog is None else scoring.case_results(case, trace, catalog)
+    verdict = scoring.case_verdict(case, results, error)
     if context is not None and context.attached:
         kept = context.kept(passed=verdict.status is CaseStatus.PASS)
         trace = structs.replace(trace, attachments=kept, screen=context.screen)

@@ -14,7 +14,8 @@ from msgspec import structs
 
 from karat.errors import ConfigError, UsageError
 from karat.inspections.inspection import Inspection
-from karat.targets.config import TargetConfig, load, resolve
+from karat.plugins.project import Project
+from karat.targets.config import TargetConfig, read_config, resolve
 from karat.text.wording import did_you_mean, listed
 
 Inspect: TypeAlias = Callable[[TargetConfig, str], Awaitable[Inspection]]
@@ -54,12 +55,15 @@ def inspector(kind: str) -> Inspect:
     raise UsageError(f"targets of kind {kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
 
 
-def target(where: str, kind: str | None, name: str | None, options: Mapping[str, object], cwd: Path) -> TargetConfig:
+def target(
+    where: str, kind: str | None, name: str | None, options: Mapping[str, object], project: Project
+) -> TargetConfig:
     """The target that is meant: an address, a spec, or a name of karat.toml; with the name to propose."""
+    folder = Path(project.folder)
     if where.startswith(("http://", "https://")):
-        config = TargetConfig(kind=kind or _kind_at(where), spec=where, root=cwd)
+        config = TargetConfig(kind=kind or _kind_at(where), spec=where, root=folder, folder=folder)
     else:
-        config = resolve(where, load(cwd), cwd)
+        config = resolve(where, read_config(project), folder)
         config = config if kind is None else structs.replace(config, kind=kind)
     named = name or config.name or _name_of(config)
     return structs.replace(config, name=named, options={**config.options, **options})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
@@ -15,7 +14,6 @@ from karat.errors import ConfigError
 from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.proof import proved, told
 from karat.model.trace import Trace
-from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.langgraph.loading import environment, pregel, source
@@ -54,10 +52,9 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
 
 async def _loaded(config: TargetConfig) -> object:
     """The graph, as far as there is one before a case."""
-    extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
     async with AsyncExitStack() as stack:
         stack.enter_context(environment(config.spec, config.root, config.env))
-        found = source(config.spec, config.root)
+        found = source(config.spec, config.root, config.import_path)
         return None if found.each else pregel(await found.graph(stack))
 
 

@@ -9,22 +9,21 @@ from pathlib import Path
 from karat.errors import ArtifactError, ConfigError
 from karat.inspections.inspection import Inspection
 from karat.inspections.toml import target_table
-from karat.plugins.tables import nearest
+from karat.plugins.project import Project
 
 NEW = "karat.toml"
 
 
-def add(inspection: Inspection, folder: Path) -> Path:
+def add(inspection: Inspection, project: Project) -> Path:
     """Write the target at the end of the configuration, or of a new karat.toml; the file."""
-    tables = nearest(folder)
-    file, section, content = (folder / NEW, "", {}) if tables is None else tables
-    known = content.get("targets")
+    file = Path(project.file or Path(project.folder) / NEW)
+    known = project.content.get("targets")
     if isinstance(known, dict) and inspection.name in known:
         fix = "Choose another with --name, or remove that one."
         raise ConfigError(f"it has a target {inspection.name!r} already.", where=str(file), fix=fix, slug="name-taken")
-    before = file.read_text("utf-8-sig") if tables is not None else ""
+    before = file.read_text("utf-8-sig") if project.file else ""
     gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
-    addition = f"{gap}{target_table(inspection.name, inspection.table, section)}\n"
+    addition = f"{gap}{target_table(inspection.name, inspection.table, project.section)}\n"
     _try(before + addition, file)
     try:
         with file.open("ab" if before else "xb", buffering=0) as out:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat import scoring
+from karat.checks.catalog import CheckCatalog
 from karat.journal.integrity import derived
 from karat.journal.reader import Journal
 from karat.model.attachments import moved, way
@@ -40,8 +41,16 @@ class CarryOver:
     those again that failed would make a flaky case a good one.
     """
 
-    def __init__(self, journal: Journal, planned: Sequence[Planned], redo: Container[CaseStatus], tally: Tally) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        planned: Sequence[Planned],
+        redo: Container[CaseStatus],
+        tally: Tally,
+        catalog: CheckCatalog,
+    ) -> None:
         self._journal = journal
+        self._catalog = catalog
         self._planned = {(item.case_id, item.repeat): item for item in planned}
         self._redo = redo
         self._tally = tally
@@ -80,7 +89,7 @@ class CarryOver:
             return None
         judged = None
         if item.key == record.key and not self._journal.is_doubled(record.index, record.repeat):
-            judged = judged_again(record, item.case)
+            judged = judged_again(record, item.case, self._catalog)
         if judged is None:
             self._changed[place] = None
         elif judged.status is not record.status:
@@ -108,7 +117,7 @@ class CarryOver:
                 yield f"{what}: {named([case_id for case_id, _ in places])}"
 
 
-def judged_again(record: CaseRecord, case: Case) -> CaseRecord | None:
+def judged_again(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord | None:
     """The record as it is judged today; None if its words are not those that were run, or its verdict not its own.
 
     What was cut or lost a secret was judged when it was whole: there the verdict must follow from its checks.
@@ -117,7 +126,7 @@ def judged_again(record: CaseRecord, case: Case) -> CaseRecord | None:
         return record if derived(record).status is record.status else None
     if record.case != case:
         return None
-    return structs.replace(record, verdict=scoring.judge_case(case, record.trace))
+    return structs.replace(record, verdict=scoring.judge_case(case, record.trace, catalog))
 
 
 def named(ids: Sequence[str]) -> str:

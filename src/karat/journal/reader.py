@@ -1,7 +1,8 @@
-"""CheckRequest a journal: streamed, in suite order, with a torn last line recognised and dropped."""
+"""Reading a journal: streamed, in suite order, with a torn last line recognised and dropped."""
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections import Counter, deque
@@ -12,12 +13,14 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.errors import JournalError
 from karat.journal.forks import pieces
 from karat.journal.integrity import Derived, Places
 from karat.journal.views import LineKind, RecordPlace, RecordSummary, RecordToVerify
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
+from karat.plugins.project import Project, find_project
 
 Decoded = TypeVar("Decoded")
 
@@ -55,11 +58,23 @@ class Journal:
     """One journal on disk. Opening it reads every line once and keeps only where each record stands.
 
     Of several records of the same run of a case, the last is read, and `faults` tells of them. Who has just written
-    the journal knows its summary; for everyone else it is derived.
+    the journal knows its summary; for everyone else it is derived. It is read in a `project`, by default that of the
+    folder in which it is opened. `file`: where it is, if `path` is relative to another folder.
     """
 
-    def __init__(self, path: str | Path, summary: Summary | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        summary: Summary | None = None,
+        *,
+        project: Project | None = None,
+        file: str | Path | None = None,
+    ) -> None:
         self.path = str(path)
+        self.file = os.path.abspath(path if file is None else file)
+        """Where it is, whatever the current folder is by now."""
+        self._project = project
+        self._folder = os.getcwd() if project is None else project.folder
         self.header: Header
         self.footer: Footer | None = None
         self.torn = False
@@ -70,6 +85,16 @@ class Journal:
         self._statuses: list[CaseStatus] = []
         self._scan()
         self._put_in_order()
+
+    @cached_property
+    def project(self) -> Project:
+        """The project in which it is read, found when it is first needed."""
+        return self._project or find_project(self._folder)
+
+    @property
+    def catalog(self) -> CheckCatalog:
+        """The checks of the project."""
+        return catalog_for(self.project)
 
     @property
     def finished_at(self) -> str:
@@ -157,7 +182,7 @@ class Journal:
 
     def _open(self) -> BinaryIO:
         try:
-            return open(self.path, "rb", BUFFER)
+            return open(self.file, "rb", BUFFER)
         except OSError as error:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=self.path) from error
 

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from karat import scoring
 from karat.checks.base import lost
+from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
 from karat.journal.forks import pieces
 from karat.journal.integrity import Ending, Identity
@@ -42,13 +43,14 @@ class OwnCases:
 
     by_suite: ClassVar = False
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, catalog: CheckCatalog) -> None:
         self._journal = journal
+        self._catalog = catalog
 
     def judged(self, record: CaseRecord) -> CaseRecord:
         if OF_CASE in record.trace.cuts and record.trace.error is None:
-            return _judged_in_part(self._journal, record)
-        return _judged(self._journal, record, record.case)
+            return _judged_in_part(self._journal, record, self._catalog)
+        return _judged(self._journal, record, record.case, self._catalog)
 
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """What a run did not record, it does not hold."""
@@ -64,8 +66,9 @@ class SuiteCases:
 
     by_suite: ClassVar = True
 
-    def __init__(self, journal: Journal, cases: Mapping[str, Case], redactor: Redactor) -> None:
+    def __init__(self, journal: Journal, cases: Mapping[str, Case], redactor: Redactor, catalog: CheckCatalog) -> None:
         self._journal = journal
+        self._catalog = catalog
         self._cases = cases
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
@@ -82,7 +85,7 @@ class SuiteCases:
         if other is not None:
             return _broken(case, place, record.repeat, other)
         key = record.key if case == record.case else self._keys.of(case)
-        return structs.replace(_judged(self._journal, record, case), index=place, key=key)
+        return structs.replace(_judged(self._journal, record, case, self._catalog), index=place, key=key)
 
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """A record for each run of a case that the journal does not hold."""
@@ -105,23 +108,24 @@ def _asked(case: Case) -> tuple[str, ...]:
     return (*case.said, *answers, str(case.max_turns or "") if answers else "")
 
 
-def _judged_in_part(journal: Journal, record: CaseRecord) -> CaseRecord:
+def _judged_in_part(journal: Journal, record: CaseRecord, catalog: CheckCatalog) -> CaseRecord:
     """Judged by a case that lost secrets: a check that did is unknown."""
+    judged = _results(journal, record.case, record.trace, catalog)
     results = [
         structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None) if lost(spec, record.trace) else result
-        for (_, spec), result in zip(record.case.asked, _results(journal, record.case, record.trace), strict=True)
+        for (_, spec), result in zip(record.case.asked, judged, strict=True)
     ]
     return structs.replace(record, verdict=scoring.case_verdict(record.case, tuple(results)))
 
 
-def _judged(journal: Journal, record: CaseRecord, case: Case) -> CaseRecord:
-    results = _results(journal, case, record.trace)
+def _judged(journal: Journal, record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord:
+    results = _results(journal, case, record.trace, catalog)
     return structs.replace(record, case=case, verdict=scoring.case_verdict(case, results, record.trace.error))
 
 
-def _results(journal: Journal, case: Case, trace: Trace) -> tuple[CheckResult, ...]:
+def _results(journal: Journal, case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[CheckResult, ...]:
     try:
-        return scoring.case_results(case, trace)
+        return scoring.case_results(case, trace, catalog)
     except msgspec.DecodeError as error:
         message = f"a check of case {case.id!r} cannot be read: {error}."
         raise JournalError(message, where=journal.path, fix="The file was changed.") from error
@@ -129,7 +133,7 @@ def _results(journal: Journal, case: Case, trace: Trace) -> tuple[CheckResult, .
 
 def _broken(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
     trace = Trace(case_id=case.id, input=case.prompt, error=error)
-    return CaseRecord(index=index, repeat=repeat, case=case, trace=trace, verdict=scoring.judge_case(case, trace))
+    return CaseRecord(index=index, repeat=repeat, case=case, trace=trace, verdict=scoring.case_verdict(case, (), error))
 
 
 class Judge(Protocol):

@@ -20,20 +20,23 @@ def encode(record: Header | CaseRecord | Footer) -> bytes:
     return _encode(record)
 
 
-def begin(path: str, header: Header, kept: Iterable[bytes] = ()) -> None:
+def begin(path: str, header: Header, kept: Iterable[bytes] = (), base: str = "") -> None:
     """Put a journal in its place that holds the header and the lines that are kept from an earlier run.
+
+    A relative path is below `base`, by default this folder.
 
     It appears at once and whole: a run that is killed while it is being made leaves the earlier journal as the last
     one, so that nothing that is finished is ever run again.
     """
-    folder, name = os.path.split(path)
+    place = os.path.join(base, path)
+    folder, name = os.path.split(place)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
     try:
         with JournalWriter(temporary) as journal:
             journal.write(encode(header))
             for line in kept:
                 journal.write(line)
-        os.replace(temporary, path)
+        os.replace(temporary, place)
     except OSError as error:
         raise _not_written(path, error, nothing_yet=True) from error
     except ArtifactError as error:
@@ -46,10 +49,10 @@ def begin(path: str, header: Header, kept: Iterable[bytes] = ()) -> None:
 class JournalWriter:
     """Appends to a journal of this run alone. A line that does not fit on the disk is taken back."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, base: str = "") -> None:
         self.path = path
         try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(os.path.join(base, path), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise _not_written(path, error, nothing_yet=True) from error
         self._end = os.fstat(self._fd).st_size

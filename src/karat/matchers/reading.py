@@ -216,7 +216,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         {"type": "boolean"},
     ),
     "$any": DollarKey(
-        "EvidenceLocation least one of these holds.",
+        "At least one of these holds.",
         _matchers,
         lambda operand: AnyOf([*map(matcher, operand)]),
         _MATCHERS,

@@ -149,7 +149,7 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """ExitCode code by gates; without gates, fail if the new run is significantly worse."""
+        """Exit code by gates; without gates, fail if the new run is significantly worse."""
         if self.gates:
             return ExitCode.OK if all(gate.verdict == "met" for gate in self.gates) else ExitCode.FAILED
         return ExitCode.FAILED if self.overall.sure == "worse" else ExitCode.OK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
@@ -12,6 +12,9 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
 from karat.sequential import Sequential
+
+if TYPE_CHECKING:
+    from karat.checks.catalog import CheckCatalog
 
 FORMAT = 1
 
@@ -135,13 +138,25 @@ class RunView(Protocol):
     """A journal as reports read it: streamed, in suite order, any number of times."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The journal as the user knows it."""
+        ...
+
+    @property
+    def file(self) -> str:
+        """Where it is, whatever the current folder is by now."""
+        ...
 
     @property
     def header(self) -> Header: ...
 
     @property
     def summary(self) -> Summary: ...
+
+    @property
+    def catalog(self) -> CheckCatalog:
+        """The checks of the project in which it is read."""
+        ...
 
     @property
     def finished_at(self) -> str:

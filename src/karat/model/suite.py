@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from msgspec import Raw, Struct, field
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Raw, Struct, field, structs
 
 from karat.model.verdict import Group
+
+if TYPE_CHECKING:
+    from karat.checks.catalog import CheckCatalog
 
 DEFAULT_WEIGHTS: dict[str, float] = {
     Group.TOOL_HYGIENE: 0.35,
@@ -76,6 +82,11 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     max_turns: int | None = None
 
     @property
+    def catalog(self) -> CheckCatalog | None:
+        """The checks of the project in which its file was read; None for a case that was made otherwise."""
+        return getattr(self.checks, "catalog", None)
+
+    @property
     def is_conversation(self) -> bool:
         """Whether several turns may be played, each of which its trace then holds."""
         return bool(self.turns or self.replies)
@@ -104,3 +115,25 @@ class Suite(Struct, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
     metadata: dict[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+class CaseChecks(tuple[CheckSpec, ...]):
+    """The checks of a case that was read from a file, with the `catalog` that read them.
+
+    What a name of a check means depends on the project. No file says which it was, and cases of two projects can be
+    equal, so that this is no field; as part of one it is kept where a case is changed.
+    """
+
+    __slots__ = ()
+
+    catalog: ClassVar[object]
+
+    def __reduce__(self) -> tuple[type[tuple[CheckSpec, ...]], tuple[tuple[CheckSpec, ...]]]:
+        return tuple, (tuple(self),)  # for another process, which has other projects
+
+
+def remember_catalog(cases: Iterable[Case], catalog: object) -> None:
+    """Let these cases, which nobody else has yet, know by which catalog they were read."""
+    kind = type("CaseChecks", (CaseChecks,), {"__slots__": (), "catalog": catalog})
+    for case in cases:
+        structs.force_setattr(case, "checks", kind(case.checks))

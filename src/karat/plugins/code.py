@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -14,23 +17,29 @@ from typing import Any, cast
 from karat.errors import ConfigError
 from karat.text.wording import did_you_mean, said
 
+_IMPORTING = threading.RLock()
+_SET_ASIDE: dict[tuple[str, ...], dict[str, ModuleType]] = {}
+"""Modules of each import path whose names another project's modules have in `sys.modules`."""
 
-def load(spec: str, root: Path) -> Callable[..., object]:
-    """The function that a spec names; relative files are looked for below `root`."""
-    found = load_attribute(spec, root)
+
+def load(spec: str, root: Path, path: Sequence[Path]) -> Callable[..., object]:
+    """Load the function that a spec names; files are relative to `root`, modules are looked for along `path` first."""
+    found = load_attribute(spec, root, path)
     if not callable(found):
         raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
     return cast(Callable[..., Any], found)
 
 
-def load_attribute(spec: str, root: Path) -> object:
-    """Whatever a spec names."""
-    place, colon, path = spec.rpartition(":")
-    if not colon or not place or not path:
+def load_attribute(spec: str, root: Path, path: Sequence[Path]) -> object:
+    """Load whatever a spec names."""
+    place, colon, name_path = spec.rpartition(":")
+    if not colon or not place or not name_path:
         raise ConfigError(f"{spec!r} names no function.", fix="Write it as 'module:function' or 'file.py:function'.")
-    module = _from_file(root / place, spec) if place.endswith(".py") else _from_name(place, spec)
+    is_file = place.endswith(".py")
+    with _modules_of([(root / place).parent, *path] if is_file else path):
+        module = _from_file(root / place, spec) if is_file else _from_name(place, spec)
     found: object = module
-    for name in path.split("."):
+    for name in name_path.split("."):
         try:
             found = getattr(found, name)
         except AttributeError:
@@ -45,6 +54,68 @@ def extend_path(entries: Sequence[Path]) -> None:
         if entry in sys.path:
             sys.path.remove(entry)
         sys.path.insert(0, entry)
+
+
+@contextmanager
+def _modules_of(path: Sequence[Path]) -> Iterator[None]:
+    """Import from these folders first, although modules of another project may have the same names.
+
+    Those keep their names in `sys.modules` afterwards: whoever imported them may do so again.
+    """
+    folders = [entry.resolve() for entry in path]
+    key = tuple(map(str, folders))
+    with _IMPORTING:
+        extend_path(folders)
+        others = _modules_of_others(folders)
+        for name in others:
+            del sys.modules[name]
+        if others:
+            sys.modules.update(_SET_ASIDE.get(key, {}))
+        try:
+            yield
+        finally:
+            if others:
+                tops = {_top(name) for name in others}
+                own = {name: module for name, module in list(sys.modules.items()) if _top(name) in tops}
+                _SET_ASIDE[key] = own
+                for name in own:
+                    del sys.modules[name]
+                sys.modules.update(others)
+
+
+def _modules_of_others(folders: Sequence[Path]) -> dict[str, ModuleType]:
+    """The loaded modules that hide one of these folders: of the same name, from another place."""
+    loaded: dict[str, dict[str, ModuleType]] = {}
+    for name, module in list(sys.modules.items()):
+        loaded.setdefault(_top(name), {})[name] = module
+    held = [(folder, frozenset(os.listdir(folder))) for folder in folders if folder.is_dir()]
+    found: dict[str, ModuleType] = {}
+    for top, modules in loaded.items():
+        if top in sys.stdlib_module_names or top in ("__main__", "karat"):
+            continue
+        own = next((_place_of(top, folder) for folder, names in held if not names.isdisjoint((top, f"{top}.py"))), None)
+        if own is not None and any(_is_elsewhere(module, own) for module in modules.values()):
+            found |= modules
+    return found
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _place_of(name: str, folder: Path) -> Path:
+    """The file or folder that holds the module of this name, in the order in which Python looks for it."""
+    package, file = folder / name, folder / f"{name}.py"
+    return file if file.is_file() and not (package / "__init__.py").is_file() else package
+
+
+def _is_elsewhere(module: ModuleType, own: Path) -> bool:
+    """Whether a module comes from another project: what is installed comes before what merely has its name."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str):
+        return False
+    place = Path(file).resolve()
+    return place != own and own not in place.parents and "site-packages" not in place.parts
 
 
 def _from_name(name: str, spec: str) -> ModuleType:
@@ -74,7 +145,6 @@ def _from_file(file: Path, spec: str) -> ModuleType:
     if found is None or found.loader is None:
         raise ConfigError(f"{spec!r}: {file} cannot be imported.")
     module = importlib.util.module_from_spec(found)
-    extend_path([file.parent])
     try:
         if inner:
             importlib.import_module(".".join((top, *inner)))

@@ -1,4 +1,4 @@
-"""The project that this process works in: checks and reports of a team's own, as the nearest karat.toml names them."""
+"""A project: the configuration that holds in a folder, with the checks, reports and prices that it names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
-from karat.plugins.code import extend_path, load_attribute
-from karat.plugins.tables import Tables, dotted, line_of, nearest, read
+from karat.plugins.code import load_attribute
+from karat.plugins.tables import Tables, dotted, find_tables, line_of, read
 from karat.text.wording import kind
 
 PREFIX = "python:"
@@ -31,13 +31,22 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Project(Struct, frozen=True):
-    """What a team brings to Karat. Paths are relative to the folder of `file`."""
+    """What holds in a `folder`: the nearest configuration upward, found and read once, and what a team names there.
 
+    It is a value: handed to whoever needs it, so that several can be used in one process. Paths are relative to the
+    folder of `file`; `content` is all that the file says in its `section`.
+    """
+
+    folder: str = ""
     file: str = ""
     section: str = ""
+    content: dict[str, object] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
     reports: dict[str, OwnReport] = field(default_factory=dict)
     prices: Prices | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.folder, self.file))
 
     @property
     def root(self) -> Path:
@@ -48,47 +57,34 @@ class Project(Struct, frozen=True):
         return line_of(Path(self.file), dotted(self.section, table), name)
 
     def load(self, table: str, name: str, spec: str) -> Any:
-        """The code that stands behind a name of a table."""
+        """Load the code that a table names."""
         where = self.where(table, name)
         if not spec.startswith(PREFIX):
             fix = f"Write it as '{PREFIX}file.py:{name}' or '{PREFIX}module:{name}'."
             raise ConfigError(f"{spec!r} names no code.", where=where, fix=fix)
-        extend_path([self.root])
         try:
-            return load_attribute(spec.removeprefix(PREFIX), self.root)
+            return load_attribute(spec.removeprefix(PREFIX), self.root, [self.root])
         except ConfigError as error:
-            error.where, error.fix = where, error.fix or "Mend it, or leave the line out."
+            error.where, error.fix = where, error.fix or "Fix it, or remove the line."
             raise
 
 
-_entered: list[Project | str] = []
-
-
-def enter(project: Project | str) -> None:
-    """From now on this process works in this project, or in that of a folder, wherever an agent may go."""
-    _entered[:] = [project]
-
-
-def current() -> Project:
-    """The project that was entered; without, that of the current folder when it is first asked for."""
-    if not _entered:
-        enter(os.getcwd())
-    if isinstance(_entered[0], str):
-        enter(of_folder(_entered[0]))
-    assert isinstance(_entered[0], Project)
-    return _entered[0]
-
-
-def of_folder(folder: str) -> Project:
-    """The project of a folder; one that has nothing of its own if there is no configuration."""
-    tables = nearest(Path(folder))
+def find_project(folder: str | Path = ".") -> Project:
+    """Find and read the project of a folder, by default of this one; without a configuration it is empty."""
+    folder = os.path.abspath(folder)
+    tables = find_tables(Path(folder))
     if tables is None:
-        return Project()
-    checks = {name: _check(tables, name, value) for name, value in _table(tables, "checks").items()}
-    reports = {name: _report(tables, name, value) for name, value in _table(tables, "reports").items()}
+        return Project(folder)
     given = _table(tables, "prices")
-    prices = read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None
-    return Project(str(tables.file), tables.section, checks, reports, prices)
+    return Project(
+        folder,
+        str(tables.file),
+        tables.section,
+        tables.content,
+        checks={name: _check(tables, name, value) for name, value in _table(tables, "checks").items()},
+        reports={name: _report(tables, name, value) for name, value in _table(tables, "reports").items()},
+        prices=read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None,
+    )
 
 
 def _table(tables: Tables, name: str) -> dict[str, object]:

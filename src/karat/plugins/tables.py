@@ -26,8 +26,8 @@ class Tables(NamedTuple):
     content: dict[str, object]
 
 
-def nearest(start: Path) -> Tables | None:
-    """The configuration that holds for a folder: the nearest upward."""
+def find_tables(start: Path) -> Tables | None:
+    """Read the configuration that holds for a folder: the nearest upward."""
     for folder in (start.resolve(), *start.resolve().parents):
         for file, section in ((folder / "karat.toml", ()), (folder / "pyproject.toml", ("tool", "karat"))):
             if file.is_file() and (content := _content(file, section)) is not None:

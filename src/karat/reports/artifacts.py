@@ -39,11 +39,17 @@ class BinaryWriter(Protocol):
 
 
 class Names(NamedTuple):
-    """The files of one run: they share a stamp that no other run in the folder has."""
+    """The files of one run: they share a stamp that no other run in the folder has. Relative ones are below `base`."""
 
     folder: Path
     stamp: str
     journal: Path
+    base: str = ""
+
+    @property
+    def file(self) -> Path:
+        """The journal, whatever the current folder is by now."""
+        return Path(self.base, self.journal)
 
     @property
     def json(self) -> Path:
@@ -76,46 +82,48 @@ def results_dir_for(suite: Path, override: Path | None = None) -> Path:
     return Path("karat-results")
 
 
-def reserve(results_dir: Path, suite_stem: str, now: datetime) -> Names:
+def reserve(results_dir: Path, suite_stem: str, now: datetime, base: str = "") -> Names:
     """Names for a run's files, its journal already created: two runs in one second get two stamps."""
-    stem = _file_stem(suite_stem)
+    stem, folder = _file_stem(suite_stem), Path(base, results_dir)
     with explained(results_dir):
-        results_dir.mkdir(parents=True, exist_ok=True)
-        with _alone_in(results_dir):
-            taken = os.listdir(results_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone_in(folder):
+            taken = os.listdir(folder)
             for mark in _numbered(stamp(now)):
                 if any(f"-{mark}." in name for name in taken):
                     continue
-                journal = results_dir / f"{stem}-{mark}.jsonl"
+                name = f"{stem}-{mark}.jsonl"
                 try:
-                    os.close(os.open(journal, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                    os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 except FileExistsError:
                     continue
-                return Names(results_dir, mark, journal)
+                return Names(results_dir, mark, results_dir / name, base)
     raise AssertionError("numbers do not run out")
 
 
-def whole_file(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE) -> WholeFile:
+def whole_file(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE, base: str = "") -> WholeFile:
     """Write a file that appears when it is complete: `with whole_file(path) as out: out.write(...)`."""
-    return WholeFile(path, replace=replace, elsewhere=elsewhere)
+    return WholeFile(path, replace=replace, elsewhere=elsewhere, base=base)
 
 
 class WholeFile:
     """A file in the making, beside its place. `path` is where it came to stand: another name if that was taken.
 
     `replace`: the name was asked for, so a file that has it already goes. `elsewhere`: what to do where it cannot be.
+    `base`: the folder that a relative path is below, if not the current one.
     """
 
-    def __init__(self, path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE) -> None:
+    def __init__(self, path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE, base: str = "") -> None:
         self.path = path
+        self._place = Path(base, path)
         self._elsewhere = elsewhere
         self._replace = replace
         self._pending = bytearray()
 
     def __enter__(self) -> Self:
         with explained(self.path, self._elsewhere):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor, self._temporary = _temporary_beside(self.path)
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor, self._temporary = _temporary_beside(self._place)
         return self
 
     def write(self, data: bytes, /) -> None:
@@ -132,9 +140,9 @@ class WholeFile:
                 with explained(self.path, self._elsewhere):
                     os.fsync(self._descriptor)
                     if self._replace:
-                        os.replace(self._temporary, self.path)
+                        os.replace(self._temporary, self._place)
                     else:
-                        self.path = _place(self._temporary, self.path)
+                        self.path = self.path.with_name(_place(self._temporary, self._place).name)
         finally:
             os.close(self._descriptor)
             self._temporary.unlink(missing_ok=True)

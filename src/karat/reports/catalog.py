@@ -16,7 +16,7 @@ from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_che
 from karat.errors import ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
 from karat.plugins.packages import FIX, brought, loaded, where
-from karat.plugins.project import Project, current
+from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
@@ -79,36 +79,36 @@ ON_REQUEST: Final[Mapping[str, str]] = {
 BUILT_IN: Final = (*EVERY_RUN, *ON_REQUEST)
 
 
-def wanted(asked: Sequence[str], spared: Sequence[str] = ()) -> tuple[Wanted, ...]:
+def wanted(asked: Sequence[str], project: Project, spared: Sequence[str] = (), base: str = "") -> tuple[Wanted, ...]:
     """The reports that `NAME` or `NAME=PATH` and the project ask for, beside those that every run has.
 
-    Those of `spared` are files that none may replace.
+    Those of `spared` are files that none may replace. Relative paths are below `base`, by default this folder.
     """
-    project = current()
     named = [(name, path) for name, _, path in (text.partition("=") for text in asked)]
     told = {name for name, _ in named}
-    named += [(name, _below(project, own.path)) for name, own in project.reports.items() if name not in told]
+    named += [(name, _below(project, own.path, base)) for name, own in project.reports.items() if name not in told]
     found = [Wanted(name, find(name, project), path) for name, path in named]
-    _refuse_shared(found, spared)
+    _refuse_shared(found, spared, base)
     return tuple(report for report in found if report.place or report.name not in EVERY_RUN)
 
 
-def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str]) -> None:
+def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) -> None:
     """Two reports at one place would be one, and a report at the place of the suite would be the end of it."""
-    taken = {os.path.realpath(file): f"the file {file}" for file in spared}
+    taken = {os.path.realpath(os.path.join(base, file)): f"the file {file}" for file in spared}
     for report in reports:
         if not report.place:
             continue
-        place = os.path.realpath(placed(report.place, f"usual.{report.report.extension}"))
+        path = placed(report.place, f"usual.{report.report.extension}", base)
+        place = os.path.realpath(os.path.join(base, path))
         if place in taken:
             why = f"{taken[place]} and the report {report.name!r} cannot both be at {report.place}."
             raise UsageError(why, fix="Give the report a file of its own.", slug="bad-option")
         taken[place] = f"the report {report.name!r}"
 
 
-def refuse_one_file(asked: Sequence[str]) -> None:
+def refuse_one_file(asked: Sequence[str], project: Project) -> None:
     """Several runs would write over each other's report where it has a file of its own."""
-    for report in wanted(asked):
+    for report in wanted(asked, project):
         if report.place and placed(report.place, "usual") == Path(report.place):
             fix = "Name a folder, as in 'reports/', or leave the path out."
             why = f"several suites cannot have one report {report.name!r} at {report.place}."
@@ -153,9 +153,9 @@ def _of_project(name: str, spec: str, project: Project) -> type[Report]:
     return found
 
 
-def _below(project: Project, path: str) -> str:
-    """A path of the project's file, which is relative to it, as it is written from here."""
-    return os.path.relpath(project.root / path) + path[len(path.rstrip(os.sep)) :] if path else ""
+def _below(project: Project, path: str, base: str) -> str:
+    """A path of the project's file, which is relative to it, as it is written from the folder of the run."""
+    return os.path.relpath(project.root / path, base or ".") + path[len(path.rstrip(os.sep)) :] if path else ""
 
 
 def is_report(found: object) -> TypeGuard[type[Report]]:
@@ -168,7 +168,7 @@ def is_report(found: object) -> TypeGuard[type[Report]]:
     )
 
 
-def placed(place: str, usual: str) -> Path:
+def placed(place: str, usual: str, base: str = "") -> Path:
     """A folder takes the usual name; whatever else is named is the file."""
     path = Path(place)
-    return path / usual if place.endswith(os.sep) or path.is_dir() else path
+    return path / usual if place.endswith(os.sep) or Path(base, place).is_dir() else path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from karat.checks.base import Check
-from karat.checks.catalog import BUILT_IN, CATALOG
+from karat.checks.catalog import BUILT_IN, CheckCatalog
 from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
@@ -30,16 +30,22 @@ class Judged(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The checks of a case that did not pass, one that broke among the unknown, and what the answer lacks."""
+    """The checks of a case that did not pass, one that broke among the unknown."""
 
     failed: list[Judged]
     unknown: list[Judged]
+
+
+class Lacks(NamedTuple):
+    """What the answer of a case lacks."""
+
     missing_sources: list[str]
     missing_numbers: list[str]
     missing_brief: list[str]
 
 
-NOTHING_AMISS: Final = Facts([], [], [], [], [])
+NOTHING_AMISS: Final = Facts([], [])
+NOTHING_LACKS: Final = Lacks([], [], [])
 
 
 SOURCES: Final[Metric] = "sources"
@@ -50,19 +56,29 @@ PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to r
 
 
 def facts(record: CaseRecord) -> Facts:
-    """Sort the checks of a case that did not pass, and name what its answer lacks."""
+    """Sort the checks of a case that did not pass."""
     results = record.verdict.checks
     for result in results:
         if result.status is not PASSED:
             break
     else:
         return NOTHING_AMISS
-    found = Facts([], [], [], [], [])
+    found = Facts([], [])
     for (turn, spec), result in zip(record.case.asked, results, strict=False):
         if result.status is not PASSED:
             judged = Judged(label(turn, spec.path or result.name), result)
             (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
-            _miss(found, spec)
+    return found
+
+
+def lacks(record: CaseRecord, catalog: CheckCatalog) -> Lacks:
+    """Name what the answer of a case lacks."""
+    if facts(record) is NOTHING_AMISS:
+        return NOTHING_LACKS
+    found = Lacks([], [], [])
+    for (_, spec), result in zip(record.case.asked, record.verdict.checks, strict=False):
+        if result.status is not PASSED:
+            _miss(found, spec, catalog)
     return found
 
 
@@ -71,25 +87,25 @@ def label(turn: int | None, path: str) -> str:
     return path if turn is None else f"turn {turn}: {path}"
 
 
-def required_sources(record: CaseRecord) -> list[str]:
+def required_sources(record: CaseRecord, catalog: CheckCatalog) -> list[str]:
     """The sources that the answer was to draw on."""
     case = record.case
     specs = [spec for _, spec in case.asked] if case.turns else case.checks
     return [
         _lack(cls, spec)
         for spec in specs
-        if spec.name not in _NO_SOURCES and (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
+        if spec.name not in _NO_SOURCES and (cls := catalog.find(spec.name)) and cls.feeds == SOURCES
     ]
 
 
-def _miss(found: Facts, spec: CheckSpec) -> None:
-    cls = CATALOG.find(spec.name)
+def _miss(found: Lacks, spec: CheckSpec, catalog: CheckCatalog) -> None:
+    cls = catalog.find(spec.name)
     if cls is None or cls.feeds is None:
         return
-    lacks = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}[cls.feeds]
+    missing = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}
     lack = _lack(cls, spec)
-    if lack not in lacks:
-        lacks.append(lack)
+    if lack not in missing[cls.feeds]:
+        missing[cls.feeds].append(lack)
 
 
 def _lack(cls: type[Check], spec: CheckSpec) -> str:

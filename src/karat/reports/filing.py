@@ -9,7 +9,7 @@ from pathlib import Path
 
 from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
-from karat.plugins.project import current
+from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, whole_file
 from karat.reports.catalog import Joining, Report, find, placed
 from karat.reports.writing import PLACE, failed, write_into
@@ -17,11 +17,13 @@ from karat.reports.writing import PLACE, failed, write_into
 USUAL = "usual"
 
 
-def file_report(journals: Sequence[Journal], name: str, path: str | Path | BinaryWriter | None) -> tuple[Path, ...]:
+def file_report(
+    journals: Sequence[Journal], name: str, path: str | Path | BinaryWriter | None, project: Project
+) -> tuple[Path, ...]:
     """Write a report of recorded runs: into one file, into a folder, beside each journal, or to what takes bytes."""
     if not journals:
         raise UsageError("no journal was given.", fix="Name at least one.", slug="bad-option")
-    kind = find(name, current())
+    kind = find(name, project)
     if isinstance(path, str | Path | None):
         return tuple(_reported(group, name, kind, file) for group, file in _placed(journals, kind, name, path))
     _refuse_several(journals, kind, name)

@@ -49,7 +49,7 @@ class GithubReport:
         self._begin(run)
 
     def _begin(self, run: RunView) -> None:
-        self._place: SuitePlace = suite_place(run.header)
+        self._place: SuitePlace = suite_place(run)
         self._together = Together(self._case)
         if lacks := incomplete(run):
             self._tell("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(lacks))

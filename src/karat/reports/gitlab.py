@@ -38,7 +38,7 @@ class GitlabReport:
         self._begin(run)
 
     def _begin(self, run: RunView) -> None:
-        self._place: SuitePlace = suite_place(run.header)
+        self._place: SuitePlace = suite_place(run)
         self._together = Together(self._case)
         if lacks := incomplete(run):
             self._find("", Shortcoming("run", lacks), "blocker")

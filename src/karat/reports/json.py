@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from karat.checks.catalog import CheckCatalog
 from karat.model.run import CaseRecord, RunView
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
-from karat.reports.facts import PASSED, Facts, Judged, facts, planned, required_sources, tokens
+from karat.reports.facts import PASSED, Judged, facts, lacks, planned, required_sources, tokens
 from karat.reports.repeated import Together, repeated
 
 
@@ -152,9 +153,10 @@ class JsonReport:
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
+        self._catalog = run.catalog
         self._before = b"\n"
         header = run.header
-        self._together = Together(lambda runs: self.add(encode(repeated_row(runs)))) if header.repeat > 1 else None
+        self._together = Together(self._repeated) if header.repeat > 1 else None
         head = {
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
@@ -166,12 +168,15 @@ class JsonReport:
 
     def case(self, record: CaseRecord) -> None:
         if self._together is None:
-            self.add(encode(case_row(record)))
+            self.add(encode(case_row(record, self._catalog)))
         else:
             self._together.add(record)
 
+    def _repeated(self, runs: Sequence[CaseRecord]) -> None:
+        self.add(encode(repeated_row(runs, self._catalog)))
+
     def part(self, records: Sequence[CaseRecord]) -> bytes:
-        return b",\n".join([encode(case_row(record)) for record in records])
+        return b",\n".join([encode(case_row(record, self._catalog)) for record in records])
 
     def add(self, part: bytes) -> None:
         self._out.write(self._before + part)
@@ -183,7 +188,7 @@ class JsonReport:
         self._out.write(b"\n]}\n")
 
 
-def case_row(record: CaseRecord) -> CaseRow:
+def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
     """What the file says of one case."""
     case, trace, verdict = record.case, record.trace, record.verdict
     known = facts(record)
@@ -198,7 +203,7 @@ def case_row(record: CaseRecord) -> CaseRow:
         case.outcome,
         verdict.status,
         Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown)),
-        _metrics(record, known, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
+        _metrics(record, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
         record.duration_ms,
@@ -211,10 +216,10 @@ def case_row(record: CaseRecord) -> CaseRow:
     )
 
 
-def repeated_row(runs: Sequence[CaseRecord]) -> CaseRow:
+def repeated_row(runs: Sequence[CaseRecord], catalog: CheckCatalog) -> CaseRow:
     """What the file says of a case that was run several times."""
     total = repeated(runs)
-    row = case_row(total.shown)
+    row = case_row(total.shown, catalog)
     row.status = total.status
     row.repeats = RepeatsRow(
         total.runs,
@@ -224,13 +229,13 @@ def repeated_row(runs: Sequence[CaseRecord]) -> CaseRow:
         round(total.interval.high, 4),
         total.flaky,
         total.shown.repeat + 1,
-        [_run_row(record) for record in total.not_passed],
+        [_run_row(record, catalog) for record in total.not_passed],
     )
     return row
 
 
-def _run_row(record: CaseRecord) -> RunRow:
-    row = case_row(record)
+def _run_row(record: CaseRecord, catalog: CheckCatalog) -> RunRow:
+    row = case_row(record, catalog)
     return RunRow(
         record.repeat + 1,
         row.status,
@@ -285,9 +290,10 @@ def _rows(checks: list[Judged]) -> list[CheckRow]:
     ]
 
 
-def _metrics(record: CaseRecord, known: Facts, scoring: ScoringMetrics) -> Metrics:
-    synthesis = Synthesis(required_sources(record), known.missing_sources, known.missing_numbers)
-    return Metrics(synthesis, MorningBrief(known.missing_brief), scoring)
+def _metrics(record: CaseRecord, catalog: CheckCatalog, scoring: ScoringMetrics) -> Metrics:
+    lacking = lacks(record, catalog)
+    synthesis = Synthesis(required_sources(record, catalog), lacking.missing_sources, lacking.missing_numbers)
+    return Metrics(synthesis, MorningBrief(lacking.missing_brief), scoring)
 
 
 def _error(error: TraceError | None) -> ErrorRow | None:

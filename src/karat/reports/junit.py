@@ -44,7 +44,7 @@ class JunitReport:
 
     def _begin(self, run: RunView) -> None:
         self._run = run
-        self._file, self._lines = suite_place(run.header)
+        self._file, self._lines = suite_place(run)
         self._class = PurePath(self._file).stem or "suite"
         self._together = Together(self._repeated)
         self._write(_head(run, self._class, self._file))

@@ -22,6 +22,7 @@ from karat.reports.facts import (
     facts,
     finished,
     incomplete,
+    lacks,
     log,
     planned,
     reasons,
@@ -70,6 +71,7 @@ class MarkdownReport:
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
+        self._catalog = run.catalog
         self._details: list[str] = []
         self._undetailed = 0
         self._made = 0
@@ -94,18 +96,34 @@ class MarkdownReport:
         for record in records:
             known = facts(record)
             name = case_name(record.case.id, record.repeat)
-            told.rows += f"{_row(name, record.verdict.status, record, known, after_errors(record))}\n"
+            told.rows += f"{self._row(name, record.verdict.status, record, known, after_errors(record))}\n"
             if record.verdict.status in BROKEN:
                 self._detail(told, name, record, known)
         return told
 
     def _repeated(self, runs: list[CaseRecord]) -> None:
         total = repeated(runs)
-        row = _row(total.shown.case.id, total.status, total.shown, facts(total.shown))
+        row = self._row(total.shown.case.id, total.status, total.shown, facts(total.shown))
         told = ToldCases(f"{row} {markdown_cell(str(total))} |\n")
         for record in total.not_passed:
             self._detail(told, run_name(record), record, facts(record))
         self._put(told)
+
+    def _row(self, name: str, status: CaseStatus, record: CaseRecord, known: Facts, after: str = "") -> str:
+        verdict = record.verdict
+        score = _score(None if status is CaseStatus.ERROR else verdict.soft.value)
+        start = f"| {markdown_cell(name)} | {status}{after} | {score} |"
+        if not (known.failed or known.unknown or verdict.hard_fail_triggered):
+            return f"{start} | | | | |"
+        lacking = lacks(record, self._catalog)
+        cells = (
+            _listed(lacking.missing_sources),
+            _listed(lacking.missing_numbers),
+            _listed(verdict.hard_fail_triggered),
+            _listed(check.label for check in known.failed),
+            _listed(check.label for check in known.unknown),
+        )
+        return f"{start} {' | '.join(cells)} |"
 
     def _detail(self, told: ToldCases, name: str, record: CaseRecord, known: Facts) -> None:
         if self._made < DETAILED_CASES:
@@ -148,22 +166,6 @@ def _head(run: RunView) -> Iterator[str]:
     columns = (*COLUMNS, "Repeats") if header.repeat > 1 else COLUMNS
     yield f"| {' | '.join(columns)} |\n"
     yield f"|{'---|' * len(columns)}\n"
-
-
-def _row(name: str, status: CaseStatus, record: CaseRecord, known: Facts, after: str = "") -> str:
-    verdict = record.verdict
-    score = _score(None if status is CaseStatus.ERROR else verdict.soft.value)
-    start = f"| {markdown_cell(name)} | {status}{after} | {score} |"
-    if not (known.failed or known.unknown or verdict.hard_fail_triggered):
-        return f"{start} | | | | |"
-    cells = (
-        _listed(known.missing_sources),
-        _listed(known.missing_numbers),
-        _listed(verdict.hard_fail_triggered),
-        _listed(check.label for check in known.failed),
-        _listed(check.label for check in known.unknown),
-    )
-    return f"{start} {' | '.join(cells)} |"
 
 
 def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:

@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.errors import KaratError
-from karat.model.run import Header
+from karat.model.run import RunView
 from karat.suites.documents.source import read_bytes
 from karat.suites.places import case_lines
 
@@ -23,25 +23,26 @@ class SuitePlace(NamedTuple):
     lines: Mapping[str, int]
 
 
-def suite_place(header: Header) -> SuitePlace:
+def suite_place(run: RunView) -> SuitePlace:
     """Where the cases of a run stand. The suite is read again for it: for those alone who tell lines."""
-    return SuitePlace(_in_repository(header.suite), _lines(os.path.abspath(header.suite), header.suite_sha256))
+    suite, folder = run.header.suite, run.catalog.project.folder
+    path = os.path.abspath(os.path.join(folder, suite))
+    return SuitePlace(_in_repository(suite, path), _lines(path, run.header.suite_sha256, run.catalog))
 
 
 @lru_cache(maxsize=4)
-def _lines(suite: str, sha256: str) -> Mapping[str, int]:
+def _lines(suite: str, sha256: str, catalog: CheckCatalog) -> Mapping[str, int]:
     # What was recorded can be reported without the file; a journal may name anything, a pipe or a device too.
     with suppress(KaratError, ValueError):
         if os.path.isfile(suite):
-            return case_lines(read_bytes(suite), suite, sha256, CATALOG)
+            return case_lines(read_bytes(suite), suite, sha256, catalog)
     return {}
 
 
-def _in_repository(suite: str) -> str:
+def _in_repository(suite: str, path: str) -> str:
     """The path as forges write it: from the folder that holds `.git`, else as the run had it."""
     with suppress(OSError, ValueError):
-        path = Path(os.path.abspath(suite))
-        for folder in path.parents:
+        for folder in Path(path).parents:
             if (folder / ".git").exists():
-                return path.relative_to(folder).as_posix()
+                return Path(path).relative_to(folder).as_posix()
     return suite.replace(os.sep, "/")

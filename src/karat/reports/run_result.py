@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from karat.errors import ArtifactError, ExitCode, JournalError, KaratError
 from karat.journal.reader import Journal
 from karat.model.run import CaseRecord, Summary
+from karat.plugins.project import Project
 from karat.reports.artifacts import Names
 from karat.reports.catalog import Wanted
 from karat.reports.facts import BROKEN, case_name, counts, incomplete
@@ -125,6 +126,7 @@ def _answer(record: CaseRecord) -> str:
 def reported(
     names: Names,
     summary: Summary,
+    project: Project,
     reports: Sequence[Wanted] = (),
     left_out: Sequence[str] = (),
     workers: int = 1,
@@ -132,7 +134,7 @@ def reported(
 ) -> RunResult:
     """A written journal with its reports; `each` is called with every case of it."""
     try:
-        journal = Journal(names.journal, summary)
+        journal = Journal(names.journal, summary, project=project, file=names.file)
     except JournalError as error:
         fix = "Run again, into a folder that nothing clears away."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error

@@ -113,9 +113,10 @@ class _Writing(Generic[Made]):
         self._stack = ExitStack()
         self.failure: ArtifactError | None = None
         usual = names.report(report.extension)
-        self.file = whole_file(usual)
+        self.file = whole_file(usual, base=names.base)
         if place:
-            self.file = whole_file(placed(place, usual.name), replace=True, elsewhere=PLACE)
+            path = placed(place, usual.name, names.base)
+            self.file = whole_file(path, replace=True, elsewhere=PLACE, base=names.base)
         self.report: Made | None = None
         self.step(self._start, report, run)
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from karat.checks.base import Check
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.model.suite import Case
 from karat.suites.findings import Document, Finding, Path
 from karat.suites.formats.cases import Asking
@@ -37,7 +37,8 @@ class Placed(NamedTuple):
 class LintCase:
     """One case of a file."""
 
-    def __init__(self, case: Case, asking: Asking, document: Document) -> None:
+    def __init__(self, case: Case, asking: Asking, document: Document, catalog: CheckCatalog) -> None:
+        self.catalog = catalog
         self.case = case
         self.path = asking.case
         self.expected = asking.expected
@@ -53,13 +54,13 @@ class LintCase:
             alone = structs.replace(
                 self.case, prompt=turn.prompt, checks=turn.checks, outcome=outcome, turns=(), replies=()
             )
-            yield LintCase(alone, asking, self._document)
+            yield LintCase(alone, asking, self._document, self.catalog)
 
     @cached_property
     def checks(self) -> tuple[Placed, ...]:
-        compiled = CATALOG.compile(self.case)
+        compiled = self.catalog.compile(self.case)
         judged = {spec.path for spec in self.case.checks}
-        asked = [one for one in CATALOG.read(self.expected) if one.spec.path in judged]
+        asked = [one for one in self.catalog.read(self.expected) if one.spec.path in judged]
         return tuple(
             Placed(check, msgspec.json.decode(one.spec.args), (*self.where(str(one.path[0])), *one.path[1:]))
             for check, one in zip(compiled, asked, strict=True)

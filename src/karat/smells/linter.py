@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 from msgspec import Struct
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
 from karat.model.suite import Suite
 from karat.smells import bounds as lint_bounds
@@ -24,7 +23,6 @@ from karat.smells import ui as lint_ui
 from karat.smells import vacuous as lint_vacuous
 from karat.smells import values as lint_values
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.documents.source import read_bytes
 from karat.suites.findings import Finding, problems
 from karat.suites.reading import Located, located
 from karat.text.wording import did_you_mean
@@ -67,27 +65,25 @@ def refuse_unknown(slugs: Collection[str]) -> None:
             raise UsageError(f"no smell is called {slug!r}.", fix=fix, slug="unknown-slug")
 
 
-def lint_source(data: bytes, file: str, around: Surroundings, ignore: Collection[str] = ()) -> LintReport:
+def lint_source(
+    data: bytes, file: str, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
+) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
-    suite = located(data, file, CATALOG)
-    return LintReport(suite.suite, tuple(lint(suite, around, ignore)))
+    suite = located(data, file, catalog)
+    return LintReport(suite.suite, tuple(lint(suite, catalog, around, ignore)))
 
 
-def open_suite(path: str | Path) -> Located:
-    """Read a suite file. Raises SuiteError with every problem that it holds."""
-    return located(read_bytes(path), str(path), CATALOG)
-
-
-def lint(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> list[Diagnostic]:
+def lint(suite: Located, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()) -> list[Diagnostic]:
     """Every smell of a suite at its line and column, in the order of the file."""
-    found = [finding for finding in _findings(suite, around) if finding.slug not in ignore]
+    found = [finding for finding in _findings(suite, catalog, around) if finding.slug not in ignore]
     return problems(suite.suite.file, found, suite.document)
 
 
-def _findings(suite: Located, around: Surroundings) -> Iterator[Finding]:
+def _findings(suite: Located, catalog: CheckCatalog, around: Surroundings) -> Iterator[Finding]:
     yield from suite.warnings
     cases = [
-        LintCase(case, asking, suite.document) for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
+        LintCase(case, asking, suite.document, catalog)
+        for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
     ]
     yield from lint_prompts.duplicates(cases)
     yield from lint_idle.idle(cases)

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import ConfigError
-from karat.plugins.code import extend_path, load_attribute
+from karat.plugins.code import load_attribute
+from karat.plugins.project import Project
 from karat.smells.base import Surroundings
-from karat.targets.config import Config, TargetConfig, resolve
-from karat.targets.config import load as load_config
+from karat.targets.config import Config, TargetConfig, read_config, resolve
 from karat.targets.langgraph.tools import tools_of
 
 
-def surroundings(target: str | TargetConfig | None) -> Surroundings:
+def surroundings(target: str | TargetConfig | None, project: Project) -> Surroundings:
     """What is known of a target, of karat.toml or by its spec; without one, of all that are configured."""
-    here = Path.cwd()
     if isinstance(target, TargetConfig):
         return around(target)
-    config = load_config(here)
-    return around_all(config) if target is None else around(resolve(target, config, here))
+    config = read_config(project)
+    return around_all(config) if target is None else around(resolve(target, config, Path(project.folder)))
 
 
 def around_all(config: Config) -> Surroundings:
@@ -38,8 +37,7 @@ def around(target: TargetConfig) -> Surroundings:
 
 
 def _graph(target: TargetConfig) -> object:
-    extend_path([*(target.root / entry for entry in target.python_path), target.root, Path.cwd()])
-    found = load_attribute(target.spec, target.root)
+    found = load_attribute(target.spec, target.root, target.import_path)
     if hasattr(found, "nodes") or not callable(found) or "context" in inspect.signature(found).parameters:
         return found
     try:

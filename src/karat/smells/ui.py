@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karat.checks.catalog import CATALOG
 from karat.checks.ui import Ui, grammar, resolve
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.findings import Finding
@@ -12,7 +11,7 @@ from karat.suites.findings import Finding
 
 def unread(case: LintCase, around: Surroundings) -> Iterator[Finding]:
     """Sentences that neither a vocabulary nor the built-in grammar knows."""
-    worded = CATALOG.compile(resolve(case.case, around.vocabulary))
+    worded = case.catalog.compile(resolve(case.case, around.vocabulary))
     for placed, check in zip(case.checks, worded, strict=True):
         if isinstance(check, Ui) and not check.elements and not grammar(check.sentence):
             where = f"the target {around.target!r}" if around.target else "a target in karat.toml"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from karat.errors import SuiteError
 from karat.model.check import Vocabulary
-from karat.model.suite import Suite
+from karat.model.suite import Suite, remember_catalog
 from karat.suites.documents.source import utf8
 from karat.suites.findings import Document, Finding, RefusedError, problems
 from karat.suites.formats import eval_set, golden, karat1
@@ -60,6 +60,7 @@ def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Askin
             raise RefusedError(*document.findings, *read.findings)
     except RefusedError as refused:
         raise SuiteError(tuple(problems(told, refused.findings, document))) from None
+    remember_catalog(read.cases, vocabulary)
     suite = Suite(
         file=file,
         format=read.format,

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
-from karat.plugins.tables import UNKNOWN, dotted, line_of, nearest, read
+from karat.plugins.project import Project
+from karat.plugins.tables import UNKNOWN, dotted, line_of, read
 from karat.targets.limits import FOREVER, Limits
 from karat.text.wording import did_you_mean
 
@@ -35,6 +36,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     spec: str
     name: str = ""
     root: Path = field(default_factory=Path)
+    folder: Path = field(default_factory=Path.cwd)
+    """Where Karat was started: its modules can be named too, wherever the configuration is."""
     file: Path | None = None
     """The file that says all this, for messages."""
     timeout: float | None = None
@@ -52,6 +55,11 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     version: str = ""
     """What the team calls the state of the agent; it is told, and makes no other target of it."""
     options: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def import_path(self) -> list[Path]:
+        """The folders whose modules a spec can name, the first before the next."""
+        return [*(self.root / entry for entry in self.python_path), self.root, self.folder]
 
     @property
     def use(self) -> str:
@@ -132,10 +140,29 @@ class _NoOptions(Struct, forbid_unknown_fields=True):
     pass
 
 
-def load(start: Path) -> Config:
-    """The configuration that holds for a directory; the defaults if there is none."""
-    tables = nearest(start)
-    return Config() if tables is None else _config(tables.file, tables.content, tables.section)
+def read_config(project: Project) -> Config:
+    """Read and check the configuration of a project; the defaults if it has none."""
+    if not project.file:
+        return Config()
+    file, section = Path(project.file), project.section
+    top = read(project.content, _Top, file, section)
+    targets = {name: _target(name, given, project) for name, given in top.targets.items()}
+    if top.target is not None and ":" not in top.target and top.target not in targets:
+        raise ConfigError(
+            f"`target` names {top.target!r}, which is not under [targets].",
+            where=line_of(file, section, "target"),
+            fix=did_you_mean(top.target, targets),
+        )
+    results = None if top.results_dir is None else file.parent / top.results_dir
+    return Config(
+        file=file,
+        target=top.target,
+        results_dir=results,
+        secrets=top.secrets,
+        allow_partial=top.allow_partial,
+        allow_unknown=top.allow_unknown,
+        targets=targets,
+    )
 
 
 def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
@@ -144,7 +171,7 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
         return config.targets[spec_or_name]
     kind, colon, spec = spec_or_name.partition(":")
     if colon and kind and spec:
-        return TargetConfig(kind=kind, spec=spec, root=cwd)
+        return TargetConfig(kind=kind, spec=spec, root=cwd, folder=cwd)
     known = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
         did_you_mean(spec_or_name, config.targets)
@@ -195,29 +222,8 @@ def parse_rate(text: str) -> float:
     return int(match[1]) * 60 / seconds
 
 
-def _config(file: Path, table: dict[str, object], section: str) -> Config:
-    top = read(table, _Top, file, section)
-    targets = {name: _target(name, given, file, section) for name, given in top.targets.items()}
-    if top.target is not None and ":" not in top.target and top.target not in targets:
-        raise ConfigError(
-            f"`target` names {top.target!r}, which is not under [targets].",
-            where=line_of(file, section, "target"),
-            fix=did_you_mean(top.target, targets),
-        )
-    results = None if top.results_dir is None else file.parent / top.results_dir
-    return Config(
-        file=file,
-        target=top.target,
-        results_dir=results,
-        secrets=top.secrets,
-        allow_partial=top.allow_partial,
-        allow_unknown=top.allow_unknown,
-        targets=targets,
-    )
-
-
-def _target(name: str, table: dict[str, object], file: Path, section: str) -> TargetConfig:
-    place = dotted(section, "targets", name)
+def _target(name: str, table: dict[str, object], project: Project) -> TargetConfig:
+    file, place = Path(project.file), dotted(project.section, "targets", name)
     own = _own_options(table)
     given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
     kind, colon, spec = given.use.partition(":")
@@ -234,6 +240,7 @@ def _target(name: str, table: dict[str, object], file: Path, section: str) -> Ta
         spec=spec,
         name=name,
         root=file.parent,
+        folder=Path(project.folder),
         file=file,
         timeout=given.timeout,
         turn_timeout=given.turn_timeout,

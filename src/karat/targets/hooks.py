@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Trace
-from karat.plugins.code import extend_path, load
+from karat.plugins.code import load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.patience import within
@@ -49,16 +48,16 @@ class Hooked:
 
     async def open(self) -> None:
         config = self._config
-        extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
+        path = config.import_path
         if config.setup:
             where = f"the setup hook {config.setup!r}"
-            self._setup = Callee(load(config.setup, config.root), where, "case", OFFERED[:2])
+            self._setup = Callee(load(config.setup, config.root, path), where, "case", OFFERED[:2])
         if config.teardown:
             where = f"the teardown hook {config.teardown!r}"
-            self._teardown = Callee(load(config.teardown, config.root), where, "case", OFFERED)
+            self._teardown = Callee(load(config.teardown, config.root, path), where, "case", OFFERED)
         if config.database:
             where = f"the database hook {config.database!r}"
-            self._database = Callee(load(config.database, config.root), where, "sql", OFFERED)
+            self._database = Callee(load(config.database, config.root, path), where, "sql", OFFERED)
         await self._target.open()
 
     async def close(self) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
 from time import perf_counter, time
 from typing import get_args
 
@@ -20,7 +19,7 @@ from msgspec import structs
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
-from karat.plugins.code import extend_path, load
+from karat.plugins.code import load
 from karat.targets.base import RunContext, Target, TargetError, converse, is_target, made, open_safely
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import Conversation
@@ -50,10 +49,9 @@ class PythonTarget:
 
     async def open(self) -> None:
         config = self._config
-        extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
         self._environ_before = {name: os.environ.get(name) for name in config.env}
         os.environ.update(config.env)
-        function = load(config.spec, config.root)
+        function = load(config.spec, config.root, config.import_path)
         if is_target(function):
             self._own = made(function, config, repr(config.spec))
             await open_safely(self._own, repr(config.spec))

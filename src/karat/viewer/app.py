@@ -10,8 +10,10 @@ from starlette.applications import Starlette
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
+from karat.checks.catalog import catalog_for
 from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
+from karat.plugins.project import Project
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
 from karat.viewer import pages
@@ -36,8 +38,9 @@ FIELDS: Final = ("status", "category", "tag", "check", "kind", "text")
 class Viewer:
     """Answers each address from the index, which is brought up to date first."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, project: Project) -> None:
         self._index = index
+        self._project = project
 
     def runs(self, request: Request) -> Response:
         self._index.refresh()
@@ -82,7 +85,7 @@ class Viewer:
     def case(self, request: Request) -> Response:
         run = self._run(request)
         at, repeat = self._place(request)
-        page = pages.case_page(self._index, run, at, repeat, _chosen(request))
+        page = pages.case_page(self._index, run, at, repeat, _chosen(request), catalog_for(self._project))
         if page is None:
             raise MissingPageError
         return _page("case.html", page=page)
@@ -104,7 +107,7 @@ class Viewer:
         self._index.refresh()
         base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
         try:
-            found = pages.compare_page(self._index, base, new)
+            found = pages.compare_page(self._index, base, new, self._project)
         except UsageError as error:  # runs that have no case in common are no trouble of the viewer
             return _page("trouble.html", words=str(error))
         heads = pages.run_head(base), pages.run_head(new)
@@ -132,9 +135,9 @@ class MissingPageError(Exception):
     """Nothing stands at this address."""
 
 
-def application(index: Index, token: str, port: int) -> ASGIApp:
+def application(index: Index, token: str, port: int, project: Project) -> ASGIApp:
     """The viewer behind its guard."""
-    viewer = Viewer(index)
+    viewer = Viewer(index, project)
     static = {
         "karat.css": ("text/css", assets().style),
         "karat.js": ("text/javascript", assets().script),

@@ -15,13 +15,14 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import structs
 
+from karat.checks.catalog import CheckCatalog
 from karat.compare.compared_cases import CachedCases
 from karat.compare.gates import compare, gates
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.audit import CaseAudit
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.model.run import CaseRecord
-from karat.plugins.tables import nearest
+from karat.plugins.project import Project
 from karat.reports import comparison as words
 from karat.reports.audit import WrittenAudit, read_audit
 from karat.reports.html import run_view
@@ -234,14 +235,20 @@ class CasePage:
     run: RunHead
 
 
-def case_page(index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter) -> CasePage | None:
+def case_page(
+    index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter, catalog: CheckCatalog
+) -> CasePage | None:
     """The page of one run of a case; None if there is no such case."""
     record = index.record(run, at, repeat)
     if record is None:
         return None
     base = f"/run/{run.key}/case/{at}/{repeat}/file"
     numbers = {file: number for number, file in enumerate(record.trace.attachments.values())}
-    view = case_view(record, run.header, lambda file: f"{base}/{numbers[file]}" if own_file(run.path, file) else None)
+
+    def address(file: str) -> str | None:
+        return f"{base}/{numbers[file]}" if own_file(run.path, file) else None
+
+    view = case_view(record, run.header, address, catalog)
     shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     to = OfRun(run.key, chosen, index.neighbours(run.key, at, chosen))
@@ -291,10 +298,10 @@ class SideBySide:
     changes: list[ChangeView]
 
 
-def compare_page(index: Index, base: IndexedRun, new: IndexedRun) -> SideBySide:
-    """Weigh one run against another by the gates and the confidence of this project."""
-    wanted = gates(nearest(Path.cwd()), {}, None)
-    older, newer = (CachedCases(Path(run.path), index) for run in (base, new))
+def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project) -> SideBySide:
+    """Compare one run with another by the gates and the confidence of this project."""
+    wanted = gates(project, {}, None)
+    older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
     found = compare(older, newer, wanted)
     return SideBySide(
         headline=words.headline(found),

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.journal.reader import LONGEST_HEADER, read_header
+from karat.plugins.project import Project
 
 LOOPBACK: Final = "127.0.0.1"
 EXTRA: Final = "Install the extra: pip install 'karat[viewer]'."
@@ -113,18 +114,18 @@ class Served:
         threading.Thread(target=attempt, daemon=True).start()
 
 
-def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str]) -> Served:
+def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> Served:
     """A viewer over a folder or a journal, or where runs are usually kept."""
     folders, start = folders_of(named, list(dict.fromkeys((usual, *KEPT))))
     listening = bound(port)
     try:
-        return served(index_of(folders, environ), listening, start)
+        return served(index_of(folders, environ), listening, project, start)
     except BaseException:
         listening.close()
         raise
 
 
-def served(index: Index, listening: socket.socket, start: str = "/") -> Served:
+def served(index: Index, listening: socket.socket, project: Project, start: str = "/") -> Served:
     """A viewer over an index, behind a token of its own."""
     try:
         import uvicorn
@@ -134,6 +135,6 @@ def served(index: Index, listening: socket.socket, start: str = "/") -> Served:
         raise UsageError(f"the viewer needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
     token = secrets.token_urlsafe(24)
     port = int(listening.getsockname()[1])
-    app = application(index, token, port)
+    app = application(index, token, port, project)
     settings = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", server_header=False)
     return Served(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}{start}?token={token}", index, listening)

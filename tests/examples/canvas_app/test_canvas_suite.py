@@ -12,14 +12,17 @@ from msgspec import structs
 
 import karat
 from canvas_app.in_process import answer
+from catalogs import CATALOG
 from karat import scoring
 from karat.audits.run_audit import audit
 from karat.model.run import CaseRecord
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
-from karat.smells.linter import lint, open_suite
+from karat.smells.linter import lint
 from karat.smells.target import around
+from karat.suites.documents.source import read_bytes
+from karat.suites.reading import located
 from karat.traces.turns import conversation
 from karat1_fields import CANVAS, SUITES, Row
 from recordings import ROOT, canvas, shipped
@@ -73,7 +76,8 @@ def test_it_holds(replayed: karat.RunResult) -> None:
 
 def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert [str(problem) for problem in lint(open_suite(str(SUITE)), around(shipped("canvas")))] == []
+    suite = located(read_bytes(SUITE), str(SUITE), CATALOG)
+    assert [str(problem) for problem in lint(suite, CATALOG, around(shipped("canvas")))] == []
 
 
 def test_the_audit_proves_it(replayed: karat.RunResult) -> None:
@@ -122,7 +126,7 @@ def test_a_planted_bug_fails(row: Row, sound: dict[str, CaseRecord], monkeypatch
 @pytest.mark.parametrize("row", [row for row in CANVAS if row.bug in LEFT_BEHIND], ids=lambda row: row.field)
 def test_what_a_bug_leaves_behind_fails(row: Row, replayed: karat.RunResult) -> None:
     record = next(record for record in replayed.records if record.case.id == row.case)
-    checks = scoring.case_results(record.case, LEFT_BEHIND[row.bug](record.trace))
+    checks = scoring.case_results(record.case, LEFT_BEHIND[row.bug](record.trace), CATALOG)
     assert row.red in {check.name for check in checks if check.status is Status.FAILED}
 
 

@@ -8,14 +8,16 @@ import pytest
 from msgspec import structs
 
 import karat
+from catalogs import CATALOG
 from karat import scoring
 from karat.audits.run_audit import audit
-from karat.checks.catalog import CATALOG
 from karat.journal.reader import Journal
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
-from karat.smells.linter import lint, open_suite
+from karat.smells.linter import lint
 from karat.smells.target import around
+from karat.suites.documents.source import read_bytes
+from karat.suites.reading import located
 from karat.traces.turns import conversation
 from karat1_fields import DYNO, SUITES, Row
 from recordings import ROOT, shipped
@@ -43,7 +45,8 @@ def test_it_holds(journal: Journal) -> None:
 
 def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert [str(problem) for problem in lint(open_suite(str(SUITE)), around(shipped("dyno")))] == []
+    suite = located(read_bytes(SUITE), str(SUITE), CATALOG)
+    assert [str(problem) for problem in lint(suite, CATALOG, around(shipped("dyno")))] == []
 
 
 def test_the_audit_proves_it(journal: Journal) -> None:
@@ -105,5 +108,5 @@ def test_a_bug_that_only_one_turn_shows(journal: Journal) -> None:
     record = next(record for record in journal.records() if record.case.id == TALK)
     wrong = [*record.trace.turns]
     wrong[1] = said("Booked! Which date was it?")(wrong[1])
-    results = scoring.case_results(record.case, conversation(wrong))
+    results = scoring.case_results(record.case, conversation(wrong), CATALOG)
     assert {result.turn for result in results if result.status is Status.FAILED} == {2}

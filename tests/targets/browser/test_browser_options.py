@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
+from karat.plugins.project import find_project
 from karat.targets.base import Limits
 from karat.targets.browser import chromium
 from karat.targets.browser.options import BrowserOptions
 from karat.targets.browser.stage import Stage
 from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
-from karat.targets.config import TargetConfig, load, resolve
+from karat.targets.config import TargetConfig, read_config, resolve
 
 ROOT = Path(__file__).parents[3]
 
@@ -131,7 +132,7 @@ async def test_an_app_that_was_started_again_meanwhile_is_told() -> None:
 
 
 def test_the_example_target_runs_side_by_side() -> None:
-    canvas = resolve("canvas", load(ROOT), ROOT)
+    canvas = resolve("canvas", read_config(find_project(ROOT)), ROOT)
     assert BrowserTarget(canvas).limits == Limits()
 
 

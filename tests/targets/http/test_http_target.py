@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from karat.model.trace import Tokens
+from karat.plugins.project import find_project
 from karat.targets.base import RunContext, TargetError
-from karat.targets.config import load, resolve
+from karat.targets.config import read_config, resolve
 from targets.conftest import ask, case, opened
 
 from .server import LAST, Asked, chunk, constantly, http, serving, sse, started
@@ -340,7 +341,7 @@ async def test_what_cannot_be_followed_is_told_at_its_line(
     file.write_text(TABLE.replace(*change))
 
     async def opened_and_closed() -> None:
-        target = build(resolve("bot", load(tmp_path), tmp_path))
+        target = build(resolve("bot", read_config(find_project(tmp_path)), tmp_path))
         try:
             await target.open()
         finally:

@@ -23,6 +23,8 @@ class Start(Struct, frozen=True, tag="start"):
     concurrency: int = 1
     project: Project = Project()
     """Whose checks judge."""
+    folder: str = ""
+    """Where the run was started."""
 
 
 class Assignment(Struct, frozen=True, tag="assignment", omit_defaults=True):

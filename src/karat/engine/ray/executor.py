@@ -74,6 +74,7 @@ class Cluster:
     def __init__(self, start: Start, redactor: Redactor, *, address: str | None, total: int, exact: bool) -> None:
         self.lanes = 1
         self._start = encode(start)
+        self._folder = start.folder
         self._redactor = redactor
         self._address = address
         self._total = total
@@ -167,7 +168,7 @@ class Cluster:
         self._slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self.lanes = self._slots if self._exact else min(self._total, 2 * self._slots * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
-        answer = for_runner(ray.get(remote(shard.probe).remote(self._start, os.getcwd())))
+        answer = for_runner(ray.get(remote(shard.probe).remote(self._start, self._folder)))
         if isinstance(answer, Refused):
             raise refused_as(answer)
         self._shard = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(shard.shard)
@@ -216,7 +217,7 @@ class Cluster:
                 self._tokens += 1
                 jobs[self._tokens] = self._queue.popleft()
             works = [encode(Assignment(token, job.item, job.attempt)) for token, job in jobs.items()]
-            answers = self._shard.remote(self._start, os.getcwd(), works)
+            answers = self._shard.remote(self._start, self._folder, works)
             self._shards[answers] = Shard(answers, jobs)
 
     def _collect(self, answers: Any) -> None:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from karat.checks.catalog import CheckCatalog
 from karat.journal.broken import label
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
@@ -33,12 +34,12 @@ def anchor_of(index: int, repeat: int) -> str:
     return f"c{index}r{repeat}"
 
 
-def case_view(record: CaseRecord, header: Header, address: Address) -> CaseView:
+def case_view(record: CaseRecord, header: Header, address: Address, catalog: CheckCatalog) -> CaseView:
     """The page of a record. `address`: where its files can be seen."""
     trace, verdict, case = record.trace, record.verdict, record.case
     anchor = anchor_of(record.index, record.repeat)
     checks = verdict.checks[:MOST_CHECKS]
-    pages = EvidencePlaces(trace, checks, anchor)
+    pages = EvidencePlaces(trace, checks, anchor, catalog)
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
     views = [_check(record, number, result, pages) for number, result in enumerate(checks)]
     soft = verdict.soft

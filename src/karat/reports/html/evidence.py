@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from karat.checks.catalog import CATALOG
+from karat.checks.base import Check
+from karat.checks.catalog import CheckCatalog
 from karat.model.trace import UNSEEN_WORDS, Message, SpanNode, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.html.calls import CallView, call_views, duration, span_of_time, timeline
@@ -144,7 +145,8 @@ class _Reading:
 class EvidencePlaces:
     """The evidence of the checks of one record, by the turn in which it stands."""
 
-    def __init__(self, trace: Trace, checks: Sequence[CheckResult], anchor: str) -> None:
+    def __init__(self, trace: Trace, checks: Sequence[CheckResult], anchor: str, catalog: CheckCatalog) -> None:
+        self._catalog = catalog
         self._turns = trace.turns or (trace,)
         self._checks = checks
         self._anchor = anchor
@@ -193,7 +195,8 @@ class EvidencePlaces:
             return ""
         turn = self._turn_of(check)
         answer = f"{self._anchor}-answer{turn}"
-        judges_calls = check.at is None and _looks_at_calls(check.name) and self._turns[turn].tool_calls
+        kind = self._catalog.find(check.name)
+        judges_calls = check.at is None and _looks_at_calls(kind) and self._turns[turn].tool_calls
         return f"{answer}-calls" if judges_calls else answer
 
     def turn(self, number: int, trace: Trace) -> TurnView:
@@ -265,9 +268,8 @@ class EvidencePlaces:
         return worst([self._checks[check].status for check in checks])
 
 
-def _looks_at_calls(name: str) -> bool:
-    known = CATALOG.find(name)
-    return known is not None and "tools" in known.looks_at and "final_message" not in known.looks_at
+def _looks_at_calls(kind: type[Check] | None) -> bool:
+    return kind is not None and "tools" in kind.looks_at and "final_message" not in kind.looks_at
 
 
 def _last_with(messages: Sequence[Message], text: str) -> int | None:

@@ -136,7 +136,7 @@ class HtmlReport:
 
     def _put_case(self, record: CaseRecord, strip: Sequence[tuple[str, int]]) -> int:
         """Put a case where it belongs; the number of its pack, or 0."""
-        shown = case_view(record, self._run.header, partial(self._picture, record))
+        shown = case_view(record, self._run.header, partial(self._picture, record), self._run.catalog)
         html = _bytes(fragment("case")(shown, InFile(), strip))
         passed = record.verdict.status is CaseStatus.PASS
         if (passed and self._large) or self._cases.size + len(html) > MOST_PLAIN:
@@ -148,7 +148,7 @@ class HtmlReport:
         """A picture as part of the page; of a large run, only those of cases that did not pass."""
         if record.verdict.status is CaseStatus.PASS and self._large:
             return None
-        file = own_file(self._run.path, name)
+        file = own_file(self._run.file, name)
         if file is None or not file.is_picture or file.size > min(LARGEST_PICTURE, MOST_PICTURES - self._pictures):
             return None
         self._pictures += file.size

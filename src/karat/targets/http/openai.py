@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar, Literal, cast
 from msgspec import Meta, field
 
 from karat.errors import ConfigError
-from karat.plugins.code import extend_path
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.http.call_book import CallSoFar, arguments_of
@@ -54,12 +53,11 @@ class OpenAiTarget(WireTarget[OpenAiOptions]):
         options, config = self._options, self._config
         if not options.model:
             raise self.flawed("use", "nobody said which model is asked", 'Set model = "…".')
-        extend_path([*(config.root / entry for entry in config.python_path), config.root])
         self._tools: dict[str, OfferedTool] = {}
         for name, given in options.tools.items():
             table = ToolTable(function=given) if isinstance(given, str) else given
             try:
-                self._tools[name] = OfferedTool(name, table, config.root)
+                self._tools[name] = OfferedTool(name, table, config)
             except ConfigError as error:
                 raise self.flawed("tools", f"{name}: {error.message}".rstrip("."), error.fix) from error
             if options.mode == "loop" and not self._tools[name].runs:

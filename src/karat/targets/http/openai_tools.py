@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
 from karat.plugins.code import load
+from karat.targets.config import TargetConfig
 from karat.targets.threads import DaemonThreads
 from karat.text.wording import said
 from karat.traces.clean import jsonable
@@ -31,9 +31,11 @@ class ToolTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class OfferedTool:
     """One tool. Without a function it can be asked for, and no more."""
 
-    def __init__(self, name: str, given: ToolTable, root: Path) -> None:
+    def __init__(self, name: str, given: ToolTable, config: TargetConfig) -> None:
         self.name = name
-        self._function = load(given.function.removeprefix("python:"), root) if given.function else None
+        self._function: Callable[..., object] | None = None
+        if given.function:
+            self._function = load(given.function.removeprefix("python:"), config.root, config.import_path)
         told = inspect.getdoc(self._function) if self._function is not None else ""
         self.description = given.description or (told or "").partition("\n")[0]
         self.parameters = given.parameters or _schema(self._function)

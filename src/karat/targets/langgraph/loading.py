@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from karat.errors import ConfigError
-from karat.plugins.code import extend_path, load_attribute
+from karat.plugins.code import load_attribute
 from karat.targets.langgraph.project import HOW_NAMED, read_project
 from karat.text.wording import did_you_mean, listed
 
@@ -97,11 +97,11 @@ def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[Non
                 os.environ[name] = value
 
 
-def source(spec: str, root: Path) -> GraphSource:
+def source(spec: str, root: Path, path: Sequence[Path]) -> GraphSource:
     """What a spec names: `module:graph`, `file.py:graph`, or `langgraph.json:name`."""
     place, name = parts(spec)
     if not place.endswith(".json"):
-        return GraphSource(spec, load_attribute(spec, root))
+        return GraphSource(spec, load_attribute(spec, root, path))
     file = root / place
     project = read_project(file)
     table = project.graphs
@@ -112,12 +112,11 @@ def source(spec: str, root: Path) -> GraphSource:
         fix = did_you_mean(name, table) or f"Name one: {place}:{next(iter(table), 'graph')}"
         raise ConfigError(f"{place} names no graph {name!r} (it has: {known}).", fix=fix)
     given = table[name]
-    path = given.get("path") if isinstance(given, dict) else given
-    if not isinstance(path, str):
+    own = given.get("path") if isinstance(given, dict) else given
+    if not isinstance(own, str):
         raise ConfigError(f"the graph {name!r} has no path.", where=str(file), fix=HOW_NAMED)
-    extend_path(project.folders)
     try:
-        return GraphSource(spec, load_attribute(path, file.parent))
+        return GraphSource(spec, load_attribute(own, file.parent, [*project.folders, *path]))
     except ConfigError as error:
         if project.missing:
             what = f"{place} asks for {listed(project.missing, 'and')}, which is not installed here."

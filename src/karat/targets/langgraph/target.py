@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -19,7 +18,7 @@ from msgspec import Meta, Struct
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.plugins.code import extend_path, load
+from karat.plugins.code import load
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
@@ -69,11 +68,10 @@ class LangGraphTarget:
             import langgraph.graph  # noqa: F401 - is the extra there?
         except ModuleNotFoundError as error:
             raise ConfigError("langgraph is not installed.", fix=MISSING) from error
-        extend_path([*(config.root / entry for entry in config.python_path), config.root, Path.cwd()])
         self._opened.enter_context(environment(config.spec, config.root, config.env))
-        asking = load(options.input, config.root) if isinstance(options.input, str) else None
+        asking = load(options.input, config.root, config.import_path) if isinstance(options.input, str) else None
         self._shapes = Shapes(options.input, options.output, asking)
-        self._source = source(config.spec, config.root)
+        self._source = source(config.spec, config.root, config.import_path)
         if not self._source.each:
             self._graph = await self._checked(await self._source.graph(self._opened))
 

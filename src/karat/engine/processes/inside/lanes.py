@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from time import perf_counter, process_time
 
+from karat.checks.catalog import CheckCatalog
 from karat.engine.processes.in_flight import InFlight
 from karat.engine.processes.inside.loop_times import LoopTimes, Running
 from karat.engine.processes.messages import Assignment, Finished, Returned, Start
@@ -28,13 +29,21 @@ class Lanes:
     """
 
     def __init__(
-        self, start: Start, target: Target, redactor: Redactor, send: Send, in_flight: InFlight, times: LoopTimes
+        self,
+        start: Start,
+        target: Target,
+        redactor: Redactor,
+        catalog: CheckCatalog,
+        send: Send,
+        in_flight: InFlight,
+        times: LoopTimes,
     ) -> None:
         self.running: dict[asyncio.Task[None], Running] = {}
         self._settings = start.settings
         self._concurrency = start.concurrency
         self._target = target
         self._redactor = redactor
+        self._catalog = catalog
         self._send = send
         self._in_flight = in_flight
         self._times = times
@@ -70,7 +79,8 @@ class Lanes:
         """The record of a case that does not come back."""
         item, timeout = running.assignment.item, self._settings.case_timeout
         took = round((perf_counter() - running.begun) * 1000, 3)
-        return concluded(item, overran(item.case, timeout, running.context, how), took, self._redactor)
+        trace = overran(item.case, timeout, running.context, how)
+        return concluded(item, trace, took, self._redactor, catalog=self._catalog)
 
     def give_up(self, running: Running) -> None:
         """Stop waiting for a case that ignores its cancellation: its lane is lost, and in the end this process."""
@@ -94,7 +104,9 @@ class Lanes:
             # Who runs alone is compared with nobody, and asking the system costs as much as a check.
             cpu = process_time() if self._concurrency > 1 else 0.0
             running = self.running[me] = Running(assignment, self._times.held, cpu)
-            done = await carry_out(assignment.item, self._target, self._settings, self._redactor, running.context)
+            done = await carry_out(
+                assignment.item, self._target, self._settings, self._redactor, running.context, self._catalog
+            )
             del self.running[me]
             if not running.given_up:
                 self._conclude(running, done)

@@ -15,7 +15,7 @@ import traceback
 from contextlib import suppress
 from typing import TypeAlias
 
-from karat.checks.catalog import CATALOG
+from karat.checks.catalog import CheckCatalog
 from karat.engine.processes.frames import LENGTH, Frames
 from karat.engine.processes.in_flight import InFlight
 from karat.engine.processes.inside.lanes import Lanes
@@ -23,7 +23,6 @@ from karat.engine.processes.inside.loop_times import LoopTimes, Running
 from karat.engine.processes.inside.watchdog import Watchdog
 from karat.engine.processes.messages import Assignment, Finished, Ready, Start, encode, for_worker, refusal
 from karat.errors import KaratError
-from karat.plugins.project import enter
 from karat.targets.catalog import build
 from karat.traces.redact import Redactor
 
@@ -57,10 +56,13 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     start = for_worker(first)
     assert isinstance(start, Start)
     sys.path[:] = [*start.path, *(entry for entry in sys.path if entry not in start.path)]
-    enter(start.project)
+    if start.folder:
+        with suppress(OSError):  # on another machine it may not be there
+            os.chdir(start.folder)
+    catalog = CheckCatalog(start.project)
     try:
         if start.project.checks:
-            CATALOG.load()
+            catalog.load()
         target = build(start.target)
         await target.open()
     except KaratError as error:
@@ -70,7 +72,7 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     frames.send(encode(Ready()))
     times = LoopTimes()
     redactor = Redactor(start.secrets)
-    lanes = Lanes(start, target, redactor, lambda message: frames.send(encode(message)), in_flight, times)
+    lanes = Lanes(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
 
     def stuck(running: Running) -> None:
         done = lanes.overrun(running, " and did not let go of the event loop")

@@ -1,0 +1,279 @@
+"""Several projects in one process: each has its own checks, target, report and prices, whoever else is at work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import structs
+
+import karat
+from karat.plugins import tables
+from karat.plugins.project import find_project
+
+CHECKS = """\
+from words import WORD
+
+def polite(trace, value: bool):
+    return (WORD in trace.final_message) is value, f"{WORD} in {trace.final_message}"
+"""
+REPORT = """\
+from words import WORD
+
+class Brief:
+    extension = "brief.txt"
+
+    def __init__(self, run, out):
+        self.out = out
+
+    def case(self, record):
+        self.out.write(f"{WORD} {record.case.id} {record.status.value}".encode())
+
+    def end(self):
+        pass
+"""
+AGENT = """\
+import os
+from words import WORD
+
+def answer(prompt):
+    if prompt.startswith("go to "):
+        os.chdir(prompt.removeprefix("go to "))
+    return f"I say {WORD}."
+"""
+HOOKS = """\
+import words
+
+def setup(case):
+    words.SET_UP = case.id
+"""
+CONFIG = """\
+target = "desk"
+
+[targets.desk]
+use = "python:agent:answer"
+setup = "hooks:setup"
+
+[checks]
+polite = "python:{checks}:polite"
+
+[reports]
+brief = "python:{report}:Brief"
+"""
+
+
+def make_project(folder: Path, word: str, *, by_file: bool = False) -> Path:
+    folder.mkdir()
+    end = ".py" if by_file else ""
+    files = {
+        "karat.toml": CONFIG.format(checks=f"checks{end}", report=f"report{end}"),
+        "words.py": f"WORD = {word!r}\n",
+        "checks.py": CHECKS,
+        "report.py": REPORT,
+        "agent.py": AGENT,
+        "hooks.py": HOOKS,
+        "suite.yaml": "karat: 1\ncases:\n  - {id: A, prompt: hello, expected: {polite: true}}\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def back_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+@pytest.fixture(params=[False, True], ids=["by-module", "by-file"])
+def projects(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, Path]:
+    return {word: make_project(tmp_path / word, word, by_file=request.param) for word in ("red", "blue")}
+
+
+@pytest.fixture
+def suites(projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> dict[str, karat.Suite]:
+    found = {}
+    for word, folder in projects.items():
+        monkeypatch.chdir(folder)
+        found[word] = karat.load_suite("suite.yaml")
+    return found
+
+
+def said(word: str) -> karat.Trace:
+    return karat.Trace(case_id="A", final_message=f"I say {word}.")
+
+
+def found_by(verdict: karat.Verdict) -> str:
+    return next(check.found for check in verdict.checks if check.name == "polite")
+
+
+def test_a_case_is_judged_by_the_project_that_read_it(suites: dict[str, karat.Suite]) -> None:
+    """The last project that was read is the blue one, and has a check of the same name."""
+    for _ in range(2):
+        for word, suite in suites.items():
+            (case,) = suite.cases
+            assert karat.judge(case, said(word)).status is karat.CaseStatus.PASS
+            assert found_by(karat.judge(case, said("green"))) == f"{word} in I say green."
+
+
+def test_a_changed_case_is_still_of_its_project(suites: dict[str, karat.Suite]) -> None:
+    changed = structs.replace(suites["red"].cases[0], prompt="hi")
+    assert karat.judge(changed, said("red")).status is karat.CaseStatus.PASS
+
+
+def test_the_project_of_a_case_is_not_part_of_it(suites: dict[str, karat.Suite]) -> None:
+    assert suites["red"].cases == suites["blue"].cases
+    (case,) = suites["red"].cases
+    written = msgspec.json.encode(case)
+    assert written == msgspec.json.encode(suites["blue"].cases[0])
+    for copied in (msgspec.json.decode(written, type=karat.Case), pickle.loads(pickle.dumps(case))):
+        assert copied == case
+        assert copied.catalog is None
+
+
+def test_a_check_that_only_the_first_project_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_project(tmp_path / "red", "red"))
+    (case,) = karat.load_suite("suite.yaml").cases
+    monkeypatch.chdir(tmp_path)
+    karat.load_suite({"karat": 1, "cases": [{"id": "B", "prompt": "p", "expected": {"must_say_any": ["x"]}}]})
+    assert karat.judge(case, said("red")).status is karat.CaseStatus.PASS
+
+
+def test_a_case_of_a_journal_is_judged_by_the_project_of_this_folder(
+    suites: dict[str, karat.Suite], projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (record,) = karat.run(suites["red"])
+    monkeypatch.chdir(projects["blue"])
+    assert found_by(karat.judge(record.case, said("blue"))) == "blue in I say blue."
+
+
+def check_run(result: karat.RunResult, word: str, folder: Path) -> None:
+    (record,) = result
+    assert record.status is karat.CaseStatus.PASS, record.verdict
+    assert record.trace.final_message == f"I say {word}."
+    assert found_by(record.verdict) == f"{word} in I say {word}."
+    (brief,) = [path for path in result.artifacts if path.name.endswith(".brief.txt")]
+    assert brief.parent == folder
+    assert brief.read_text() == f"{word} A PASS"
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_runs_of_two_projects_take_turns(suites: dict[str, karat.Suite], tmp_path: Path, workers: int) -> None:
+    for number in range(2):
+        for word, suite in suites.items():
+            folder = tmp_path / f"{word}-{number}"
+            check_run(karat.run(suite, workers=workers, results_dir=folder), word, folder)
+
+
+def test_runs_of_two_projects_at_once_in_threads(suites: dict[str, karat.Suite], tmp_path: Path) -> None:
+    def run(number: int) -> None:
+        word = ("red", "blue")[number % 2]
+        check_run(karat.run(suites[word], results_dir=tmp_path / str(number)), word, tmp_path / str(number))
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(run, range(8)))
+
+
+async def test_runs_of_two_projects_at_once_in_tasks(suites: dict[str, karat.Suite], tmp_path: Path) -> None:
+    words = ["red", "blue"] * 3
+
+    def folder(number: int) -> Path:
+        return tmp_path / str(number)
+
+    runs = (karat.arun(suites[word], results_dir=folder(number)) for number, word in enumerate(words))
+    for number, result in enumerate(await asyncio.gather(*runs)):
+        check_run(result, words[number], folder(number))
+
+
+def test_recorded_runs_stay_with_their_project(suites: dict[str, karat.Suite], tmp_path: Path) -> None:
+    results = {word: karat.run(suite, results_dir=tmp_path / f"{word}-run") for word, suite in suites.items()}
+    for word, result in results.items():
+        (again,) = karat.rescore(result.journal)
+        assert found_by(again.verdict) == f"{word} in I say {word}."
+        (path,) = karat.report(result.journal, "brief", tmp_path / f"{word}.txt")
+        assert path.read_text() == f"{word} A PASS"
+        assert karat.audit(result.journal).cases
+
+
+def test_cases_of_two_projects_in_one_suite_are_refused(suites: dict[str, karat.Suite]) -> None:
+    blue = structs.replace(suites["blue"].cases[0], id="B")
+    mixed = structs.replace(suites["red"], cases=(*suites["red"].cases, blue))
+    with pytest.raises(karat.UsageError, match="cases of several projects"):
+        karat.run(mixed)
+
+
+def leave_in_thread(place: Path) -> Any:
+    """A listener: as the first case starts, another thread of this process goes elsewhere."""
+
+    def listen(event: karat.Event) -> None:
+        if isinstance(event, karat.CaseStarted):
+            thread = threading.Thread(target=os.chdir, args=(place,))
+            thread.start()
+            thread.join()
+
+    return listen
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("who", ["the-agent", "a-thread"])
+def test_the_folder_changes_in_the_middle_of_a_run(
+    tmp_path: Path, workers: int, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything is as relative to the folder as it can be, and was settled before."""
+    red, blue = make_project(tmp_path / "red", "red"), make_project(tmp_path / "blue", "blue")
+    prompts = ["hello", f"go to {blue}" if who == "the-agent" else "hi", "bye"]
+    cases = [{"id": f"C{n}", "prompt": prompt, "expected": {"polite": True}} for n, prompt in enumerate(prompts)]
+    monkeypatch.chdir(red)
+    Path("suite.json").write_text(json.dumps({"karat": 1, "cases": cases}))
+    result = karat.run(
+        "suite.json",
+        workers=workers,
+        results_dir="out",
+        reports=["junit=reports/j.xml", "github=notes.txt"],
+        listeners=[leave_in_thread(blue)] if who == "a-thread" else (),
+    )
+    os.chdir(blue)
+    assert [record.status for record in result] == [karat.CaseStatus.PASS] * 3, result.records
+    assert {found_by(record.verdict) for record in result} == {"red in I say red."}
+    assert not result.failures
+    assert {path.parent for path in result.artifacts} == {Path("out"), Path("reports"), Path()}
+    assert all((red / path).is_file() for path in result.artifacts)
+    assert 'file="suite.json"' in (red / "reports" / "j.xml").read_text()
+    assert 'line="' in (red / "reports" / "j.xml").read_text()
+    untouched = make_project(tmp_path / "untouched", "blue")
+    assert {path.name for path in blue.iterdir()} == {path.name for path in untouched.iterdir()}
+
+
+def test_the_configuration_is_read_once_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_project(tmp_path / "red", "red"))
+    read: list[Path] = []
+    content = tables._content
+    monkeypatch.setattr(tables, "_content", lambda file, section: read.append(file) or content(file, section))
+    assert karat.run("suite.yaml").ok
+    assert read == [tmp_path / "red" / "karat.toml"]
+
+
+def test_a_run_uses_the_configuration_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_project(tmp_path / "red", "red"))
+    suite = karat.load_suite("suite.yaml")
+    Path("karat.toml").write_text(CONFIG.format(checks="checks", report="report").replace("answer", "late"))
+    Path("agent.py").write_text("def late(prompt):\n    return 'red, late'\n")
+    monkeypatch.chdir(tmp_path)
+    assert [record.trace.final_message for record in karat.run(suite)] == ["red, late"]
+
+
+def test_a_project_is_a_value(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "red", "red")
+    assert find_project(folder) == find_project(folder)
+    assert hash(find_project(folder)) == hash(find_project(folder))
+    (folder / "karat.toml").write_text("")
+    assert find_project(folder).checks == {}
