@@ -67,7 +67,7 @@ def test_values_read_back(value: Any) -> None:
     text = "\n".join([*block(value), ""])
     read = YamlDocument(text.encode())
     assert repr(read.tree) == repr(value)
-    assert read.findings == []
+    assert read.diagnostics == []
     assert text.replace("\n", "").isprintable()
 
 

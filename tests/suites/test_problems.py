@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.suites import findings
+from karat.suites import diagnostics
 from suites.support import Small, case, eval_set, expecting, lines, slugs
 
 GROUPS = (
@@ -248,7 +248,7 @@ def test_a_vocabulary_from_outside_brings_its_own_fields() -> None:
 
 
 def test_more_problems_than_anyone_reads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "MOST", 3)
+    monkeypatch.setattr(diagnostics, "MOST", 3)
     assert slugs(eval_set(*[case(id=i) for i in range(10)])) == [
         "cases[0].id wrong-type",
         "cases[1].id wrong-type",

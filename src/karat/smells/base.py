@@ -13,8 +13,8 @@ from msgspec import structs
 from karat.checks.base import Check
 from karat.checks.catalog import CATALOG
 from karat.model.suite import Case
-from karat.suites.findings import Document, Finding, Path
-from karat.suites.formats.cases import Asking
+from karat.suites.diagnostics import Diagnostic, Document, Path
+from karat.suites.formats.cases import CaseExpectations
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +37,23 @@ class Placed(NamedTuple):
 class LintCase:
     """One case of a file."""
 
-    def __init__(self, case: Case, asking: Asking, document: Document) -> None:
+    def __init__(self, case: Case, expectation: CaseExpectations, document: Document) -> None:
         self.case = case
-        self.path = asking.case
-        self.expected = asking.expected
-        self.where = asking.where
-        self._asking = asking
+        self.path = expectation.case
+        self.expected = expectation.expected
+        self.where = expectation.where
+        self._expectation = expectation
         self._document = document
 
     @property
     def turns(self) -> Iterator[LintCase]:
         """Each turn of a conversation as if it were a case."""
-        for turn, asking in zip(self.case.turns, self._asking.turns, strict=True):
-            outcome = str(asking.expected.get("outcome", ""))
+        for turn, expectation in zip(self.case.turns, self._expectation.turns, strict=True):
+            outcome = str(expectation.expected.get("outcome", ""))
             alone = structs.replace(
                 self.case, prompt=turn.prompt, checks=turn.checks, outcome=outcome, turns=(), replies=()
             )
-            yield LintCase(alone, asking, self._document)
+            yield LintCase(alone, expectation, self._document)
 
     @cached_property
     def checks(self) -> tuple[Placed, ...]:
@@ -94,4 +94,4 @@ class Rule(NamedTuple):
     """One kind of smell in one case."""
 
     slug: str
-    look: Callable[[LintCase, Surroundings], Iterator[Finding]]
+    look: Callable[[LintCase, Surroundings], Iterator[Diagnostic]]

@@ -24,9 +24,9 @@ from karat.smells import ui as lint_ui
 from karat.smells import vacuous as lint_vacuous
 from karat.smells import values as lint_values
 from karat.smells.base import LintCase, Rule, Surroundings
+from karat.suites.diagnostics import Diagnostic, problems
 from karat.suites.documents.source import read_bytes
-from karat.suites.findings import Finding, problems
-from karat.suites.reading import Located, located
+from karat.suites.reading import LocatedSuite, located
 from karat.text.wording import did_you_mean
 
 RULES: tuple[Rule, ...] = (
@@ -73,21 +73,22 @@ def lint_source(data: bytes, file: str, around: Surroundings, ignore: Collection
     return LintReport(suite.suite, tuple(lint(suite, around, ignore)))
 
 
-def open_suite(path: str | Path) -> Located:
+def open_suite(path: str | Path) -> LocatedSuite:
     """Read a suite file. Raises SuiteError with every problem that it holds."""
     return located(read_bytes(path), str(path), CATALOG)
 
 
-def lint(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> list[Problem]:
+def lint(suite: LocatedSuite, around: Surroundings, ignore: Collection[str] = ()) -> list[Problem]:
     """Every smell of a suite at its line and column, in the order of the file."""
-    found = [finding for finding in _findings(suite, around) if finding.slug not in ignore]
+    found = [diagnostic for diagnostic in _diagnostics(suite, around) if diagnostic.slug not in ignore]
     return problems(suite.suite.file, found, suite.document)
 
 
-def _findings(suite: Located, around: Surroundings) -> Iterator[Finding]:
+def _diagnostics(suite: LocatedSuite, around: Surroundings) -> Iterator[Diagnostic]:
     yield from suite.warnings
     cases = [
-        LintCase(case, asking, suite.document) for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
+        LintCase(case, expectation, suite.document)
+        for case, expectation in zip(suite.suite.cases, suite.expectations, strict=True)
     ]
     yield from lint_prompts.duplicates(cases)
     yield from lint_idle.idle(cases)

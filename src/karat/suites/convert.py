@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from karat.errors import SuiteError, UsageError
 from karat.model.check import Vocabulary
+from karat.suites.diagnostics import Json
 from karat.suites.documents.source import utf8
 from karat.suites.documents.yaml_text import block, item, text
-from karat.suites.findings import Json
 from karat.suites.formats import eval_set, golden, karat1
-from karat.suites.formats.cases import Examined
+from karat.suites.formats.cases import JsonObject
 from karat.suites.reading import YAML_SUFFIXES, parse, read_suite
 from karat.text.wording import listed, quoted, visible
 
@@ -25,7 +25,7 @@ _LABELS: Sequence[str] = ("id", "category")
 class Commented(NamedTuple):
     """A part of a suite, and what a reader should know of how it came about."""
 
-    value: Examined
+    value: JsonObject
     comments: Sequence[str] = ()
 
 
@@ -91,12 +91,12 @@ def _reminders(tables: Sequence[str], is_yaml: bool) -> Iterator[str]:
         yield "Comments of the source are not in it."
 
 
-def _tables(tree: Examined) -> tuple[str, ...]:
+def _tables(tree: JsonObject) -> tuple[str, ...]:
     named = (case.get("each") for case in tree["cases"])
     return tuple(dict.fromkeys(each for each in named if isinstance(each, str)))
 
 
-def _eval_set_top(tree: Examined) -> Commented:
+def _eval_set_top(tree: JsonObject) -> Commented:
     comments = []
     if "version" in tree:
         comments.append(f"Left out: version {text(tree['version'])}. Karat 1 knows every field.")
@@ -109,7 +109,7 @@ def _eval_set_top(tree: Examined) -> Commented:
     return Commented({**kept, **_noted(tree, notes)}, comments)
 
 
-def _eval_set_case(case: Examined) -> Commented:
+def _eval_set_case(case: JsonObject) -> Commented:
     expected = dict(case["expected"])
     if "scoring" not in expected:
         return Commented(case)
@@ -117,7 +117,7 @@ def _eval_set_case(case: Examined) -> Commented:
     return Commented({**case, "expected": expected, "scoring": scoring}, ["'scoring' stood in 'expected'."])
 
 
-def _golden_case(case: Examined, beside: Sequence[str]) -> Commented:
+def _golden_case(case: JsonObject, beside: Sequence[str]) -> Commented:
     """A golden case. Keys that stand beside `expected` go into it, constraints into the metadata."""
     given = case.get("expected", {})
     asked = dict(given) if isinstance(given, dict) else {"expected_contains": given}
@@ -136,7 +136,7 @@ def _golden_case(case: Examined, beside: Sequence[str]) -> Commented:
     return Commented({**labels, "prompt": case["input"], **kept, **_noted(case, notes), "expected": asked}, comments)
 
 
-def _noted(raw: Examined, more: dict[str, Json]) -> Examined:
+def _noted(raw: JsonObject, more: dict[str, Json]) -> JsonObject:
     """The metadata of an object with more in it, which gives way to what it has already."""
     if not more:
         return {"metadata": raw["metadata"]} if "metadata" in raw else {}

@@ -11,5 +11,5 @@ def case_lines(data: bytes, file: str, sha256: str, vocabulary: Vocabulary) -> d
     read = located(data, file, vocabulary)
     if read.suite.sha256 != sha256:
         return {}
-    cases = zip(read.suite.cases, read.askings, strict=True)
-    return {case.id: read.document.place(asking.case)[0] for case, asking in cases}
+    cases = zip(read.suite.cases, read.expectations, strict=True)
+    return {case.id: read.document.place(expectation.case)[0] for case, expectation in cases}

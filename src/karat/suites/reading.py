@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from karat.errors import SuiteError
 from karat.model.check import Vocabulary
 from karat.model.suite import Suite
+from karat.suites.diagnostics import Diagnostic, Document, RefusedError, problems
 from karat.suites.documents.source import utf8
-from karat.suites.findings import Document, Finding, RefusedError, problems
 from karat.suites.formats import eval_set, golden, karat1
-from karat.suites.formats.cases import Asking, Read
+from karat.suites.formats.cases import CaseExpectations, ParsedSuite
 from karat.suites.recognise import recognise
 from karat.text.wording import did_you_mean
 
@@ -26,19 +26,19 @@ _FORMATS = (
 )
 
 
-FORMATS: dict[str, Callable[[Any, Vocabulary, list[Asking] | None], Read]] = {
+FORMATS: dict[str, Callable[[Any, Vocabulary, list[CaseExpectations] | None], ParsedSuite]] = {
     eval_set.FORMAT: eval_set.read,
     golden.FORMAT: golden.read,
 }
 
 
-class Located(NamedTuple):
+class LocatedSuite(NamedTuple):
     """A suite with the file that it came from: what each case expects, and where all of that stands."""
 
     suite: Suite
-    askings: tuple[Asking, ...]
+    expectations: tuple[CaseExpectations, ...]
     document: Document
-    warnings: list[Finding]
+    warnings: list[Diagnostic]
 
 
 def read_suite(data: bytes, file: str, vocabulary: Vocabulary, *, lines: bool = True) -> Suite:
@@ -46,20 +46,22 @@ def read_suite(data: bytes, file: str, vocabulary: Vocabulary, *, lines: bool = 
     return _located(data, file, vocabulary, None, file if lines else "").suite
 
 
-def located(data: bytes, file: str, vocabulary: Vocabulary) -> Located:
+def located(data: bytes, file: str, vocabulary: Vocabulary) -> LocatedSuite:
     """The suite that a file holds with its places, or every problem that it has."""
     return _located(data, file, vocabulary, [], file)
 
 
-def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Asking] | None, told: str) -> Located:
+def _located(
+    data: bytes, file: str, vocabulary: Vocabulary, expectations: list[CaseExpectations] | None, told: str
+) -> LocatedSuite:
     document: Document | None = None
     try:
         document = parse(data, file)
-        read = _read(document, vocabulary, askings, Path(file).parent)
-        if document.findings or read.findings:
-            raise RefusedError(*document.findings, *read.findings)
+        read = _read(document, vocabulary, expectations, Path(file).parent)
+        if document.diagnostics or read.diagnostics:
+            raise RefusedError(*document.diagnostics, *read.diagnostics)
     except RefusedError as refused:
-        raise SuiteError(tuple(problems(told, refused.findings, document))) from None
+        raise SuiteError(tuple(problems(told, refused.diagnostics, document))) from None
     suite = Suite(
         file=file,
         format=read.format,
@@ -71,7 +73,7 @@ def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Askin
         metadata=dict(read.metadata),
         warnings=tuple(map(str, problems(told, read.warnings, document, warning=True))),
     )
-    return Located(suite, tuple(askings or ()), document, read.warnings)
+    return LocatedSuite(suite, tuple(expectations or ()), document, read.warnings)
 
 
 def parse(data: bytes, file: str) -> Document:
@@ -85,12 +87,16 @@ def parse(data: bytes, file: str) -> Document:
     return JsonDocument(utf8(data))
 
 
-def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None, folder: Path) -> Read:
+def _read(
+    document: Document, vocabulary: Vocabulary, expectations: list[CaseExpectations] | None, folder: Path
+) -> ParsedSuite:
     tree: Any = document.tree
     seen = recognise(tree)
     if seen is not None and seen.format == karat1.FORMAT:
-        return karat1.read(tree, vocabulary, askings, folder)
+        return karat1.read(tree, vocabulary, expectations, folder)
     if seen is not None:
-        return FORMATS[seen.format](tree, vocabulary, askings)
+        return FORMATS[seen.format](tree, vocabulary, expectations)
     near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""
-    raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS} {near}".rstrip(), "unknown-format"))
+    raise RefusedError(
+        *document.diagnostics, Diagnostic((), f"not a suite: {_FORMATS} {near}".rstrip(), "unknown-format")
+    )

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import jiter
 
 from karat.errors import UsageError
+from karat.suites.diagnostics import Diagnostic, Json, RefusedError
 from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, holds
 from karat.suites.documents.source import read_bytes, utf8
-from karat.suites.findings import Finding, Json, RefusedError
 from karat.suites.variables import NAME, Value, value_of
 from karat.text.wording import kind, quoted
 
@@ -32,11 +32,11 @@ class Row(NamedTuple):
 
 
 class TableError(Exception):
-    """A table that cannot be read; its findings name its own lines, or none where the suite names it wrongly."""
+    """A table that cannot be read; its diagnostics name its own lines, or none where the suite names it wrongly."""
 
-    def __init__(self, *findings: Finding) -> None:
-        super().__init__(findings)
-        self.findings = findings
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(diagnostics)
+        self.diagnostics = diagnostics
 
 
 def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
@@ -45,19 +45,19 @@ def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
     inside = not FilePath(name).is_absolute() and ".." not in FilePath(name).parts
     if not inside or path.suffix.lower() not in SUFFIXES:
         message = f"{quoted(name)} is no table. Name a .csv or .jsonl file beside the suite."
-        raise TableError(Finding((), message, "bad-table"))
+        raise TableError(Diagnostic((), message, "bad-table"))
     try:
         data = read_bytes(path)
     except UsageError as error:
-        raise TableError(Finding((), f"{quoted(name)} {error.message}", error.slug)) from None
+        raise TableError(Diagnostic((), f"{quoted(name)} {error.message}", error.slug)) from None
     file = str(path)
     try:
         text = utf8(data).decode()
     except RefusedError as refused:
-        raise TableError(*(finding._replace(file=file) for finding in refused.findings)) from None
+        raise TableError(*(diagnostic._replace(file=file) for diagnostic in refused.diagnostics)) from None
     rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))
     if not rows:
-        raise TableError(Finding((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
+        raise TableError(Diagnostic((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
     return rows, data
 
 
@@ -84,7 +84,7 @@ def _columns(cells: list[str], file: str) -> list[str]:
     if odd is not None:
         rule = "is no name: begin it with a letter, go on with letters, digits, - or _"
         why = "stands twice" if _NAME.fullmatch(odd) else rule
-        raise TableError(Finding((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
+        raise TableError(Diagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
     return cells
 
 
@@ -107,7 +107,7 @@ def _object(text: str, line: int, file: str) -> dict[str, Json]:
         raise _torn(f"the line is no JSON: {str(error).partition(' at line')[0]}.", line, file) from None
     if not isinstance(value, dict):
         raise _torn(f"expected an object, found {kind(value)}.", line, file)
-    misfits: list[Finding] = []
+    misfits: list[Diagnostic] = []
     fitted(value, (), misfits)
     if misfits:
         raise _torn(OUT_OF_RANGE, line, file)
@@ -119,4 +119,4 @@ def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
 
 
 def _torn(message: str, line: int, file: str) -> TableError:
-    return TableError(Finding((), message, "bad-table", place=(line, 1), file=file))
+    return TableError(Diagnostic((), message, "bad-table", place=(line, 1), file=file))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from karat.errors import UsageError
-from karat.suites.findings import Place, refuse
+from karat.suites.diagnostics import Place, refuse
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 
 _STEP = 2
 _WIDEST = 110

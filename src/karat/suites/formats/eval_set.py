@@ -9,24 +9,24 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case
-from karat.suites.findings import Finding, Path
+from karat.suites.diagnostics import Diagnostic, Path
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
     LABEL,
     PASS_RATE,
     PROMPT,
     TEXT,
-    Asking,
+    CaseExpectations,
     CaseReader,
     CasesShape,
-    Examined,
+    JsonObject,
     Notes,
-    Read,
+    ParsedSuite,
     Specs,
     declared,
     named,
-    sorted_out,
     sound,
+    split_notes,
 )
 from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
 from karat.suites.shapes.containers import Key, ListShape, RecordShape
@@ -46,8 +46,8 @@ _KEPT = ("$schema", "captured_at", "integration_baseline")
 class VersionShape(ChoiceShape, frozen=True):
     """A version, which may have a patch number: that changes nothing."""
 
-    def examine(self, value: object) -> Found:
-        return super().examine(without_patch(value))
+    def validate(self, value: object) -> Found:
+        return super().validate(without_patch(value))
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         known_ones = "|".join(str(one).replace(".", r"\.") for one in self.values)
@@ -98,18 +98,18 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     return EvalSetShape(RecordShape("EvalSet", about, around, known), case)
 
 
-def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
+def read(tree: JsonObject, vocabulary: Vocabulary, expectations: list[CaseExpectations] | None) -> ParsedSuite:
     """The cases of an eval set."""
     made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
-    told = made.suite.examine(tree)
-    notes, _, wrong = sorted_out(tree, told)
+    told = made.suite.validate(tree)
+    notes, _, wrong = split_notes(tree, told)
     dialect = EvalCases(made.case, vocabulary, without_patch(tree.get("version", VERSIONS[-1])))
-    reader = CaseReader(dialect, vocabulary, askings)
+    reader = CaseReader(dialect, vocabulary, expectations)
     reader.read(tree["cases"], ("cases",))
-    found = [*wrong, *reader.findings]
+    found = [*wrong, *reader.diagnostics]
     if found:
-        return Read(FORMAT, "", (), found, [])
-    return Read(
+        return ParsedSuite(FORMAT, "", (), found, [])
+    return ParsedSuite(
         FORMAT,
         dialect.version,
         tuple(reader.cases),
@@ -131,25 +131,27 @@ class EvalCases:
         self._newer = {name: first for name, first in since.items() if _numbers(first) > _numbers(self.version)}
         self._used: dict[str, tuple[Path, int]] = {}
 
-    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
+    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         expected = raw.get("expected")
         if not isinstance(expected, dict):
             return []
         usable = sound(expected, faults, "expected")
         asked = {key: value for key, value in usable.items() if key not in _NO_CHECKS}
-        return [Asking(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))]
+        return [
+            CaseExpectations(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))
+        ]
 
-    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[Diagnostic]:
         expected = raw["expected"]
         if "scoring" not in raw and "scoring" not in expected:
             return
         if "scoring" in raw and "scoring" in expected:
             message = "scoring stands in the case as well. Keep one of the two."
-            yield Finding((*path, "expected", "scoring"), message, "duplicate-field", key=True)
+            yield Diagnostic((*path, "expected", "scoring"), message, "duplicate-field", key=True)
         yield from weightless(sound(raw, faults).get("scoring"), path)
         yield from weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
-    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
+    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         expected = raw["expected"]
         if self._newer:
             self._see(raw, path)
@@ -167,12 +169,12 @@ class EvalCases:
             metadata=dict(named(notes)) if notes else {},
         )
 
-    def _see(self, keys: Examined, path: Path) -> None:
+    def _see(self, keys: JsonObject, path: Path) -> None:
         for name in self._newer.keys() & keys.keys():
             first, count = self._used.get(name, ((*path, name), 0))
             self._used[name] = first, count + 1
 
-    def newer_fields(self) -> Iterator[Finding]:
+    def newer_fields(self) -> Iterator[Diagnostic]:
         """One warning per field that the suite's version does not have yet, at its first use."""
         for name, (path, count) in self._used.items():
             more = f" It is used {count} times." if count > 1 else ""
@@ -180,13 +182,13 @@ class EvalCases:
                 f"this field is new in version {self._newer[name]}, the suite says {self.version}. "
                 f"It is checked all the same.{more}"
             )
-            yield Finding(path, message, "newer-field", key=True)
+            yield Diagnostic(path, message, "newer-field", key=True)
 
 
-def _versionless(tree: Examined) -> Iterator[Finding]:
+def _versionless(tree: JsonObject) -> Iterator[Diagnostic]:
     if "version" not in tree:
         message = f'no version given, read as {VERSIONS[-1]}. Write "version": "{VERSIONS[-1]}".'
-        yield Finding(("version",), message, "missing-version")
+        yield Diagnostic(("version",), message, "missing-version")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

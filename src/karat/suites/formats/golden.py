@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case
-from karat.suites.findings import Finding, Json, Path
+from karat.suites.diagnostics import Diagnostic, Json, Path
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
     LABEL,
     PASS_RATE,
     PROMPT,
-    Asking,
+    CaseExpectations,
     CaseReader,
     CasesShape,
-    Examined,
+    JsonObject,
     Notes,
-    Read,
+    ParsedSuite,
     Specs,
     declared,
     named,
@@ -72,12 +72,14 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
     return GoldenShape(CasesShape(case), case, tuple(beside))
 
 
-def read(tree: Sequence[Json], vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
+def read(tree: Sequence[Json], vocabulary: Vocabulary, expectations: list[CaseExpectations] | None) -> ParsedSuite:
     """The cases of a golden set."""
     made = shape(tuple(vocabulary.fields))
-    reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, askings)
+    reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, expectations)
     reader.read(tree, ())
-    return Read(FORMAT, VERSION, tuple(reader.cases), [*made.suite.examine(tree), *reader.findings], reader.warnings)
+    return ParsedSuite(
+        FORMAT, VERSION, tuple(reader.cases), [*made.suite.validate(tree), *reader.diagnostics], reader.warnings
+    )
 
 
 class GoldenCases(NamedTuple):
@@ -86,7 +88,7 @@ class GoldenCases(NamedTuple):
     case_shape: RecordShape
     beside: tuple[str, ...]
 
-    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
+    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         """Both kinds of keys as one `expected`, each still known by where it stands."""
         usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
         flat_keys = {name: usable[name] for name in self.beside if name in usable}
@@ -102,14 +104,14 @@ class GoldenCases(NamedTuple):
             return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
 
         asked = {name: value for name, value in inside.items() if name not in _NO_CHECKS}
-        return [Asking({**asked, **flat_keys}, path, where, whole=not faults)]
+        return [CaseExpectations({**asked, **flat_keys}, path, where, whole=not faults)]
 
-    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[Diagnostic]:
         if _CONTAINS in raw and isinstance(raw.get("expected"), list):
             message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
-            yield Finding((*path, "expected"), message, "duplicate-field", key=True)
+            yield Diagnostic((*path, "expected"), message, "duplicate-field", key=True)
 
-    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
+    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         kept = dict(named(notes)) if notes else {}
         expected = raw.get("expected")
         inside = expected if isinstance(expected, dict) else {}
@@ -124,5 +126,5 @@ class GoldenCases(NamedTuple):
         )
 
 
-def _constraints(keys: Examined, where: str = "") -> dict[str, Json]:
+def _constraints(keys: JsonObject, where: str = "") -> dict[str, Json]:
     return {f"{where}{_CONSTRAINTS}": keys[_CONSTRAINTS]} if _CONSTRAINTS in keys else {}

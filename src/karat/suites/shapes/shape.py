@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from karat.suites.findings import Finding, Json
+from karat.suites.diagnostics import Diagnostic, Json
 from karat.text.wording import kind
 
 Schema = dict[str, "Schema | Json"]
-Found = Sequence[Finding]
+Found = Sequence[Diagnostic]
 
 FINE: Found = ()
 
@@ -21,7 +21,7 @@ class Shape(Protocol):
     def words(self) -> str: ...
     @property
     def types(self) -> Collection[type]: ...
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         """What is to be told of a value, with paths from it on."""
         ...
 
@@ -32,7 +32,7 @@ class Shape(Protocol):
 
 def wrong_type(wanted: str, value: object) -> Found:
     found = f"{value}" if wanted == "a whole number" and isinstance(value, float) else kind(value)
-    return [Finding((), f"expected {wanted}, found {found}.", "wrong-type")]
+    return [Diagnostic((), f"expected {wanted}, found {found}.", "wrong-type")]
 
 
 def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
@@ -42,9 +42,9 @@ def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | Non
     if not size:
         empty = "string" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
         message = f"an empty {empty} expects nothing. Say what is expected, or leave the field out."
-        return [Finding((), message, "empty-expectation")]
+        return [Diagnostic((), message, "empty-expectation")]
     wanted = f"at least {least}" if size < least else f"at most {most}"
-    return [Finding((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
+    return [Diagnostic((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
 
 
 def given(limits: Mapping[str, Json]) -> Schema:
