@@ -26,7 +26,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
     if path is not None:
         _refuse(Path(path), force)
     data, name = source(suite)
-    text, tables = converted(data, name, CATALOG)
+    text, tables, _ = converted(data, name, CATALOG)
     if path is not None:
         if tables and Path(path).parent.resolve() != Path(name).parent.resolve():
             message = f"the suite names the table {quoted(tables[0])}, which is not in this folder."

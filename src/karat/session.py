@@ -40,8 +40,7 @@ from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
 from karat.revisions import revision
 from karat.sequential import fewest_passes
-from karat.suites.select import select
-from karat.suites.selection import Selection, is_meant
+from karat.suites.selection import Selection, is_meant, select
 from karat.targets.base import secrets_of
 from karat.targets.config import HIDDEN
 from karat.targets.config import load as load_config
@@ -283,7 +282,7 @@ async def run_suite(
     """Run what is selected of a suite, by the configuration that holds here."""
     config = load_config(Path.cwd())
     chosen = select(suite, order.selection)
-    agent = resolved(target, config, order.options)
+    agent = resolved(suite.target if target is None or target == "" else target, config, order.options)
     order = structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
     return await Session(chosen, agent, how, order, results_dir).run(earlier)
 

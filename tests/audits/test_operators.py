@@ -62,7 +62,7 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
     spellings = [spelling for spelling in SPELLINGS if noticing(operator, spelling)]
     for mutant, spelling in product(mutants(operator, subject), spellings):
         field, hint = remedy(subject, operator, mutant, spelling, blind=True)
-        assert field in known_fields(spelling, CATALOG.fields)
+        assert field in known_fields(spelling, CATALOG.formats, CATALOG.fields)
         assert field in operator.fields
         assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
 
@@ -84,7 +84,7 @@ def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> Non
     ("version", "knows"), [("0.1", False), ("0.1.0", False), ("0.2", True), ("0.2.0", True), ("0.3", True), ("", True)]
 )
 def test_a_version_knows_the_fields_of_its_time(version: str, knows: bool) -> None:
-    fields = known_fields(Spelling("eval-set", version), CATALOG.fields)
+    fields = known_fields(Spelling("eval-set", version), CATALOG.formats, CATALOG.fields)
     assert ("must_match_regex" in fields, "must_say_any" in fields) == (knows, True)
 
 

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from karat.checks.catalog import CATALOG
 from karat.reports.places import suite_place
-from karat.suites.places import case_lines
+from karat.suites.reading import case_lines
 from reports.runs import HEADER
 
 EVAL_SET = """{"version": "0.3", "cases": [

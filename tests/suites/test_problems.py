@@ -235,7 +235,7 @@ def test_a_vocabulary_from_outside_brings_its_own_fields() -> None:
         '{"cases": [{"id": "A", "prompt": "p", "expected": {"copy": "nothing", "must_say_any": ["a"],\n'
         ' "colours": [{"shade": "", "nmae": "red"}, 3], "schema": [1, "2"]}}]}'
     )
-    assert lines(text, vocabulary=Small()) == [
+    assert lines(text, catalog=Small()) == [
         "s.json:1:60 cases[0].expected.copy: nothing is like it. [bad-copy]",
         "s.json:1:71 cases[0].expected.must_say_any: unknown field. "
         "Begin its name with 'x-' if it is a note of your own. [unknown-field]",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,10 +12,11 @@ from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.base import excerpt
 from karat.checks.catalog import CATALOG
 from karat.model.check import Field
+from karat.model.suite import CheckSpec
+from karat.suites.formats.base import Format
+from karat.suites.formats.catalog import blame
 
 SNIPPET = 120
-KARAT_1 = (1,)
-"""The version that brought what older suites can use and need not know."""
 
 
 class Spelling(NamedTuple):
@@ -44,28 +45,30 @@ def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spell
 
 def noticing(operator: Operator, spelling: Spelling) -> list[str]:
     """The fields by which a suite of this spelling can notice what an operator does."""
-    known = known_fields(spelling, CATALOG.fields)
+    known = known_fields(spelling, CATALOG.formats, CATALOG.fields)
     return [field for field in operator.fields if field in known]
 
 
 @lru_cache(maxsize=8)
-def known_fields(spelling: Spelling, fields: tuple[Field, ...]) -> frozenset[str]:
+def known_fields(spelling: Spelling, formats: Sequence[Format], fields: Sequence[Field]) -> frozenset[str]:
     """The fields, of those that there are, that a suite of this spelling may use, and that its version knows."""
-    if spelling.format == "karat-1":
-        return frozenset(field.name for field in fields)
-    if spelling.format != "eval-set":
-        spellings = {"golden-expected", "golden-case"}
-        return frozenset(f.name for f in fields if f.formats & spellings and _numbers(f.since) < KARAT_1)
-    newest = _numbers(spelling.version) or (sys.maxsize,)
-    return frozenset(f.name for f in fields if "eval-set" in f.formats and _numbers(f.since) <= newest)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+    for one in formats:
+        if one.name == spelling.format:
+            with blame(one):
+                return one.fields(spelling.version, fields)
+    return frozenset(field.name for field in fields)  # the package that brings the format is gone
 
 
 def _used(subject: Subject) -> set[str]:
-    return {spec.path.partition("[")[0].partition(".")[0] for spec in subject.case.checks}
+    """The fields that ask for the checks of a case: its format may have other words for them."""
+    return {field.name for spec in subject.case.checks for field in _fields(spec)}
+
+
+def _fields(spec: CheckSpec) -> Sequence[Field]:
+    """Of a check with several fields, the one that was written, where that is known."""
+    fields = CATALOG.fields_of(spec.name)
+    written = spec.path.partition("[")[0].partition(".")[0]
+    return [field for field in fields if field.name == written] or fields
 
 
 def _snippet(mutant: Mutant, field: str) -> str:

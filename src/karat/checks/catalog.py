@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, lru_cache
 from inspect import getattr_static
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
@@ -27,6 +27,7 @@ from karat.checks.database import Database
 from karat.checks.functions import from_function
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
 from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
+from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -44,6 +45,10 @@ from karat.model.verdict import Group
 from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project, current
+from karat.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from karat.suites.formats.base import Format
 
 CHECKS: tuple[type[Check], ...] = (
     Outcome,
@@ -101,7 +106,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Catalog:
-    """Our checks, and those of installed packages and of the project, which are looked up when first needed."""
+    """The checks and suite formats that there are: ours, and those of installed packages and of the project.
+
+    Those of others are looked up when first needed.
+    """
 
     def __init__(self) -> None:
         self._project = Project()
@@ -121,6 +129,12 @@ class Catalog:
     def groups(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self.classes.values()))))
 
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """Every suite format, those of others first."""
+        self._enter()
+        return self._formats
+
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is told before anything runs."""
         _ = self.classes
@@ -135,6 +149,28 @@ class Catalog:
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read(expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
+
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+        """The check of this name with these arguments, and what is wrong with it."""
+        self._enter()
+        spec = CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path))
+        cls = self.find(name)
+        if cls is None:
+            near = did_you_mean(name, self.classes) or "See docs/checks.md."
+            return AskedCheck(spec, path, (Flaw("unknown-check", f"no check is called {name!r}. {near}"),))
+        known = {*get_type_hints(cls), NEGATED, GROUP}
+        if unknown := next((key for key in args if key not in known), None):
+            message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
+            return AskedCheck(spec, path, (Flaw("unknown-argument", message),))
+        try:
+            return self._asked(name, _encode(args), path)
+        except msgspec.ValidationError as error:
+            return AskedCheck(spec, path, (Flaw("invalid-value", f"{name}: {error}."),))
+
+    def fields_of(self, name: str) -> Sequence[Field]:
+        """The fields that ask for a check; none if there is no such check."""
+        cls = self.find(name)
+        return () if cls is None else cls.fields
 
     def strays(self, expected: Mapping[str, object]) -> Iterator[Flaw]:
         """Fields that refine a field which is not there."""
@@ -169,6 +205,12 @@ class Catalog:
         return known
 
     @cached_property
+    def _formats(self) -> tuple[Format, ...]:
+        from karat.suites.formats.catalog import known_formats  # worker processes judge, and read no suite
+
+        return known_formats(self._project)
+
+    @cached_property
     def _fields(self) -> tuple[Field, ...]:
         return tuple(field for cls in self._known.values() for field in cls.fields)
 
@@ -195,7 +237,7 @@ class Catalog:
             if cls is None:
                 fix = "Install the package that brings it, or name it under [checks] in karat.toml."
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
-            return msgspec.json.decode(raw, type=cls)
+            return modify(msgspec.json.decode(raw, type=cls), raw)
 
         return build
 

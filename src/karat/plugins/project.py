@@ -36,6 +36,7 @@ class Project(Struct, frozen=True):
     file: str = ""
     section: str = ""
     checks: dict[str, str] = field(default_factory=dict)
+    formats: dict[str, str] = field(default_factory=dict)
     reports: dict[str, OwnReport] = field(default_factory=dict)
     prices: Prices | None = None
 
@@ -84,11 +85,11 @@ def of_folder(folder: str) -> Project:
     tables = nearest(Path(folder))
     if tables is None:
         return Project()
-    checks = {name: _check(tables, name, value) for name, value in _table(tables, "checks").items()}
+    checks, formats = _specs(tables, "checks", "check"), _specs(tables, "formats", "format")
     reports = {name: _report(tables, name, value) for name, value in _table(tables, "reports").items()}
     given = _table(tables, "prices")
     prices = read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None
-    return Project(str(tables.file), tables.section, checks, reports, prices)
+    return Project(str(tables.file), tables.section, checks, formats, reports, prices)
 
 
 def _table(tables: Tables, name: str) -> dict[str, object]:
@@ -99,11 +100,16 @@ def _table(tables: Tables, name: str) -> dict[str, object]:
     return table
 
 
-def _check(tables: Tables, name: str, value: object) -> str:
-    if not isinstance(value, str):
-        where = line_of(tables.file, dotted(tables.section, "checks"), name)
-        raise ConfigError(f"the check is {kind(value)}.", where=where, fix=f"Write it as '{PREFIX}file.py:{name}'.")
-    return value
+def _specs(tables: Tables, table: str, what: str) -> dict[str, str]:
+    """A table of names and the code behind each."""
+    found: dict[str, str] = {}
+    for name, value in _table(tables, table).items():
+        if not isinstance(value, str):
+            where = line_of(tables.file, dotted(tables.section, table), name)
+            fix = f"Write it as '{PREFIX}file.py:{name}'."
+            raise ConfigError(f"the {what} is {kind(value)}.", where=where, fix=fix)
+        found[name] = value
+    return found
 
 
 def _report(tables: Tables, name: str, value: object) -> OwnReport:

@@ -10,6 +10,7 @@ import msgspec
 
 from karat.checks.base import Check
 from karat.checks.catalog import BUILT_IN, CATALOG
+from karat.checks.modified import is_negated
 from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
@@ -78,13 +79,16 @@ def required_sources(record: CaseRecord) -> list[str]:
     return [
         _lack(cls, spec)
         for spec in specs
-        if spec.name not in _NO_SOURCES and (cls := CATALOG.find(spec.name)) and cls.feeds == SOURCES
+        if spec.name not in _NO_SOURCES
+        and (cls := CATALOG.find(spec.name))
+        and cls.feeds == SOURCES
+        and not is_negated(spec)
     ]
 
 
 def _miss(found: Facts, spec: CheckSpec) -> None:
     cls = CATALOG.find(spec.name)
-    if cls is None or cls.feeds is None:
+    if cls is None or cls.feeds is None or is_negated(spec):
         return
     lacks = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}[cls.feeds]
     lack = _lack(cls, spec)

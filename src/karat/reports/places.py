@@ -13,7 +13,7 @@ from karat.checks.catalog import CATALOG
 from karat.errors import KaratError
 from karat.model.run import Header
 from karat.suites.documents.source import read_bytes
-from karat.suites.places import case_lines
+from karat.suites.reading import case_lines
 
 
 class SuitePlace(NamedTuple):

@@ -26,7 +26,7 @@ from karat.smells import values as lint_values
 from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import Diagnostic, problems
 from karat.suites.documents.source import read_bytes
-from karat.suites.reading import LocatedSuite, located
+from karat.suites.reading import LocatedSuite, locate_suite
 from karat.text.wording import did_you_mean
 
 RULES: tuple[Rule, ...] = (
@@ -69,13 +69,13 @@ def refuse_unknown(slugs: Collection[str]) -> None:
 
 def lint_source(data: bytes, file: str, around: Surroundings, ignore: Collection[str] = ()) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
-    suite = located(data, file, CATALOG)
+    suite = locate_suite(data, file, CATALOG)
     return LintReport(suite.suite, tuple(lint(suite, around, ignore)))
 
 
 def open_suite(path: str | Path) -> LocatedSuite:
     """Read a suite file. Raises SuiteError with every problem that it holds."""
-    return located(read_bytes(path), str(path), CATALOG)
+    return locate_suite(read_bytes(path), str(path), CATALOG)
 
 
 def lint(suite: LocatedSuite, around: Surroundings, ignore: Collection[str] = ()) -> list[Problem]:

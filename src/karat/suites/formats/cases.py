@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.diagnostics import Diagnostic, Json, Path, render
+from karat.suites.formats.base import CaseExpectations, JsonObject
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
@@ -16,6 +17,8 @@ from karat.suites.shapes.types import shape_of
 from karat.text.wording import quoted
 
 DEFAULT_OUTCOME = "response_only"
+NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
+"""Keys of `expected` that no check has, in one format or another."""
 
 TEXT = TextShape()
 LABEL = TextShape(pattern=ONE_LINE)
@@ -24,8 +27,6 @@ PASS_RATE = Key(
     NumberShape(over=0, most=1), "The share of repeats that must pass, over 0 and at most 1; all by default."
 )
 
-JsonObject = dict[str, Any]
-"""An object whose shape was looked at, which a type checker cannot follow."""
 Notes = dict[Path, Json]
 Specs = tuple[CheckSpec, ...]
 
@@ -50,36 +51,6 @@ def is_list(value: object) -> TypeGuard[Sequence[Json]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-class CaseExpectations(NamedTuple):
-    """What a case expects, or a turn of it, where the case stands, and where each of the fields does.
-
-    `whole`: nothing that is expected had to be left out for being of the wrong shape. `answered`: that there is an
-    answer at all is judged even where no outcome is asked for.
-    """
-
-    expected: JsonObject
-    case: Path
-    where: Callable[[str], Path]
-    whole: bool = True
-    answered: bool = True
-    turns: tuple[CaseExpectations, ...] = ()
-    """What the turns of a conversation expect, where the case itself is asked for."""
-
-
-class ParsedSuite(NamedTuple):
-    """A file as its format reads it."""
-
-    format: str
-    version: str
-    cases: tuple[Case, ...]
-    diagnostics: list[Diagnostic]
-    warnings: list[Diagnostic]
-    name: str = ""
-    description: str = ""
-    metadata: Mapping[str, Json] = {}
-    tables: tuple[bytes, ...] = ()
-
-
 class CaseFormat(Protocol):
     """How a format spells a case: its shape, what it asks, what is wrong between its fields, and the case itself."""
 
@@ -90,10 +61,28 @@ class CaseFormat(Protocol):
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case: ...
 
 
+class UniqueIds:
+    """The ids of a suite, each with the case that has it."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, tuple[Path, str]] = {}
+
+    def claim(self, name: str, path: Path, row: str = "") -> Diagnostic | None:
+        """What is wrong where another case has the id already. `row`: the row of a table that the case is of."""
+        claim = path, row
+        first = self._first.setdefault(name, claim)
+        if first is claim:
+            return None
+        place, row = first
+        where = f"{render(place)}, {row}," if row else render(place)
+        message = f"{where} has the id {quoted(name)} already. Give each case its own."
+        return Diagnostic((*path, "id"), message, "duplicate-id")
+
+
 class CaseReader:
     """Reads the cases of one file one after another, and holds on to nothing else of them.
 
-    `expectations` takes what each case asks, if it is wanted.
+    `expectations` takes what each case expects, if that is wanted.
     """
 
     def __init__(
@@ -101,10 +90,10 @@ class CaseReader:
     ) -> None:
         self._dialect = dialect
         self._vocabulary = vocabulary
-        self._askings = expectations
+        self._expectations = expectations
         self._row = ""
         """Which row of a table the case is of that is being read."""
-        self._first: dict[str, tuple[Path, str]] = {}
+        self._ids = UniqueIds()
         self.cases: list[Case] = []
         self.diagnostics: list[Diagnostic] = []
         self.warnings: list[Diagnostic] = []
@@ -120,19 +109,9 @@ class CaseReader:
         self.warnings += [diagnostic.under(*path) for diagnostic in fillers]
         self.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
         if isinstance(raw, dict):
-            self._claim(raw.get("id"), path)
+            if isinstance(name := raw.get("id"), str) and (twice := self._ids.claim(name, path, self._row)):
+                self.diagnostics.append(twice)
             self._add(raw, path, {diagnostic.path[:2] for diagnostic in wrong}, notes)
-
-    def _claim(self, name: Json, path: Path) -> None:
-        if not isinstance(name, str):
-            return
-        claim = path, self._row
-        first = self._first.setdefault(name, claim)
-        if first is not claim:
-            place, row = first
-            where = f"{render(place)}, {row}," if row else render(place)
-            message = f"{where} has the id {quoted(name)} already. Give each case its own."
-            self.diagnostics.append(Diagnostic((*path, "id"), message, "duplicate-id"))
 
     def _add(self, raw: JsonObject, path: Path, faults: set[Path], notes: Notes) -> None:
         expectations = self._dialect.expectations(raw, path, faults)
@@ -147,8 +126,8 @@ class CaseReader:
         self.warnings += [stray for expectation in expectations for stray in _strays(expectation, self._vocabulary)]
         if not faults:
             self.cases.append(self._dialect.case(raw, path, [*map(_specs, expectations, asked)], notes))
-            if self._askings is not None:
-                self._askings.append(expectations[0]._replace(turns=tuple(expectations[1:])))
+            if self._expectations is not None:
+                self._expectations.append(expectations[0]._replace(turns=tuple(expectations[1:])))
 
 
 def _specs(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Specs:
@@ -226,6 +205,19 @@ def sound(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject
     return {key: value for key, value in keys.items() if (*place, key) not in wrong}
 
 
-def declared(fields: Sequence[Field], known: KnownKeys, spelling: str = "") -> dict[str, Key]:
-    """The keys that checks declare, for one place of a format or for all."""
-    return {f.name: Key(shape_of(f.type, known), f.doc) for f in fields if not spelling or spelling in f.formats}
+def declared(fields: Iterable[Field], known: KnownKeys) -> dict[str, Key]:
+    """The keys that checks declare."""
+    return {field.name: Key(shape_of(field.type, known), field.doc) for field in fields}
+
+
+def any_of(keys: Iterable[str]) -> list[dict[str, object]]:
+    """That at least one of these keys is there, in a JSON Schema."""
+    return [{"required": [key]} for key in keys]
+
+
+def noted(raw: JsonObject, more: dict[str, Json]) -> JsonObject:
+    """The metadata of an object with more in it, which gives way to what it has already."""
+    if not more:
+        return {"metadata": raw["metadata"]} if "metadata" in raw else {}
+    own = raw.get("metadata", {})
+    return {"metadata": {**more, **(own if isinstance(own, dict) else {"metadata": own})}}

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, Reply, Turn
+from karat.model.suite import Case, Reply, Suite, Turn
 from karat.suites.diagnostics import Diagnostic, Json, Path
+from karat.suites.formats.base import (
+    CaseExpectations,
+    Format,
+    JsonObject,
+    Karat1Parts,
+    ParsedSuite,
+    SuiteCatalog,
+    SuiteFile,
+    complete_schema,
+)
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
     LABEL,
     PASS_RATE,
     PROMPT,
     TEXT,
-    CaseExpectations,
     CaseReader,
     CasesShape,
-    JsonObject,
     Notes,
-    ParsedSuite,
     Specs,
     declared,
     named,
@@ -29,15 +35,19 @@ from karat.suites.formats.cases import (
     split_notes,
 )
 from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
+from karat.suites.formats.spelling import Commented
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolved
+from karat.text.wording import quoted
 
-FORMAT = "karat-1"
 VERSION = "1"
 
+_VARIABLE = {"$ref": "#/$defs/Variable"}
+_ANYTHING = ("string", ["string", "number", "boolean", "null"])
+"""Types of a JSON Schema among which a variable is one value more."""
 _NO_CHECKS = ("min_pass_rate",)
 _OF_TEMPLATES = ("each", "vars")
 _ALONE = Row({}, "")
@@ -101,28 +111,46 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known), case)
 
 
-def read(
-    tree: JsonObject, vocabulary: Vocabulary, expectations: list[CaseExpectations] | None, folder: FilePath
-) -> ParsedSuite:
-    """The cases of a suite. `folder`: where its tables are."""
-    made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
-    notes, _, wrong = split_notes(tree, made.suite.validate(tree))
-    reader = _Reader(tree, made.case, vocabulary, expectations, folder)
-    reader.read(tree.get("cases"), ("cases",))
-    found = [*wrong, *_own(tree), *reader.diagnostics]
-    if found:
-        return ParsedSuite(FORMAT, VERSION, (), found, [])
-    return ParsedSuite(
-        FORMAT,
-        VERSION,
-        tuple(reader.cases),
-        [],
-        reader.warnings,
-        name=tree.get("name", ""),
-        description=tree.get("description", ""),
-        metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
-        tables=tuple(reader.tables.values()),
-    )
+class Karat1(Format):
+    """Karat's own format."""
+
+    name = "karat-1"
+    title = "Karat 1 suite"
+    description = "an object with 'karat: 1' and 'cases' (Karat 1)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        return isinstance(file.tree, dict) and "karat" in file.tree
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        tree = file.tree
+        made = shape(tuple(catalog.fields), tuple(catalog.groups))
+        notes, _, wrong = split_notes(tree, made.suite.validate(tree))
+        reader = _Reader(file, made.case, catalog)
+        reader.read(tree.get("cases"), ("cases",))
+        if found := [*wrong, *_own(tree), *reader.diagnostics]:
+            return ParsedSuite(VERSION, (), found)
+        return ParsedSuite(
+            VERSION,
+            tuple(reader.cases),
+            [],
+            reader.warnings,
+            name=tree.get("name", ""),
+            description=tree.get("description", ""),
+            metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
+        )
+
+    def schema(self, catalog: SuiteCatalog) -> JsonObject:
+        defs: JsonObject = {}
+        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.whole(defs)
+        _add_rules(made, defs)
+        return complete_schema(made, self.title, defs)
+
+    def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
+        tree = file.tree
+        top = Commented({key: tree[key] for key in tree if key not in ("karat", "cases")})
+        tables = tuple(dict.fromkeys(each for case in tree["cases"] if isinstance(each := case.get("each"), str)))
+        origin = f"Karat 1 from the suite {quoted(file.name)}."
+        return Karat1Parts(top, map(Commented, tree["cases"]), origin, exact=True, tables=tables)
 
 
 def _own(tree: JsonObject) -> Iterator[Diagnostic]:
@@ -135,19 +163,11 @@ def _own(tree: JsonObject) -> Iterator[Diagnostic]:
 class _Reader(CaseReader):
     """Makes of each case of the file one for each row of its table, and tells of which row a diagnostic is."""
 
-    def __init__(
-        self,
-        tree: JsonObject,
-        case_shape: RecordShape,
-        vocabulary: Vocabulary,
-        expectations: list[CaseExpectations] | None,
-        folder: FilePath,
-    ) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, expectations)
-        self._defaults = _object(tree.get("defaults"))
-        self._vars = _object(tree.get("vars"))
-        self._folder = folder
-        self.tables: dict[str, bytes] = {}
+    def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
+        super().__init__(_Cases(case_shape), vocabulary, file.expectations)
+        self._defaults = _object(file.tree.get("defaults"))
+        self._vars = _object(file.tree.get("vars"))
+        self._file = file
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
@@ -185,7 +205,7 @@ class _Reader(CaseReader):
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
             try:
-                rows, self.tables[each] = read_table(each, self._folder)
+                rows, self._file.others[each] = read_table(each, self._file.folder)
             except TableError as error:
                 self.diagnostics += [f if f.file else f.under(*path, "each") for f in error.diagnostics]
                 return []
@@ -298,3 +318,40 @@ def _turn_expectations(turn: JsonObject, at: Path, case: Path) -> CaseExpectatio
 
 def _asked(expected: JsonObject) -> JsonObject:
     return {key: value for key, value in expected.items() if key not in _NO_CHECKS}
+
+
+def _add_rules(made: JsonObject, defs: JsonObject) -> None:
+    """What a case says and to whom, what its defaults may hold, and variables in the place of any other value."""
+    case, templates = defs["Case"], defs["Case"]["properties"]
+    case["oneOf"] = [{"required": ["prompt"]}, {"required": ["turns"]}]
+    rows = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+    templates["each"] |= {"anyOf": [rows, {"type": "string", "pattern": r"\.(csv|jsonl)$"}]}
+    for name in ("Case", "Turn", "Reply", "Expected"):
+        properties = defs[name]["properties"]
+        defs[name]["properties"] = {key: _or_variable(node) for key, node in properties.items()}
+    own = {key: node for key, node in case["properties"].items() if key not in ("id", "each")}
+    defs["Defaults"] = {
+        **case,
+        "title": "Defaults",
+        "properties": own,
+        "description": "What stands under every case: maps merge.",
+    }
+    for rule in ("oneOf", "required"):
+        defs["Defaults"].pop(rule)
+    about = made["properties"]["defaults"]["description"]
+    made["properties"]["defaults"] = {"$ref": "#/$defs/Defaults", "description": about}
+    spelled = {"type": "string", "pattern": rf"^\{{{NAME}\}}$"}
+    defs["Variable"] = {"title": "Variable", "description": "A value of `vars` or of a row of `each`.", **spelled}
+
+
+def _or_variable(node: JsonObject) -> JsonObject:
+    """The same, or a variable: within lists and objects too."""
+    about = {"description": node["description"]} if "description" in node else {}
+    inner = {key: value for key, value in node.items() if key != "description"}
+    if "items" in inner:
+        inner["items"] = _or_variable(inner["items"])
+    if isinstance(inner.get("additionalProperties"), dict):
+        inner["additionalProperties"] = _or_variable(inner["additionalProperties"])
+    if not inner or inner.get("type") in _ANYTHING:
+        return node
+    return {"anyOf": [inner, _VARIABLE], **about}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from karat.model.suite import Scoring
 from karat.suites.diagnostics import Diagnostic, Path
-from karat.suites.formats.cases import JsonObject
+from karat.suites.formats.base import JsonObject
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape, NumberShape
