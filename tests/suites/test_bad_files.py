@@ -16,9 +16,9 @@ from suites.support import lines
 
 GOOD = '{"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["é"]}}]}'
 FORMATS = (
-    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set), "
-    "a list of cases with 'input' and an 'expected' object (golden decisions), "
-    "or a list of cases with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
+    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set) "
+    "or a list of cases with 'input' and an 'expected' object (golden decisions), "
+    "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
 )
 LONE = "half of a surrogate pair stands alone. Write the character itself, or both halves. [lone-surrogate]"
 TOO_BIG = "the number does not fit in 64 bits. Write it as a string. [out-of-range]"

@@ -73,12 +73,12 @@ class Expectations:
         """Ask for a check by its name and arguments; `path` is where the file does so.
 
         `label` is what reports call it. `negated`: it must not hold. It scores in `group`, by default its own. With a
-        `weight` it counts in the soft score of the case by itself, in a group that is called as it is.
+        `weight` it counts in the soft score of the case by itself, in a group of its own.
         """
         label = label or render(path[len(self.path) :]) or name
         if weight is not None:
-            group = group if group and group not in self.weights else label
-            self.weights[group] = weight
+            group = group if group and group not in self.weights else f"{name}: {label}"
+            self.weights[group] = float(weight)  # a journal has it as it was decoded, and 3 is not 3.0 there
         more = {**({"$not": True} if negated else {}), **({"$group": group} if group else {})}
         asked = self._suite.catalog.ask(name, {**args, **more}, path)
         self._suite.add_flaws(asked, path)
@@ -145,7 +145,9 @@ class CaseBuilder(Expectations):
             prompt=built[0][0] if built else self._prompt,
             outcome=str(self._expected.get("outcome", DEFAULT_OUTCOME)),
             checks=specs,
-            scoring=Scoring(self.hard_fail, self.threshold, self.weights or None),
+            scoring=Scoring(
+                self.hard_fail, None if self.threshold is None else float(self.threshold), self.weights or None
+            ),
             turns=tuple(Turn(prompt, checks) for prompt, (checks, _) in built),
             **more,
         )
