@@ -10,12 +10,12 @@ import pytest
 from karat.checks.catalog import CATALOG
 from karat.smells.base import Surroundings
 from karat.smells.linter import lint
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 
 
 def slugs(expected: dict[str, Any]) -> set[str]:
     tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
-    return {problem.slug for problem in lint(located(json.dumps(tree).encode(), "s.json", CATALOG), Surroundings())}
+    return {problem.slug for problem in lint(locate_suite(json.dumps(tree).encode(), "s.json", CATALOG), Surroundings())}
 
 
 def says(pattern: str) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class Expectations:
         self._where: dict[str, Path] = {}
         self._checks: list[tuple[CheckSpec, Path]] = []
         self.weights: dict[str, float] = {}
+        self.is_empty = True
 
     def check(
         self,
@@ -75,6 +76,7 @@ class Expectations:
         `label` is what reports call it. `negated`: it must not hold. It scores in `group`, by default its own. With a
         `weight` it counts in the soft score of the case by itself, in a group of its own.
         """
+        self.is_empty = False
         label = label or render(path[len(self.path) :]) or name
         if weight is not None:
             group = group if group and group not in self.weights else f"{name}: {label}"
@@ -86,6 +88,7 @@ class Expectations:
 
     def expect(self, expected: Mapping[str, Json], path: Path) -> None:
         """Ask by the fields of `expected`, as Karat 1 has them; `path` is where the file has that object."""
+        self.is_empty = self.is_empty and not expected
         wrong = _expected_shape(tuple(self._suite.catalog.fields)).validate(expected)
         self._suite.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
         if not wrong:
@@ -108,10 +111,6 @@ class Expectations:
             self._expected, self.path, lambda field: where.get(field, self.path), answered=answered, places=places
         )
         return specs, about
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._expected and not self._checks
 
 
 class CaseBuilder(Expectations):
