@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 from karat import recorded, scoring
 from karat.checks.catalog import CATALOG
 from karat.converting import convert as convert
+from karat.converting import list_cases as list_cases
+from karat.converting import load_file as load_file
+from karat.converting import schema as schema
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
@@ -30,8 +33,7 @@ from karat.reports.artifacts import Sink
 from karat.reports.run_result import ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.suites import loads
-from karat.suites.documents.source import SuiteSource, read_bytes, source
-from karat.suites.listing import Row
+from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
 from karat.suites.selection import select_each as select_each
 from karat.text.wording import counted, did_you_mean, names_of
@@ -70,30 +72,6 @@ def load_suite(suite: AnySuite) -> Suite:
 
 aload_suite = asynchronous(load_suite)
 aconvert = asynchronous(convert)
-
-
-def load_file(path: str | Path) -> Suite:
-    """Read a suite file, whatever it is called."""
-    enter(os.getcwd())
-    return loads(read_bytes(path), str(path), CATALOG)
-
-
-def list_cases(path: str | Path) -> list[Row]:
-    """Id, category and prompt of every case of a suite file."""
-    from karat.suites.reading import list_rows
-
-    enter(os.getcwd())
-    return list_rows(read_bytes(path), str(path), CATALOG)
-
-
-def schema(name: str) -> dict[str, object]:
-    """The JSON Schema of a suite format, with every check that is known here."""
-    from karat.suites.formats.catalog import blame, find_format
-
-    enter(os.getcwd())
-    found = find_format(name, CATALOG.formats)
-    with blame(found):
-        return found.schema(CATALOG)
 
 
 def judge(case: Case, trace: Trace) -> Verdict:

@@ -1,4 +1,4 @@
-"""Suites of every format written as Karat 1."""
+"""Suite files of every format: read, listed, described by a JSON Schema, written as Karat 1."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from pathlib import Path
 
 from karat.checks.catalog import CATALOG
 from karat.errors import UsageError
+from karat.model.suite import Suite
 from karat.plugins.project import enter
 from karat.reports.artifacts import whole_file
-from karat.suites.documents.source import SuiteSource, source
+from karat.suites import loads
+from karat.suites.documents.source import SuiteSource, read_bytes, source
+from karat.suites.formats.catalog import blame, find_format
+from karat.suites.listing import Row
+from karat.suites.reading import list_rows
 from karat.text.wording import quoted
 
 _SUFFIXES = (".yaml", ".yml")
@@ -36,6 +41,26 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
             out.write(text.encode())
         Path(path).chmod(0o644)
     return text
+
+
+def load_file(path: str | Path) -> Suite:
+    """Read a suite file, whatever it is called."""
+    enter(os.getcwd())
+    return loads(read_bytes(path), str(path), CATALOG)
+
+
+def list_cases(path: str | Path) -> list[Row]:
+    """Id, category and prompt of every case of a suite file."""
+    enter(os.getcwd())
+    return list_rows(read_bytes(path), str(path), CATALOG)
+
+
+def schema(name: str) -> dict[str, object]:
+    """The JSON Schema of a suite format, with every check that is known here."""
+    enter(os.getcwd())
+    found = find_format(name, CATALOG.formats)
+    with blame(found):
+        return found.schema(CATALOG)
 
 
 def _refuse(path: Path, force: bool) -> None:

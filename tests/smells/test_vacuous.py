@@ -15,7 +15,9 @@ from karat.suites.reading import locate_suite
 
 def slugs(expected: dict[str, Any]) -> set[str]:
     tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
-    return {problem.slug for problem in lint(locate_suite(json.dumps(tree).encode(), "s.json", CATALOG), Surroundings())}
+    return {
+        problem.slug for problem in lint(locate_suite(json.dumps(tree).encode(), "s.json", CATALOG), Surroundings())
+    }
 
 
 def says(pattern: str) -> dict[str, Any]:

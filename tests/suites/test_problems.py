@@ -64,7 +64,7 @@ s.json:7:48 cases[2].catgory: unknown field. Did you mean 'category'? [unknown-f
 s.json:8:2 cases[3]: expected an object, found a number. [wrong-type]
 s.json:9:67 cases[4].scoring.soft_score.weights: no group has a weight over zero. Give one, or leave the weights out. \
 [zero-weights]
-s.json:9:93 cases[4].expected.scoring: scoring stands in the case as well. Keep one of the two. [duplicate-field]
+s.json:9:93 cases[4].expected.scoring: scoring is in the case as well. Keep one. [duplicate-field]
 s.json:10:24 cases[4].expected.must_match_regex[0]: this regex matches the empty string, so it is found in every \
 answer. [empty-expectation]
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 INSTALLED = (".dist-info", ".egg-info", "EGG-INFO")
-FIX = "Mend or uninstall its package."
+FIX = "Fix or uninstall the package that provides it."
 
 
 def brought(group: str) -> dict[str, EntryPoint]:
@@ -44,7 +44,7 @@ def may_bring(path: tuple[str, ...], header: bytes = b"[karat.") -> bool:
 
 
 def _brings(folder: str, header: bytes) -> bool:
-    """Whether a package in a folder has such entry points. What is no folder, as a zip file, may have any."""
+    """Whether a package in a folder has such entry points. What is not a folder, such as a zip file, may have any."""
     try:
         names = os.listdir(folder)
     except NotADirectoryError:

@@ -49,7 +49,7 @@ class Project(Struct, frozen=True):
         return line_of(Path(self.file), dotted(self.section, table), name)
 
     def load(self, table: str, name: str, spec: str) -> Any:
-        """The code that stands behind a name of a table."""
+        """The code that a table names."""
         where = self.where(table, name)
         if not spec.startswith(PREFIX):
             fix = f"Write it as '{PREFIX}file.py:{name}' or '{PREFIX}module:{name}'."
@@ -58,7 +58,7 @@ class Project(Struct, frozen=True):
         try:
             return load_attribute(spec.removeprefix(PREFIX), self.root)
         except ConfigError as error:
-            error.where, error.fix = where, error.fix or "Mend it, or leave the line out."
+            error.where, error.fix = where, error.fix or "Fix it, or remove the line."
             raise
 
 

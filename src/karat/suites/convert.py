@@ -66,7 +66,7 @@ def _comments(comments: Iterable[str], indent: int = 0) -> Iterator[str]:
 
 def _reminders(tables: Sequence[str], is_yaml: bool, unequal: int) -> Iterator[str]:
     if tables:
-        yield f"Beside this file must stand: {listed(map(quoted, tables), 'and')}."
+        yield f"Next to this file must be: {listed(map(quoted, tables), 'and')}."
     if is_yaml:
         yield "Comments of the source are not in it."
     if unequal:

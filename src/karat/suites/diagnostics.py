@@ -28,12 +28,12 @@ class Diagnostic(NamedTuple):
     file: str = ""
 
     def under(self, *steps: str | int) -> Diagnostic:
-        """The same, told from further up."""
+        """The same, with a path from further up."""
         return self._replace(path=(*steps, *self.path))
 
 
 class Document(Protocol):
-    """A file read into plain values, which can still tell where each of them stands.
+    """A file read into plain values, which still knows the place of each.
 
     `tree` may hold the cases as a sequence that parses each when it is asked for; then `diagnostics` grow as they are.
     """

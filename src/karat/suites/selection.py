@@ -112,7 +112,7 @@ def select_each(suites: Sequence[Suite], selection: Selection) -> list[Suite]:
 
 
 def refuse_unknown(ids: Iterable[str], known: Sequence[str], where: str) -> None:
-    """Raise UsageError for what is no id, and fits none."""
+    """Raise UsageError for what is not an id and matches none."""
     every = set(known)
     unknown = [
         name for name in dict.fromkeys(ids) if name not in every and not any(is_meant(one, name) for one in known)
@@ -157,7 +157,7 @@ def _some(label: str, names: Sequence[str]) -> str:
 
 
 def keyword(expression: str) -> Matcher:
-    """What tells by its names whether a case is meant; a name is meant where the part stands anywhere in it."""
+    """What tells by its names whether a case is meant; a name is meant where the part is anywhere in it."""
     if not expression.strip():
         return lambda names: True
     reading = _Reading(expression)

@@ -1,4 +1,4 @@
-"""Tables beside a suite: CSV with a line of names, or JSON objects, one a line."""
+"""Tables next to a suite: CSV with a line of names, or JSON objects, one a line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPED = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+
 
 
 class Row(NamedTuple):
-    """One row of a table: its values by column, and where it stands, for messages."""
+    """One row of a table: its values by column, and its place, for messages."""
 
     values: Mapping[str, Value]
     where: str
@@ -44,7 +44,7 @@ def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
     path = folder / name
     inside = not FilePath(name).is_absolute() and ".." not in FilePath(name).parts
     if not inside or path.suffix.lower() not in SUFFIXES:
-        message = f"{quoted(name)} is no table. Name a .csv or .jsonl file beside the suite."
+        message = f"{quoted(name)} is not a table. Name a .csv or .jsonl file next to the suite."
         raise TableError(Diagnostic((), message, "bad-table"))
     try:
         data = read_bytes(path)
@@ -76,14 +76,14 @@ def _csv(text: str, name: str, file: str) -> Iterator[Row]:
                 yield Row(dict(zip(columns, map(_cell, cells), strict=True)), f"{name}:{line}")
             line = reader.line_num + 1
     except csv.Error as error:
-        raise _torn(f"the line is no CSV: {error}.", line, file) from None
+        raise _torn(f"the line is not CSV: {error}.", line, file) from None
 
 
 def _columns(cells: list[str], file: str) -> list[str]:
     odd = next((cell for cell in cells if not _NAME.fullmatch(cell) or cells.count(cell) > 1), None)
     if odd is not None:
-        rule = "is no name: begin it with a letter, go on with letters, digits, - or _"
-        why = "stands twice" if _NAME.fullmatch(odd) else rule
+        rule = "is not a name: begin it with a letter, go on with letters, digits, - or _"
+        why = "is there twice" if _NAME.fullmatch(odd) else rule
         raise TableError(Diagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
     return cells
 
@@ -104,7 +104,7 @@ def _object(text: str, line: int, file: str) -> dict[str, Json]:
     try:
         value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
-        raise _torn(f"the line is no JSON: {str(error).partition(' at line')[0]}.", line, file) from None
+        raise _torn(f"the line is not JSON: {str(error).partition(' at line')[0]}.", line, file) from None
     if not isinstance(value, dict):
         raise _torn(f"expected an object, found {kind(value)}.", line, file)
     misfits: list[Diagnostic] = []

@@ -15,7 +15,7 @@ _BRACES = re.compile(rf"\{{\{{({NAME})\}}\}}|\{{({NAME})\}}")
 
 
 class Value(NamedTuple):
-    """What a variable stands for, and how it is spelled within a longer text, if it can be."""
+    """The value of a variable, and how it is spelled within a longer text, if it can be."""
 
     value: Json
     text: str | None
@@ -66,14 +66,14 @@ class Variables:
             message = f"the row has no {quoted(name)}, which others of its table have. Give it one."
             self.diagnostics.append(Diagnostic(path, message, "missing-variable"))
         elif self._values and (near := nearest(name, self._values)):
-            message = f"{quoted(braces[0])} is no variable and stays as it is. Did you mean {quoted(f'{{{near}}}')}?"
+            message = f"{quoted(braces[0])} is not a variable and stays as it is. Did you mean {quoted(f'{{{near}}}')}?"
             self.near_misses.append(Diagnostic(path, message, "near-variable"))
         return braces[0]
 
     def _spelled(self, name: str, path: Path) -> str:
         text = self._values[name].text
         if text is None:
-            message = f"{quoted(name)} is a list or an object, which cannot stand within a text."
+            message = f"{quoted(name)} is a list or an object, which cannot be part of a text."
             self.diagnostics.append(Diagnostic(path, message, "wrong-type"))
         return text or ""
 

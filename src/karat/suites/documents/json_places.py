@@ -66,7 +66,7 @@ class JsonPlaces:
             for step, (key, value) in _members(node):
                 here = (*path, step)
                 if step in seen:
-                    message = "the same key stands twice in this object. Keep one."
+                    message = "duplicate key. Keep one."
                     found.append(Diagnostic(here, message, "duplicate-key", place=self._start(key)))
                 seen.add(step)
                 if value.type in ("object", "array"):

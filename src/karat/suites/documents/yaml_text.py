@@ -76,7 +76,7 @@ def _after(head: str, value: Json, indent: int) -> list[str]:
 
 
 def _is_literal(value: str) -> bool:
-    """Whether a text of several lines can stand as it is: nothing hidden in it, at the ends of its lines too."""
+    """Whether a text of several lines can be written as it is: nothing hidden in it, at the ends of its lines too."""
     return value.replace("\n", "").isprintable() and _LITERAL.fullmatch(value) is not None
 
 

@@ -99,13 +99,13 @@ class CaseReader:
         self.warnings: list[Diagnostic] = []
 
     def read(self, listed: object, prefix: Path) -> None:
-        """Read cases that stand in a list. Those that are sound are in `cases` then, what is wrong in `diagnostics`."""
+        """Read the cases of a list. Those that are sound are in `cases` then, what is wrong in `diagnostics`."""
         for index, raw in enumerate(listed if is_list(listed) else ()):
             self._read(raw, (*prefix, index))
 
     def _read(self, raw: Json, path: Path) -> None:
-        told = self._dialect.case_shape.validate(raw)
-        notes, fillers, wrong = split_notes(raw, told) if told else NO_NOTES
+        found = self._dialect.case_shape.validate(raw)
+        notes, fillers, wrong = split_notes(raw, found) if found else NO_NOTES
         self.warnings += [diagnostic.under(*path) for diagnostic in fillers]
         self.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
         if isinstance(raw, dict):
@@ -156,7 +156,7 @@ def _strays(expectation: CaseExpectations, vocabulary: Vocabulary) -> Iterator[D
 
 
 class SplitNotes(NamedTuple):
-    """What was told of a tree: notes, which were taken out of it; fillers, which were too; and what is wrong."""
+    """What validating a tree gave: notes, which were taken out of it; fillers, which were too; and what is wrong."""
 
     notes: Notes
     fillers: Sequence[Diagnostic]
@@ -166,11 +166,11 @@ class SplitNotes(NamedTuple):
 NO_NOTES = SplitNotes({}, (), ())
 
 
-def split_notes(tree: object, told: Iterable[Diagnostic]) -> SplitNotes:
+def split_notes(tree: object, found: Iterable[Diagnostic]) -> SplitNotes:
     """Take notes and fillers out of a tree, as examining it found them."""
     notes: Notes = {}
     fillers, wrong = [], []
-    for diagnostic in told:
+    for diagnostic in found:
         if diagnostic.slug == NOTE:
             notes[diagnostic.path] = _taken(tree, diagnostic.path)
         elif diagnostic.slug == FILLER:

@@ -184,7 +184,7 @@ class EvalCases:
         if "scoring" not in raw and "scoring" not in expected:
             return
         if "scoring" in raw and "scoring" in expected:
-            message = "scoring stands in the case as well. Keep one of the two."
+            message = "scoring is in the case as well. Keep one."
             yield Diagnostic((*path, "expected", "scoring"), message, "duplicate-field", key=True)
         yield from weightless(sound(raw, faults).get("scoring"), path)
         yield from weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
@@ -234,7 +234,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _add_rules(defs: JsonObject) -> None:
-    """What holds between keys: something is expected, scoring stands in one place, and a weight counts."""
+    """What holds between keys: something is expected, scoring is in one place, and a weight counts."""
     expected = defs["Expected"]
     expected["anyOf"] = any_of(key for key in expected["properties"] if key not in NO_CHECKS)
     defs["Case"]["not"] = {
@@ -262,4 +262,4 @@ def _convert_case(case: JsonObject) -> Commented:
     if "scoring" not in expected:
         return Commented(case)
     scoring = expected.pop("scoring")
-    return Commented({**case, "expected": expected, "scoring": scoring}, ["'scoring' stood in 'expected'."])
+    return Commented({**case, "expected": expected, "scoring": scoring}, ["'scoring' was in 'expected'."])

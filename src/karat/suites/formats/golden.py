@@ -53,7 +53,7 @@ _LABELS = ("id", "category")
 
 
 class GoldenShape(NamedTuple):
-    """A golden set in the words of some checks: its list, a case, and the checks that stand beside `expected`."""
+    """A golden set in the words of some checks: its list, a case, and the checks that are next to `expected`."""
 
     suite: CasesShape
     case: RecordShape
@@ -129,7 +129,7 @@ class GoldenCases(NamedTuple):
     beside: tuple[str, ...]
 
     def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
-        """Both kinds of keys as one `expected`, each still known by where it stands."""
+        """Both kinds of keys as one `expected`, each each still known by its place."""
         usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
         flat_keys = {name: usable[name] for name in self.beside if name in usable}
         inside = raw.get("expected", {})
@@ -181,7 +181,7 @@ def _add_rules(defs: JsonObject) -> None:
 
 
 def _convert_case(case: JsonObject, beside: Sequence[str]) -> Commented:
-    """A golden case. Keys that stand beside `expected` go into it, constraints into the metadata."""
+    """A golden case. Keys next to `expected` go into it, constraints into the metadata."""
     given = case.get("expected", {})
     asked = dict(given) if isinstance(given, dict) else {"expected_contains": given}
     notes: dict[str, Json] = {}

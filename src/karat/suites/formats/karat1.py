@@ -190,7 +190,7 @@ class _Reader(CaseReader):
         at, warned = len(self.diagnostics), len(self.warnings)
         values, circles = resolved(given, row.values)
         for circle in circles:
-            message = f"the variables {' → '.join(circle)} stand for each other. Give one of them a value."
+            message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
             self.diagnostics.append(Diagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
         filled = variables.substitute(plain)
@@ -199,8 +199,8 @@ class _Reader(CaseReader):
         if len(self.diagnostics) == at:
             self._row = row.where
             super()._read(filled, origin.path)
-        self.diagnostics[at:] = [origin.told(diagnostic, row.where) for diagnostic in self.diagnostics[at:]]
-        self.warnings[warned:] = [origin.told(diagnostic, "") for diagnostic in self.warnings[warned:]]
+        self.diagnostics[at:] = [origin.relocate(diagnostic, row.where) for diagnostic in self.diagnostics[at:]]
+        self.warnings[warned:] = [origin.relocate(diagnostic, "") for diagnostic in self.warnings[warned:]]
 
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
@@ -210,9 +210,9 @@ class _Reader(CaseReader):
                 self.diagnostics += [f if f.file else f.under(*path, "each") for f in error.diagnostics]
                 return []
             return rows
-        told = ListShape(VARIABLES).validate(each)
-        self.diagnostics += [diagnostic.under(*path, "each") for diagnostic in told]
-        if told or not isinstance(each, list):
+        wrong = ListShape(VARIABLES).validate(each)
+        self.diagnostics += [diagnostic.under(*path, "each") for diagnostic in wrong]
+        if wrong or not isinstance(each, list):
             return []
         if not each:
             self.diagnostics.append(Diagnostic((*path, "each"), "the table has no rows.", "empty-table"))
@@ -226,7 +226,7 @@ class _Origin(NamedTuple):
     defaults: JsonObject
     path: Path
 
-    def told(self, diagnostic: Diagnostic, row: str) -> Diagnostic:
+    def relocate(self, diagnostic: Diagnostic, row: str) -> Diagnostic:
         """A diagnostic at the place that the value comes from, with the row that it arose in."""
         inner = diagnostic.path[len(self.path) :]
         inherited = len(inner) > 0 and not _holds(self.raw, inner) and _holds(self.defaults, inner)
@@ -235,7 +235,7 @@ class _Origin(NamedTuple):
 
 
 def _holds(tree: Json, path: Path) -> bool:
-    """Whether something stands at the first steps of a path, as far as maps are merged."""
+    """Whether there is something at the first steps of a path, as far as maps are merged."""
     for step in path:
         if not isinstance(tree, dict):
             return True
@@ -277,9 +277,9 @@ class _Cases:
             yield Diagnostic(
                 path, "the case says nothing to the agent. Give it a 'prompt' or 'turns'.", "missing-field"
             )
-        for key, beside in (("prompt", "turns"), ("replies", "turns")):
-            if key in raw and beside in raw:
-                yield Diagnostic((*path, key), f"'{beside}' is here too. Keep one.", "duplicate-field", key=True)
+        for key, other in (("prompt", "turns"), ("replies", "turns")):
+            if key in raw and other in raw:
+                yield Diagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
         if "max_turns" in raw and "replies" not in raw:
             message = "it bounds 'replies', which are not there. Leave it out, or add them."
             yield Diagnostic((*path, "max_turns"), message, "no-effect", key=True)
@@ -334,7 +334,7 @@ def _add_rules(made: JsonObject, defs: JsonObject) -> None:
         **case,
         "title": "Defaults",
         "properties": own,
-        "description": "What stands under every case: maps merge.",
+        "description": "What every case has that does not say otherwise: maps merge.",
     }
     for rule in ("oneOf", "required"):
         defs["Defaults"].pop(rule)

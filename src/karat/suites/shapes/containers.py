@@ -16,7 +16,7 @@ from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_
 from karat.text.wording import listed
 
 NOTE = "note"
-"""The slug of what is no problem: a key that anything may carry, and that nothing judges."""
+"""The slug of what is not a problem: a key that anything may carry, and that nothing judges."""
 
 FILLER = "asks-nothing"
 """The slug of a key that could ask for something and is given nothing: a warning, as if it were not there."""
@@ -75,7 +75,7 @@ class MapShape(Struct, frozen=True):
 
 
 class Key(Struct, frozen=True):
-    """A key of a record: what stands there, what it means, and whether it must be there."""
+    """A key of a record: its value, what it means, and whether it must be there."""
 
     shape: Shape
     doc: str = ""
@@ -176,7 +176,7 @@ class UnionShape:
 
 
 def is_filler(shape: Shape, value: object) -> bool:
-    """Whether an empty list or `false` stands where a list that must not be empty or `true` would ask for something."""
+    """Whether an empty list or `false` is where a list that must not be empty or `true` would ask for something."""
     if isinstance(shape, UnionShape):
         return any(is_filler(one, value) for one in shape.shapes)
     if isinstance(shape, ListShape):
@@ -185,8 +185,8 @@ def is_filler(shape: Shape, value: object) -> bool:
 
 
 def _filler(name: str, value: object) -> Diagnostic:
-    what, mend = ("false", "write true") if value is False else ("an empty list", "say what is expected")
-    return Diagnostic((name,), f"{what} asks for nothing. Leave the field out, or {mend}.", FILLER)
+    what, fix = ("false", "write true") if value is False else ("an empty list", "say what is expected")
+    return Diagnostic((name,), f"{what} checks nothing. Remove the field, or {fix}.", FILLER)
 
 
 def is_note(key: str | int) -> bool:

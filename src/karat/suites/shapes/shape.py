@@ -1,4 +1,4 @@
-"""What a value of a suite may be: judged in plain words, and told as JSON Schema."""
+"""What a value of a suite may be: validated in plain words, and described by JSON Schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shape(Protocol):
     @property
     def types(self) -> Collection[type]: ...
     def validate(self, value: object) -> Found:
-        """What is to be told of a value, with paths from it on."""
+        """What is wrong with a value, with paths below it."""
         ...
 
     def schema(self, known: dict[str, Schema]) -> Schema:
