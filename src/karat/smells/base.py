@@ -14,7 +14,7 @@ from karat.checks.base import Check
 from karat.checks.catalog import CATALOG
 from karat.checks.modified import ModifiedCheck
 from karat.model.suite import Case
-from karat.suites.diagnostics import Diagnostic, Document, Path
+from karat.suites.diagnostics import Document, Path, PathDiagnostic
 from karat.suites.formats.base import CaseExpectations
 
 
@@ -107,4 +107,4 @@ class Rule(NamedTuple):
     """One kind of smell in one case."""
 
     slug: str
-    look: Callable[[LintCase, Surroundings], Iterator[Diagnostic]]
+    look: Callable[[LintCase, Surroundings], Iterator[PathDiagnostic]]

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.diagnostics import Diagnostic
+from karat.suites.diagnostics import PathDiagnostic
 from karat.targets.scripted_user import MOST_TURNS
 from karat.text.wording import counted
 
 
-def unreachable(case: LintCase, around: Surroundings) -> Iterator[Diagnostic]:
+def unreachable(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Replies to one thing are said one after the other: behind `max_turns` there is no turn left for them."""
     most = case.case.max_turns or MOST_TURNS
     before: Counter[tuple[str, ...]] = Counter()
@@ -19,7 +19,7 @@ def unreachable(case: LintCase, around: Surroundings) -> Iterator[Diagnostic]:
         before[reply.asks_for] += 1
         if before[reply.asks_for] >= most:
             message = f"the conversation is over by then: it has {counted(most, 'turn')}. Raise 'max_turns'."
-            yield Diagnostic((*case.path, "replies", index), message, "unreachable-reply")
+            yield PathDiagnostic((*case.path, "replies", index), message, "unreachable-reply")
 
 
 RULES = (Rule("unreachable-reply", unreachable),)

@@ -24,7 +24,7 @@ from karat.smells import ui as lint_ui
 from karat.smells import vacuous as lint_vacuous
 from karat.smells import values as lint_values
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.diagnostics import Diagnostic, problems
+from karat.suites.diagnostics import PathDiagnostic, problems
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.text.wording import did_you_mean
@@ -84,7 +84,7 @@ def lint(suite: LocatedSuite, around: Surroundings, ignore: Collection[str] = ()
     return problems(suite.suite.file, found, suite.document)
 
 
-def _diagnostics(suite: LocatedSuite, around: Surroundings) -> Iterator[Diagnostic]:
+def _diagnostics(suite: LocatedSuite, around: Surroundings) -> Iterator[PathDiagnostic]:
     yield from suite.warnings
     cases = [
         LintCase(case, expectation, suite.document)

@@ -17,7 +17,7 @@ MOST = 10_000
 """Problems reported of one file; a line counts the rest."""
 
 
-class Diagnostic(NamedTuple):
+class PathDiagnostic(NamedTuple):
     """One thing to tell of a path. `key`: of the name of the last step rather than of its value. `file`: if another."""
 
     path: Path
@@ -27,7 +27,7 @@ class Diagnostic(NamedTuple):
     place: Place | None = None
     file: str = ""
 
-    def under(self, *steps: str | int) -> Diagnostic:
+    def under(self, *steps: str | int) -> PathDiagnostic:
         """The same, with a path from further up."""
         return self._replace(path=(*steps, *self.path))
 
@@ -39,7 +39,7 @@ class Document(Protocol):
     """
 
     tree: Tree
-    diagnostics: list[Diagnostic]
+    diagnostics: list[PathDiagnostic]
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         """The line and column of the value at a path, or of its key; of the nearest value around it if it is absent."""
@@ -49,13 +49,13 @@ class Document(Protocol):
 class RefusedError(Exception):
     """A file that gives no tree at all."""
 
-    def __init__(self, *diagnostics: Diagnostic) -> None:
+    def __init__(self, *diagnostics: PathDiagnostic) -> None:
         super().__init__(diagnostics)
         self.diagnostics = diagnostics
 
 
 def refuse(message: str, slug: str, place: Place = (1, 1), path: Path = ()) -> RefusedError:
-    return RefusedError(Diagnostic(path, message, slug, place=place))
+    return RefusedError(PathDiagnostic(path, message, slug, place=place))
 
 
 def render(path: Path) -> str:
@@ -69,7 +69,7 @@ def _name(step: str) -> str:
 
 
 def problems(
-    file: str, diagnostics: Iterable[Diagnostic], document: Document | None, *, warning: bool = False
+    file: str, diagnostics: Iterable[PathDiagnostic], document: Document | None, *, warning: bool = False
 ) -> list[Problem]:
     """Diagnostics with their lines and columns, in the order of the file, the same one only once."""
     found = list(dict.fromkeys(diagnostics))
@@ -84,7 +84,7 @@ def problems(
     return located
 
 
-def _place(diagnostic: Diagnostic, document: Document | None) -> Place:
+def _place(diagnostic: PathDiagnostic, document: Document | None) -> Place:
     if diagnostic.place is not None or document is None:
         return diagnostic.place or (1, 1)
     return document.place(diagnostic.path, key=diagnostic.key)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from karat.errors import SuiteError
 from karat.model.suite import Suite
-from karat.suites.diagnostics import Diagnostic, Document, RefusedError, problems
+from karat.suites.diagnostics import Document, PathDiagnostic, RefusedError, problems
 from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
 from karat.suites.formats.catalog import blame, detect_format
 from karat.suites.listing import Row, suite_rows
@@ -21,7 +21,7 @@ class LocatedSuite(NamedTuple):
     file: SuiteFile
     format: Format
     document: Document
-    warnings: tuple[Diagnostic, ...]
+    warnings: tuple[PathDiagnostic, ...]
 
     @property
     def expectations(self) -> tuple[CaseExpectations, ...]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jiter
 
 from karat.errors import UsageError
-from karat.suites.diagnostics import Diagnostic, Json, RefusedError
+from karat.suites.diagnostics import Json, PathDiagnostic, RefusedError
 from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, holds
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.variables import NAME, Value, value_of
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 class TableError(Exception):
     """A table that cannot be read; its diagnostics name its own lines, or none where the suite names it wrongly."""
 
-    def __init__(self, *diagnostics: Diagnostic) -> None:
+    def __init__(self, *diagnostics: PathDiagnostic) -> None:
         super().__init__(diagnostics)
         self.diagnostics = diagnostics
 
@@ -45,11 +45,11 @@ def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
     inside = not FilePath(name).is_absolute() and ".." not in FilePath(name).parts
     if not inside or path.suffix.lower() not in SUFFIXES:
         message = f"{quoted(name)} is not a table. Name a .csv or .jsonl file next to the suite."
-        raise TableError(Diagnostic((), message, "bad-table"))
+        raise TableError(PathDiagnostic((), message, "bad-table"))
     try:
         data = read_bytes(path)
     except UsageError as error:
-        raise TableError(Diagnostic((), f"{quoted(name)} {error.message}", error.slug)) from None
+        raise TableError(PathDiagnostic((), f"{quoted(name)} {error.message}", error.slug)) from None
     file = str(path)
     try:
         text = utf8(data).decode()
@@ -57,7 +57,7 @@ def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
         raise TableError(*(diagnostic._replace(file=file) for diagnostic in refused.diagnostics)) from None
     rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))
     if not rows:
-        raise TableError(Diagnostic((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
+        raise TableError(PathDiagnostic((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
     return rows, data
 
 
@@ -84,7 +84,7 @@ def _columns(cells: list[str], file: str) -> list[str]:
     if odd is not None:
         rule = "is not a name: begin it with a letter, go on with letters, digits, - or _"
         why = "is there twice" if _NAME.fullmatch(odd) else rule
-        raise TableError(Diagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
+        raise TableError(PathDiagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
     return cells
 
 
@@ -107,7 +107,7 @@ def _object(text: str, line: int, file: str) -> dict[str, Json]:
         raise _torn(f"the line is not JSON: {str(error).partition(' at line')[0]}.", line, file) from None
     if not isinstance(value, dict):
         raise _torn(f"expected an object, found {kind(value)}.", line, file)
-    misfits: list[Diagnostic] = []
+    misfits: list[PathDiagnostic] = []
     fitted(value, (), misfits)
     if misfits:
         raise _torn(OUT_OF_RANGE, line, file)
@@ -119,4 +119,4 @@ def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
 
 
 def _torn(message: str, line: int, file: str) -> TableError:
-    return TableError(Diagnostic((), message, "bad-table", place=(line, 1), file=file))
+    return TableError(PathDiagnostic((), message, "bad-table", place=(line, 1), file=file))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from karat.suites.diagnostics import Diagnostic, Json, Path
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.text.wording import nearest, quoted
 
 NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
@@ -33,8 +33,8 @@ class Variables:
     def __init__(self, values: Mapping[str, Value], missing: Collection[str] = ()) -> None:
         self._values = values
         self._missing = missing
-        self.diagnostics: list[Diagnostic] = []
-        self.near_misses: list[Diagnostic] = []
+        self.diagnostics: list[PathDiagnostic] = []
+        self.near_misses: list[PathDiagnostic] = []
 
     def substitute(self, tree: Json, path: Path = ()) -> Json:
         """The tree with every variable in it replaced; what went wrong is among the diagnostics then."""
@@ -64,17 +64,17 @@ class Variables:
             return self._spelled(name, path)
         if name in self._missing:
             message = f"the row has no {quoted(name)}, which others of its table have. Give it one."
-            self.diagnostics.append(Diagnostic(path, message, "missing-variable"))
+            self.diagnostics.append(PathDiagnostic(path, message, "missing-variable"))
         elif self._values and (near := nearest(name, self._values)):
             message = f"{quoted(braces[0])} is not a variable and stays as it is. Did you mean {quoted(f'{{{near}}}')}?"
-            self.near_misses.append(Diagnostic(path, message, "near-variable"))
+            self.near_misses.append(PathDiagnostic(path, message, "near-variable"))
         return braces[0]
 
     def _spelled(self, name: str, path: Path) -> str:
         text = self._values[name].text
         if text is None:
             message = f"{quoted(name)} is a list or an object, which cannot be part of a text."
-            self.diagnostics.append(Diagnostic(path, message, "wrong-type"))
+            self.diagnostics.append(PathDiagnostic(path, message, "wrong-type"))
         return text or ""
 
 

@@ -10,7 +10,7 @@ import jiter
 import msgspec
 from msgspec import Raw
 
-from karat.suites.diagnostics import Diagnostic, Json, Path, Place, RefusedError, Tree, refuse
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, Place, RefusedError, Tree, refuse
 from karat.suites.documents.json_places import JsonPlaces
 from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, may_misfit
 from karat.suites.documents.source import byte_place
@@ -29,7 +29,7 @@ class JsonDocument:
 
     def __init__(self, data: bytes) -> None:
         self._places = JsonPlaces(data)
-        self.diagnostics: list[Diagnostic] = []
+        self.diagnostics: list[PathDiagnostic] = []
         self.tree = _outline(data, _Parser(data, self._places, self.diagnostics))
 
     def place(self, path: Path, *, key: bool = False) -> Place:
@@ -39,7 +39,7 @@ class JsonDocument:
 class _Parser:
     """Parses parts of one file. What is odd about them is among the diagnostics then."""
 
-    def __init__(self, data: bytes, places: JsonPlaces, diagnostics: list[Diagnostic]) -> None:
+    def __init__(self, data: bytes, places: JsonPlaces, diagnostics: list[PathDiagnostic]) -> None:
         self._data = data
         self._places = places
         self._diagnostics = diagnostics
@@ -121,7 +121,7 @@ def _refusal(data: bytes, message: str, path_at: Callable[[int], Path]) -> Refus
     if "surrogate" in why or "hex escape" in why:
         halves = "half of a surrogate pair is alone. Write the character itself, or both halves."
         lone = [
-            Diagnostic(path_at(offset), halves, "lone-surrogate", place=byte_place(data, offset))
+            PathDiagnostic(path_at(offset), halves, "lone-surrogate", place=byte_place(data, offset))
             for offset in _lone_surrogates(data)
         ]
         if lone:

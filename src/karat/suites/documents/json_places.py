@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from karat.suites.diagnostics import Diagnostic, Path, Place
+from karat.suites.diagnostics import Path, PathDiagnostic, Place
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,9 +56,9 @@ class JsonPlaces:
         return row + 1, column
 
     @cached_property
-    def duplicates(self) -> list[Diagnostic]:
+    def duplicates(self) -> list[PathDiagnostic]:
         """Keys of the file that stand twice in their object."""
-        found: list[Diagnostic] = []
+        found: list[PathDiagnostic] = []
         pending: list[tuple[Path, Node]] = [((), node) for node in self._root.named_children]
         while pending:
             path, node = pending.pop()
@@ -67,7 +67,7 @@ class JsonPlaces:
                 here = (*path, step)
                 if step in seen:
                     message = "duplicate key. Keep one."
-                    found.append(Diagnostic(here, message, "duplicate-key", place=self._start(key)))
+                    found.append(PathDiagnostic(here, message, "duplicate-key", place=self._start(key)))
                 seen.add(step)
                 if value.type in ("object", "array"):
                     pending.append((here, value))

@@ -19,7 +19,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from karat.suites.diagnostics import Diagnostic, Path, Place, RefusedError, refuse
+from karat.suites.diagnostics import Path, PathDiagnostic, Place, RefusedError, refuse
 from karat.suites.documents.numbers import OUT_OF_RANGE, holds
 from karat.text.wording import quoted, visible
 
@@ -50,7 +50,7 @@ class YamlDocument:
         self._places: dict[Path, tuple[int, int]] | None = None
         builder = _Builder(self._text, self._lines, None)
         self.tree: Any = builder.document()
-        self.diagnostics: list[Diagnostic] = builder.diagnostics
+        self.diagnostics: list[PathDiagnostic] = builder.diagnostics
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         if self._places is None:
@@ -85,7 +85,7 @@ class _Builder:
         self._places = places
         self._anchors: dict[str, object] = {}
         self._aliased = 0
-        self.diagnostics: list[Diagnostic] = []
+        self.diagnostics: list[PathDiagnostic] = []
 
     def document(self) -> Any:
         first = self._next()
@@ -178,7 +178,7 @@ class _Builder:
 
     def _found(self, event: object, message: str, slug: str, path: Path) -> None:
         place = self._lines.place(_start(event))
-        self.diagnostics.append(Diagnostic(path, message, slug, place=place))
+        self.diagnostics.append(PathDiagnostic(path, message, slug, place=place))
 
     def _refuse(self, event: object, message: str, slug: str, path: Path) -> RefusedError:
         return refuse(message, slug, self._lines.place(_start(event)), path)

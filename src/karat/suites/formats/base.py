@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from karat.errors import UsageError
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Suite
-from karat.suites.diagnostics import Diagnostic, Document, Json, Path, RefusedError
+from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, RefusedError
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.formats.spelling import Commented, spell_cases
 from karat.suites.listing import Row
@@ -54,8 +54,8 @@ class ParsedSuite(NamedTuple):
 
     version: str
     cases: tuple[Case, ...]
-    diagnostics: Sequence[Diagnostic] = ()
-    warnings: Sequence[Diagnostic] = ()
+    diagnostics: Sequence[PathDiagnostic] = ()
+    warnings: Sequence[PathDiagnostic] = ()
     name: str = ""
     description: str = ""
     metadata: Mapping[str, Json] = {}
@@ -140,12 +140,12 @@ class SuiteFile:
         """The bytes of a file that the suite names at `path`, in its folder or below. Raises RefusedError."""
         if os.path.isabs(name) or ".." in PurePath(name).parts:
             message = f"{quoted(name)} is not in the folder of the suite. Move it there."
-            raise RefusedError(Diagnostic(path, message, "bad-file"))
+            raise RefusedError(PathDiagnostic(path, message, "bad-file"))
         if name not in self.others:
             try:
                 self.others[name] = read_bytes(self.folder / name)
             except UsageError as error:
-                raise RefusedError(Diagnostic(path, f"{quoted(name)} {error.message}", error.slug)) from None
+                raise RefusedError(PathDiagnostic(path, f"{quoted(name)} {error.message}", error.slug)) from None
         return self.others[name]
 
 
@@ -183,7 +183,7 @@ class Format:
         defs: dict[str, Any] = {}
         return complete_schema(_record(self.shape).whole(defs), self.title or self.name, defs)
 
-    def validate(self, tree: object) -> Sequence[Diagnostic]:
+    def validate(self, tree: object) -> Sequence[PathDiagnostic]:
         """What is wrong with a tree by its `shape`."""
         return () if self.shape is None else _record(self.shape).validate(tree)
 

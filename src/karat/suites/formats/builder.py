@@ -10,7 +10,7 @@ from msgspec import structs
 
 from karat.model.check import AskedCheck, Field
 from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
-from karat.suites.diagnostics import Diagnostic, Document, Json, Path, Place, Tree, render
+from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
 from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.cases import DEFAULT_OUTCOME, UniqueIds, declared
 from karat.suites.shapes.containers import RecordShape
@@ -37,7 +37,7 @@ class TextPlaces:
 
     def __init__(self) -> None:
         self.tree: Tree = {}
-        self.diagnostics: list[Diagnostic] = []
+        self.diagnostics: list[PathDiagnostic] = []
         self.places: dict[Path, Place] = {}
 
     def place(self, path: Path, *, key: bool = False) -> Place:
@@ -153,13 +153,13 @@ class CaseBuilder(Expectations):
         return case, about._replace(turns=tuple(about for _, (_, about) in built))
 
     @property
-    def problem(self) -> Diagnostic | None:
+    def problem(self) -> PathDiagnostic | None:
         """What no case may lack."""
         prompts = [prompt for prompt, _ in self._turns] or [self._prompt]
         if not self.id.strip() or not all(prompt.strip() for prompt in prompts):
-            return Diagnostic(self.path, "the case needs an id and a prompt that are not blank.", "empty-value")
+            return PathDiagnostic(self.path, "the case needs an id and a prompt that are not blank.", "empty-value")
         if self.is_empty and all(turn.is_empty for _, turn in self._turns):
-            return Diagnostic(self.path, "the case checks nothing. Say what the answer must hold.", "no-checks")
+            return PathDiagnostic(self.path, "the case checks nothing. Say what the answer must hold.", "no-checks")
         return None
 
 
@@ -168,8 +168,8 @@ class SuiteBuilder:
 
     def __init__(self, file: SuiteFile, catalog: SuiteCatalog, document: Document | None = None) -> None:
         self.catalog = catalog
-        self.diagnostics: list[Diagnostic] = []
-        self.warnings: list[Diagnostic] = []
+        self.diagnostics: list[PathDiagnostic] = []
+        self.warnings: list[PathDiagnostic] = []
         self._file = file
         self._document = document
         self._cases: list[CaseBuilder] = []
@@ -181,15 +181,15 @@ class SuiteBuilder:
 
     def problem(self, path: Path, message: str, slug: str = "invalid-value") -> None:
         """Something that is wrong with the file."""
-        self.diagnostics.append(Diagnostic(path, message, slug))
+        self.diagnostics.append(PathDiagnostic(path, message, slug))
 
     def warn(self, path: Path, message: str, slug: str) -> None:
         """Something that is most likely not meant."""
-        self.warnings.append(Diagnostic(path, message, slug))
+        self.warnings.append(PathDiagnostic(path, message, slug))
 
     def add_flaws(self, asked: AskedCheck, path: Path) -> None:
         """What is wrong with a check as it is written."""
-        self.diagnostics += [Diagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.flaws]
+        self.diagnostics += [PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.flaws]
 
     def build(
         self,

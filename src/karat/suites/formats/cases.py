@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.diagnostics import Diagnostic, Json, Path, render
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
 from karat.suites.formats.base import CaseExpectations, JsonObject
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
@@ -41,7 +41,7 @@ class CasesShape(NamedTuple):
     def validate(self, value: object) -> Found:
         if not is_list(value):
             return wrong_type(self.words, value)
-        return FINE if value else [Diagnostic((), "the suite has no cases.", "empty-suite")]
+        return FINE if value else [PathDiagnostic((), "the suite has no cases.", "empty-suite")]
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return ListShape(self.case, fewest=1).schema(known)
@@ -57,7 +57,7 @@ class CaseFormat(Protocol):
     @property
     def case_shape(self) -> RecordShape: ...
     def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> Sequence[CaseExpectations]: ...
-    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterable[Diagnostic]: ...
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterable[PathDiagnostic]: ...
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case: ...
 
 
@@ -67,7 +67,7 @@ class UniqueIds:
     def __init__(self) -> None:
         self._first: dict[str, tuple[Path, str]] = {}
 
-    def claim(self, name: str, path: Path, row: str = "") -> Diagnostic | None:
+    def claim(self, name: str, path: Path, row: str = "") -> PathDiagnostic | None:
         """What is wrong where another case has the id already. `row`: the row of a table that the case is of."""
         claim = path, row
         first = self._first.setdefault(name, claim)
@@ -76,7 +76,7 @@ class UniqueIds:
         place, row = first
         where = f"{render(place)}, {row}," if row else render(place)
         message = f"{where} has the id {quoted(name)} already. Give each case its own."
-        return Diagnostic((*path, "id"), message, "duplicate-id")
+        return PathDiagnostic((*path, "id"), message, "duplicate-id")
 
 
 class CaseReader:
@@ -95,8 +95,8 @@ class CaseReader:
         """Which row of a table the case is of that is being read."""
         self._ids = UniqueIds()
         self.cases: list[Case] = []
-        self.diagnostics: list[Diagnostic] = []
-        self.warnings: list[Diagnostic] = []
+        self.diagnostics: list[PathDiagnostic] = []
+        self.warnings: list[PathDiagnostic] = []
 
     def read(self, listed: object, prefix: Path) -> None:
         """Read the cases of a list. Those that are sound are in `cases` then, what is wrong in `diagnostics`."""
@@ -121,7 +121,7 @@ class CaseReader:
         wrong = [diagnostic for pair in zip(expectations, asked, strict=True) for diagnostic in _flaws(*pair)]
         if not wrong and all(map(_asks_nothing, expectations, asked)):
             message = "the case checks nothing. Say in 'expected' what the answer must hold."
-            wrong.append(Diagnostic(path, message, "no-checks"))
+            wrong.append(PathDiagnostic(path, message, "no-checks"))
         self.diagnostics += [*wrong, *self._dialect.wrong(raw, path, faults)]
         self.warnings += [stray for expectation in expectations for stray in _strays(expectation, self._vocabulary)]
         if not faults:
@@ -135,11 +135,11 @@ def _specs(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Specs:
     return tuple([a.spec for a in asked if not (unasked and a.path == ("outcome",))])
 
 
-def _flaws(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Iterator[Diagnostic]:
+def _flaws(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Iterator[PathDiagnostic]:
     for one in asked:
         for flaw in one.flaws:
             path = (*expectation.where(str(one.path[0])), *one.path[1:], *flaw.path)
-            yield Diagnostic(path, flaw.message, flaw.slug, flaw.key)
+            yield PathDiagnostic(path, flaw.message, flaw.slug, flaw.key)
 
 
 def _asks_nothing(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> bool:
@@ -148,25 +148,25 @@ def _asks_nothing(expectation: CaseExpectations, asked: Sequence[AskedCheck]) ->
     )
 
 
-def _strays(expectation: CaseExpectations, vocabulary: Vocabulary) -> Iterator[Diagnostic]:
+def _strays(expectation: CaseExpectations, vocabulary: Vocabulary) -> Iterator[PathDiagnostic]:
     """Fields that only refine one that is not there."""
     for stray in vocabulary.strays(expectation.expected) if expectation.whole else ():
         path = (*expectation.where(str(stray.path[0])), *stray.path[1:])
-        yield Diagnostic(path, stray.message, stray.slug, key=True)
+        yield PathDiagnostic(path, stray.message, stray.slug, key=True)
 
 
 class SplitNotes(NamedTuple):
     """What validating a tree gave: notes, which were taken out of it; fillers, which were too; and what is wrong."""
 
     notes: Notes
-    fillers: Sequence[Diagnostic]
-    wrong: Sequence[Diagnostic]
+    fillers: Sequence[PathDiagnostic]
+    wrong: Sequence[PathDiagnostic]
 
 
 NO_NOTES = SplitNotes({}, (), ())
 
 
-def split_notes(tree: object, found: Iterable[Diagnostic]) -> SplitNotes:
+def split_notes(tree: object, found: Iterable[PathDiagnostic]) -> SplitNotes:
     """Take notes and fillers out of a tree, as examining it found them."""
     notes: Notes = {}
     fillers, wrong = [], []

@@ -12,7 +12,7 @@ from karat.errors import ConfigError, KaratError, UsageError
 from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project
-from karat.suites.diagnostics import Diagnostic, RefusedError
+from karat.suites.diagnostics import PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, SuiteFile
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
@@ -91,7 +91,7 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
     if len(found) > 1:
         names = listed([one.name for one in found], "and")
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
-        raise RefusedError(Diagnostic((), message, "ambiguous-format", place=(1, 1)))
+        raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
     for one in found or (one for one in formats if isinstance(one, FORMATS) and _recognizes(one, file)):
         return one
     document = file.document
@@ -99,7 +99,7 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
     if isinstance(document.tree, dict):
         near = next((hint for key in document.tree if (hint := did_you_mean(key, ["cases"]))), "")
     message = f"not a suite: {_descriptions(formats)} {near}".rstrip()
-    raise RefusedError(*document.diagnostics, Diagnostic((), message, "unknown-format"))
+    raise RefusedError(*document.diagnostics, PathDiagnostic((), message, "unknown-format"))
 
 
 def _descriptions(formats: Iterable[Format]) -> str:

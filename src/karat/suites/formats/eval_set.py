@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Suite
-from karat.suites.diagnostics import Diagnostic, Json, Path
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.documents.yaml_text import text
 from karat.suites.formats.base import (
     CaseExpectations,
@@ -179,13 +179,13 @@ class EvalCases:
             CaseExpectations(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))
         ]
 
-    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[Diagnostic]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         expected = raw["expected"]
         if "scoring" not in raw and "scoring" not in expected:
             return
         if "scoring" in raw and "scoring" in expected:
             message = "scoring is in the case as well. Keep one."
-            yield Diagnostic((*path, "expected", "scoring"), message, "duplicate-field", key=True)
+            yield PathDiagnostic((*path, "expected", "scoring"), message, "duplicate-field", key=True)
         yield from weightless(sound(raw, faults).get("scoring"), path)
         yield from weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
@@ -212,7 +212,7 @@ class EvalCases:
             first, count = self._used.get(name, ((*path, name), 0))
             self._used[name] = first, count + 1
 
-    def newer_fields(self) -> Iterator[Diagnostic]:
+    def newer_fields(self) -> Iterator[PathDiagnostic]:
         """One warning per field that the suite's version does not have yet, at its first use."""
         for name, (path, count) in self._used.items():
             more = f" It is used {count} times." if count > 1 else ""
@@ -220,13 +220,13 @@ class EvalCases:
                 f"this field is new in version {self._newer[name]}, the suite says {self.version}. "
                 f"It is checked all the same.{more}"
             )
-            yield Diagnostic(path, message, "newer-field", key=True)
+            yield PathDiagnostic(path, message, "newer-field", key=True)
 
 
-def _versionless(tree: JsonObject) -> Iterator[Diagnostic]:
+def _versionless(tree: JsonObject) -> Iterator[PathDiagnostic]:
     if "version" not in tree:
         message = f'no version given, read as {VERSIONS[-1]}. Write "version": "{VERSIONS[-1]}".'
-        yield Diagnostic(("version",), message, "missing-version")
+        yield PathDiagnostic(("version",), message, "missing-version")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field
 from karat.model.suite import Case, Suite
-from karat.suites.diagnostics import Diagnostic, Json, Path
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.formats.base import (
     CaseExpectations,
     Format,
@@ -146,10 +146,10 @@ class GoldenCases(NamedTuple):
         asked = {name: value for name, value in inside.items() if name not in _NO_CHECKS}
         return [CaseExpectations({**asked, **flat_keys}, path, where, whole=not faults)]
 
-    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[Diagnostic]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         if _CONTAINS in raw and isinstance(raw.get("expected"), list):
             message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
-            yield Diagnostic((*path, "expected"), message, "duplicate-field", key=True)
+            yield PathDiagnostic((*path, "expected"), message, "duplicate-field", key=True)
 
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         kept = dict(named(notes)) if notes else {}

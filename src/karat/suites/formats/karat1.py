@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Reply, Suite, Turn
-from karat.suites.diagnostics import Diagnostic, Json, Path
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.formats.base import (
     CaseExpectations,
     Format,
@@ -153,11 +153,11 @@ class Karat1(Format):
         return Karat1Parts(top, map(Commented, tree["cases"]), origin, exact=True, tables=tables)
 
 
-def _own(tree: JsonObject) -> Iterator[Diagnostic]:
+def _own(tree: JsonObject) -> Iterator[PathDiagnostic]:
     """Defaults that no two cases can share."""
     for key in {"id", "each"} & _object(tree.get("defaults")).keys():
         message = "it is another one in every case. Write it there."
-        yield Diagnostic(("defaults", key), message, "unknown-field", key=True)
+        yield PathDiagnostic(("defaults", key), message, "unknown-field", key=True)
 
 
 class _Reader(CaseReader):
@@ -191,7 +191,7 @@ class _Reader(CaseReader):
         values, circles = resolved(given, row.values)
         for circle in circles:
             message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
-            self.diagnostics.append(Diagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
+            self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
         filled = variables.substitute(plain)
         self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in variables.diagnostics]
@@ -215,7 +215,7 @@ class _Reader(CaseReader):
         if wrong or not isinstance(each, list):
             return []
         if not each:
-            self.diagnostics.append(Diagnostic((*path, "each"), "the table has no rows.", "empty-table"))
+            self.diagnostics.append(PathDiagnostic((*path, "each"), "the table has no rows.", "empty-table"))
         return [Row(columns_of(_object(row)), f"row {number}") for number, row in enumerate(each, 1)]
 
 
@@ -226,7 +226,7 @@ class _Origin(NamedTuple):
     defaults: JsonObject
     path: Path
 
-    def relocate(self, diagnostic: Diagnostic, row: str) -> Diagnostic:
+    def relocate(self, diagnostic: PathDiagnostic, row: str) -> PathDiagnostic:
         """A diagnostic at the place that the value comes from, with the row that it arose in."""
         inner = diagnostic.path[len(self.path) :]
         inherited = len(inner) > 0 and not _holds(self.raw, inner) and _holds(self.defaults, inner)
@@ -272,17 +272,17 @@ class _Cases:
         case = CaseExpectations(own, path, lambda field: (*path, "expected", field), whole, answered="turns" not in raw)
         return [case, *(_turn_expectations(turn, (*path, "turns", index), path) for index, turn in enumerate(turns))]
 
-    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[Diagnostic]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         if "prompt" not in raw and "turns" not in raw:
-            yield Diagnostic(
+            yield PathDiagnostic(
                 path, "the case says nothing to the agent. Give it a 'prompt' or 'turns'.", "missing-field"
             )
         for key, other in (("prompt", "turns"), ("replies", "turns")):
             if key in raw and other in raw:
-                yield Diagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
+                yield PathDiagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
         if "max_turns" in raw and "replies" not in raw:
             message = "it bounds 'replies', which are not there. Leave it out, or add them."
-            yield Diagnostic((*path, "max_turns"), message, "no-effect", key=True)
+            yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
         yield from weightless(sound(raw, faults).get("scoring"), path)
 
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:

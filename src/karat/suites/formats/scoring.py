@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.model.suite import Scoring
-from karat.suites.diagnostics import Diagnostic, Path
+from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.suites.formats.base import JsonObject
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
@@ -46,9 +46,9 @@ def read_scoring(raw: JsonObject | None) -> Scoring:
     )
 
 
-def weightless(scoring: JsonObject | None, place: Path) -> Iterator[Diagnostic]:
+def weightless(scoring: JsonObject | None, place: Path) -> Iterator[PathDiagnostic]:
     """Weights that count nothing at all."""
     weights = scoring.get("soft_score", {}).get("weights") if scoring else None
     if weights is not None and not any(weights.values()):
         message = "no group has a weight over zero. Give one, or leave the weights out."
-        yield Diagnostic((*place, "scoring", "soft_score", "weights"), message, "zero-weights")
+        yield PathDiagnostic((*place, "scoring", "soft_score", "weights"), message, "zero-weights")

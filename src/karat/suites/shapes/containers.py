@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.suites.diagnostics import Diagnostic
+from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
 from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
@@ -104,7 +104,7 @@ class RecordShape:
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
             return wrong_type(self.words, value)
-        found: list[Diagnostic] = []
+        found: list[PathDiagnostic] = []
         shapes = self._shapes
         for name, entry in value.items():
             shape = shapes.get(name)
@@ -115,13 +115,13 @@ class RecordShape:
                 found += [_filler(name, entry)] if empty else [diagnostic.under(name) for diagnostic in wrong]
         for name in self._required:
             if name not in value:
-                found.append(Diagnostic((name,), "this field is required and missing.", "missing-field"))
+                found.append(PathDiagnostic((name,), "this field is required and missing.", "missing-field"))
         return found
 
-    def _other(self, name: str) -> Diagnostic:
+    def _other(self, name: str) -> PathDiagnostic:
         if is_note(name):
-            return Diagnostic((name,), "", NOTE)
-        return Diagnostic((name,), self.known.unknown(name, self._shapes.keys()), "unknown-field", key=True)
+            return PathDiagnostic((name,), "", NOTE)
+        return PathDiagnostic((name,), self.known.unknown(name, self._shapes.keys()), "unknown-field", key=True)
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         if self.name not in known:
@@ -184,9 +184,9 @@ def is_filler(shape: Shape, value: object) -> bool:
     return value is False and isinstance(shape, ChoiceShape) and shape.values == (True,)
 
 
-def _filler(name: str, value: object) -> Diagnostic:
+def _filler(name: str, value: object) -> PathDiagnostic:
     what, fix = ("false", "write true") if value is False else ("an empty list", "say what is expected")
-    return Diagnostic((name,), f"{what} checks nothing. Remove the field, or {fix}.", FILLER)
+    return PathDiagnostic((name,), f"{what} checks nothing. Remove the field, or {fix}.", FILLER)
 
 
 def is_note(key: str | int) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from karat.suites.diagnostics import Diagnostic, Json
+from karat.suites.diagnostics import Json, PathDiagnostic
 from karat.text.wording import kind
 
 Schema = dict[str, "Schema | Json"]
-Found = Sequence[Diagnostic]
+Found = Sequence[PathDiagnostic]
 
 FINE: Found = ()
 
@@ -32,7 +32,7 @@ class Shape(Protocol):
 
 def wrong_type(wanted: str, value: object) -> Found:
     found = f"{value}" if wanted == "a whole number" and isinstance(value, float) else kind(value)
-    return [Diagnostic((), f"expected {wanted}, found {found}.", "wrong-type")]
+    return [PathDiagnostic((), f"expected {wanted}, found {found}.", "wrong-type")]
 
 
 def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
@@ -42,9 +42,9 @@ def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | Non
     if not size:
         empty = "string" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
         message = f"an empty {empty} expects nothing. Say what is expected, or leave the field out."
-        return [Diagnostic((), message, "empty-expectation")]
+        return [PathDiagnostic((), message, "empty-expectation")]
     wanted = f"at least {least}" if size < least else f"at most {most}"
-    return [Diagnostic((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
+    return [PathDiagnostic((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
 
 
 def given(limits: Mapping[str, Json]) -> Schema:
