@@ -13,7 +13,7 @@ from karat.model.suite import DEFAULT_WEIGHTS
 from karat.model.verdict import Group
 from karat.options import HOW_TO_RUN, SELECTION, Option
 from karat.plugins.project import Project
-from karat.suites.schema import schema
+from karat.suites.formats.catalog import find_format
 from karat.suites.shapes.matched import NAME as MATCHER
 
 CATALOG = CheckCatalog(Project())
@@ -78,7 +78,7 @@ MANY = {
 
 def page() -> str:
     """The whole page."""
-    made = schema("eval-set", CATALOG)
+    made = find_format("eval-set", CATALOG.formats).schema(CATALOG)
     return (
         HEAD
         + "".join(_group(group, made) for group in Group)
@@ -106,7 +106,7 @@ def _group(group: Group, made: dict[str, Any]) -> str:
 def _rest(made: dict[str, Any]) -> Iterator[str]:
     """A row for each key that no check declares, and for each key within it; golden sets know one more."""
     checks = {field.name for field in CATALOG.fields}
-    golden = schema("golden", CATALOG)["$defs"]["Expected"]["properties"]
+    golden = find_format("golden", CATALOG.formats).schema(CATALOG)["$defs"]["Expected"]["properties"]
     for name, node in {**made["$defs"]["Expected"]["properties"], "constraints": golden["constraints"]}.items():
         if name not in checks:
             yield from _rows(name, node, made["$defs"])

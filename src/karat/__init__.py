@@ -81,6 +81,12 @@ if TYPE_CHECKING:
     from karat.reports.catalog import Report as Report
     from karat.reports.run_result import RunResult as RunResult
     from karat.smells.linter import LintReport as LintReport
+    from karat.suites.formats.base import Format as Format
+    from karat.suites.formats.base import ParsedSuite as ParsedSuite
+    from karat.suites.formats.base import SuiteCatalog as SuiteCatalog
+    from karat.suites.formats.base import SuiteFile as SuiteFile
+    from karat.suites.formats.builder import SuiteBuilder as SuiteBuilder
+    from karat.suites.formats.builder import TextPlaces as TextPlaces
     from karat.targets.base import RunContext as RunContext
     from karat.targets.base import Target as Target
     from karat.targets.base import TargetError as TargetError
@@ -106,6 +112,8 @@ _HOMES = {
     "karat.reports.catalog": "Report",
     "karat.reports.run_result": "RunResult",
     "karat.smells.linter": "LintReport",
+    "karat.suites.formats.base": "Format ParsedSuite SuiteCatalog SuiteFile",
+    "karat.suites.formats.builder": "SuiteBuilder TextPlaces",
     "karat.targets.base": "RunContext Target TargetError",
     "karat.targets.limits": "Limits",
     "karat.targets.config": "TargetConfig",

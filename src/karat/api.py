@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 from karat import recorded, scoring
 from karat.checks.catalog import catalog_for
 from karat.converting import convert as convert
+from karat.converting import list_cases as list_cases
+from karat.converting import schema as schema
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
@@ -33,8 +35,8 @@ from karat.reports.catalog import refuse_one_file as refuse_one_file
 from karat.reports.run_result import ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.suites.documents.source import SuiteSource, source
-from karat.suites.select import select_each as select_each
 from karat.suites.selection import Selection as Selection
+from karat.suites.selection import select_each as select_each
 from karat.text.wording import counted, names_of
 from karat.twins import asynchronous, synchronous
 
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from karat.order import AnyTarget, ResumeKeywords, RunKeywords
     from karat.self_test import Proof
     from karat.smells.linter import LintReport
-    from karat.suites.schema import Kind
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import Served
 
@@ -73,13 +74,6 @@ def self_test() -> Iterator[Proof]:
     from karat.self_test import proofs
 
     return proofs(catalog_for(find_project()))
-
-
-def schema(kind: Kind) -> dict[str, object]:
-    """The JSON Schema of a suite format."""
-    from karat.suites import schema
-
-    return schema.schema(kind, catalog_for(find_project()))
 
 
 def judge(case: Case, trace: Trace) -> Verdict:

@@ -1,4 +1,4 @@
-"""Suites of every format written as Karat 1."""
+"""Suite files of every format: read, listed, described by a JSON Schema, written as Karat 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from karat.checks.catalog import catalog_for
 from karat.errors import UsageError
 from karat.plugins.project import find_project
 from karat.reports.artifacts import whole_file
-from karat.suites.documents.source import SuiteSource, source
+from karat.suites.documents.source import SuiteSource, read_bytes, source
+from karat.suites.formats.catalog import blame, find_format
+from karat.suites.listing import Row
+from karat.suites.reading import list_rows
 from karat.text.wording import quoted
 
 _SUFFIXES = (".yaml", ".yml")
@@ -25,7 +28,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
     if path is not None:
         _refuse(Path(path), force)
     data, name = source(suite)
-    text, tables = converted(data, name, catalog_for(find_project()))
+    text, tables, _ = converted(data, name, catalog_for(find_project()))
     if path is not None:
         if tables and Path(path).parent.resolve() != Path(name).parent.resolve():
             message = f"the suite names the table {quoted(tables[0])}, which is not in this folder."
@@ -35,6 +38,19 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
             out.write(text.encode())
         Path(path).chmod(0o644)
     return text
+
+
+def list_cases(path: str | Path) -> list[Row]:
+    """Id, category and prompt of every case of a suite file."""
+    return list_rows(read_bytes(path), str(path), catalog_for(find_project()))
+
+
+def schema(name: str) -> dict[str, object]:
+    """The JSON Schema of a suite format, with every check that is known here."""
+    catalog = catalog_for(find_project())
+    found = find_format(name, catalog.formats)
+    with blame(found):
+        return found.schema(catalog)
 
 
 def _refuse(path: Path, force: bool) -> None:

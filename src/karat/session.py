@@ -49,8 +49,7 @@ from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
 from karat.revisions import revision
 from karat.sequential import fewest_passes
-from karat.suites.select import select
-from karat.suites.selection import Selection, is_meant
+from karat.suites.selection import Selection, is_meant, select
 from karat.targets.base import secrets_of
 from karat.targets.config import HIDDEN, read_config
 from karat.traces.clean import text
@@ -307,7 +306,7 @@ async def run_suite(
     """Run what is selected of a suite, by the configuration of a project."""
     config = read_config(project)
     chosen = select(suite, order.selection)
-    agent = resolved(target, config, order.options, Path(order.folder))
+    agent = resolved(target or suite.target or None, config, order.options, Path(order.folder))
     order = structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
     return await Session(chosen, agent, how, order, results_dir, project).run(earlier)
 

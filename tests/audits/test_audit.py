@@ -140,7 +140,7 @@ def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, repo
             if spec.path in found.redundant or implied:
                 continue
             alone = Subject(without(subject.case, index), subject.trace)
-            left = audit_case(alone, None, Spelling("eval-set", "0.3", CATALOG.fields), CATALOG)
+            left = audit_case(alone, None, Spelling("eval-set", "0.3", CATALOG), CATALOG)
             alone = spec.name in ("must_not_say", "must_not_contain", "tool_calls_none", "must_not_match_regex")
             assert all_kills(left) < all_kills(found), (subject.case.id, spec.path)
             apart = left.rate.killed == found.rate.killed

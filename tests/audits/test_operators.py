@@ -21,7 +21,7 @@ from karat.model.verdict import CaseStatus
 PROOFS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.kills]
 BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]
 FORMATS = (("karat-1", "1"), ("eval-set", ""), ("eval-set", "0.3"), ("golden", "1.0"))
-SPELLINGS = [Spelling(*one, CATALOG.fields) for one in FORMATS]
+SPELLINGS = [Spelling(*one, CATALOG) for one in FORMATS]
 FORBIDS_WORDS = {"must_not_match_regex": ["^zzz$"]}
 
 
@@ -73,7 +73,7 @@ def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> Non
     """`mend` is no wish: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
-        field, _ = remedy(subject, operator, mutant, Spelling("eval-set", "", CATALOG.fields), blind=True)
+        field, _ = remedy(subject, operator, mutant, Spelling("eval-set", "", CATALOG), blind=True)
         if field in mutant.mend:
             beside = {name: value for name, value in mutant.mend.items() if name not in operator.fields}
             case = bare_case({**quiet(operator), **beside, field: mutant.mend[field]})
@@ -85,7 +85,7 @@ def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> Non
     ("version", "knows"), [("0.1", False), ("0.1.0", False), ("0.2", True), ("0.2.0", True), ("0.3", True), ("", True)]
 )
 def test_a_version_knows_the_fields_of_its_time(version: str, knows: bool) -> None:
-    fields = known_fields(Spelling("eval-set", version, CATALOG.fields))
+    fields = known_fields(Spelling("eval-set", version, CATALOG))
     assert ("must_match_regex" in fields, "must_say_any" in fields) == (knows, True)
 
 

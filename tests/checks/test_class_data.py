@@ -20,7 +20,7 @@ from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Channel, Trace
 
 SOURCE = Path(karat.__file__).parent
-SPELLS_FIELDS = {"suites/formats", "suites/schema.py", "smells/base.py", "smells/phrases.py", "smells/regexes.py"}
+SPELLS_FIELDS = {"suites/formats", "smells/base.py", "smells/phrases.py", "smells/regexes.py"}
 """Where suites are read by the fields that they are spelled with."""
 PROTOCOLS = {"targets/http/ag_ui.py"}
 """Whose own words are those of checks by chance."""

@@ -36,12 +36,18 @@ def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
     assert not checker.is_valid(bad)
 
 
-@pytest.mark.parametrize("arguments", [["schema"], ["schema", "evalset"]])
-def test_schema_of_what(karat: Karat, arguments: list[str]) -> None:
-    ran = karat(*arguments)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param([], "FORMAT", id="none"),
+        pytest.param(["evalset"], "Did you mean 'eval-set'?", id="near"),
+        pytest.param(["x"], "Known are karat-1, eval-set and golden.", id="far"),
+    ],
+)
+def test_schema_of_what(karat: Karat, arguments: list[str], said: str) -> None:
+    ran = karat("schema", *arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
-    assert "eval-set" in ran.err
-    assert "golden" in ran.err
+    assert said in ran.err
 
 
 def test_self_test_passes(karat: Karat) -> None:

@@ -6,10 +6,13 @@ import pytest
 
 from catalogs import CATALOG
 from karat.matchers.reading import DOLLAR_KEYS
-from karat.suites.schema import schema
+from karat.suites.formats.catalog import find_format
 from karat1_fields import NOT_JUDGED, ROWS, SUITES, Row
 
-NEW, OLD = schema("karat-1", CATALOG), schema("eval-set", CATALOG)
+NEW, OLD = (
+    find_format("karat-1", CATALOG.formats).schema(CATALOG),
+    find_format("eval-set", CATALOG.formats).schema(CATALOG),
+)
 NAMES_OF_NUMBERS = ("from_tool", "at")
 
 

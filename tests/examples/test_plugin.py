@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -85,3 +86,33 @@ def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment:
     left = sorted(path.suffix for path in (environment.folder / "second").iterdir())
     assert left == [".json", ".jsonl", ".md"]
     assert not (environment.folder / "broken.tsv").exists()
+
+
+def test_every_command_takes_the_format_of_the_package(environment: Environment) -> None:
+    suite, results = str(PLUGIN / "returns.yaml"), environment.folder / "playbooks"
+    assert environment.karat("validate", suite).stdout == f"{suite}: playbook, 2 cases, 7 checks\n"
+    assert environment.karat("list", suite).stdout.splitlines() == [
+        "kettle\tscene\tI would like to return this kettle.",
+        "angry\tscene\tThis is the third broken kettle!!",
+    ]
+    ran = environment.karat("run", suite, "--results-dir", str(results))  # by the target that it names
+    assert ran.returncode == 1, ran
+    assert "PASS     kettle" in ran.stdout
+    assert "FAIL     angry" in ran.stdout
+    assert "failed    agent[0]" in ran.stdout
+    assert environment.karat("lint", suite).stdout == f"{suite}: 2 cases, no smell\n"
+    (journal,) = results.glob("*.jsonl")
+    audit = environment.karat("audit", str(journal), "--min-kill", "0.1")
+    assert "1 case audited" in audit.stdout, audit
+    assert "answer-emptied              1/1" in audit.stdout
+    converted = environment.karat("convert", suite, "-o", "returns.karat.yaml")
+    assert converted.returncode == 0, converted
+    text = (environment.folder / "returns.karat.yaml").read_text()
+    assert "# 4 expectations without an equal in Karat 1" in text
+    assert '# No equal in Karat 1: not must_say_any {"phrases":["not our problem"]} (agent[1]).' in text
+    again = environment.karat("run", "returns.karat.yaml", "--target", "parrot:Hello", "--results-dir", "converted")
+    assert "PASS     kettle" in again.stdout, again
+    assert "FAIL     angry" in again.stdout
+    schema = json.loads(environment.karat("schema", "playbook").stdout)
+    assert schema["title"] == "Support playbook"
+    assert list(schema["$defs"]) == ["Scene", "Rule"]

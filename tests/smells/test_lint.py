@@ -15,7 +15,7 @@ from audits.support import case
 from catalogs import CATALOG
 from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 from karat.targets.langgraph.tools import tools_of
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
@@ -29,7 +29,7 @@ PROMPT = "Tell the team what is late."
 
 def smells(tree: Any, around: Surroundings = KNOWN) -> list[str]:
     """Path and slug of everything that smells."""
-    suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
+    suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     found = lint(suite, CATALOG, around)
     return [f"{problem.path.removeprefix('cases[0].expected.')} {problem.slug}" for problem in found]
 
@@ -134,7 +134,7 @@ def test_smell(expected: dict[str, Any], found: list[str]) -> None:
 
 def test_a_regex_for_snapshots_is_told_what_it_is_tried_on() -> None:
     tree = {"version": "0.3", "cases": [case({"required_levers": 1, "lever_regex": r"^\s*-\s*listitem:"})]}
-    suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
+    suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     assert [str(problem).partition("lever_regex: ")[2] for problem in lint(suite, CATALOG, KNOWN)] == [
         "this regex is for an accessibility snapshot: in the words of an answer it finds nothing. It is tried on the "
         "answer's own snapshot, which browser targets give where `answer` is set. [snapshot-regex]"
@@ -192,7 +192,7 @@ def test_golden_sets_smell_at_their_own_places() -> None:
 
 def test_places_are_lines_and_columns() -> None:
     text = 'version: "0.3"\ncases:\n  - id: A\n    prompt: Hi there.\n    expected:\n      must_say_any: [hi, bye]\n'
-    (found,) = lint(located(text.encode(), "s.yaml", CATALOG), CATALOG, Surroundings(), ["echo-passes"])
+    (found,) = lint(locate_suite(text.encode(), "s.yaml", CATALOG), CATALOG, Surroundings(), ["echo-passes"])
     assert (found.line, found.column, found.path) == (6, 22, "cases[0].expected.must_say_any[0]")
     assert str(found).startswith("s.yaml:6:22 cases[0].expected.must_say_any[0]: the prompt itself holds 'hi'")
 
@@ -210,7 +210,7 @@ def test_ignore(slug: str) -> None:
         "version": "0.2",
         "cases": [case({**words, **more}, prompt="Hi."), case({"must_say_any": ["it"]}, "B", "hi.")],
     }
-    suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
+    suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     found = {problem.slug for problem in lint(suite, CATALOG, KNOWN)}
     assert {problem.slug for problem in lint(suite, CATALOG, KNOWN, [slug])} == found - {slug}
 

@@ -10,12 +10,12 @@ import pytest
 from catalogs import CATALOG
 from karat.smells.base import Surroundings
 from karat.smells.linter import lint
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 
 
 def slugs(expected: dict[str, Any]) -> set[str]:
     tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
-    suite = located(json.dumps(tree).encode(), "s.json", CATALOG)
+    suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     return {problem.slug for problem in lint(suite, CATALOG, Surroundings())}
 
 

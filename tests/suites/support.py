@@ -11,9 +11,12 @@ from msgspec import Meta
 
 from catalogs import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import AskedCheck, CheckProblem, Field, Vocabulary
+from karat.model.check import AskedCheck, CheckProblem, Field
 from karat.model.suite import CheckSpec, Suite
+from karat.plugins.project import Project
 from karat.suites import loads
+from karat.suites.formats.base import SuiteCatalog
+from karat.suites.formats.catalog import find_format, known_formats
 
 
 class Colour(TypedDict):
@@ -39,18 +42,31 @@ class Small:
             flaws = (CheckProblem("bad-copy", "nothing is like it.", ()),) if value == "nothing" else ()
             yield AskedCheck(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
 
+    formats = known_formats(Project())
+
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+        raise NotImplementedError
+
+    def fields_of(self, name: str) -> tuple[Field, ...]:
+        return tuple(field for field in self.fields if field.name == name)
+
     def strays(self, expected: Mapping[str, Any]) -> Iterator[CheckProblem]:
         yield from ()
 
 
-def read(tree: Any, vocabulary: Vocabulary = CATALOG, file: str = "s.json") -> Suite:
-    return loads(json.dumps(tree).encode(), file, vocabulary)
+def schema(name: str, catalog: SuiteCatalog = CATALOG) -> dict[str, Any]:
+    """The JSON Schema of a format."""
+    return find_format(name, catalog.formats).schema(catalog)
 
 
-def lines(data: bytes | str, file: str = "s.json", vocabulary: Vocabulary = CATALOG) -> list[str]:
+def read(tree: Any, catalog: SuiteCatalog = CATALOG, file: str = "s.json") -> Suite:
+    return loads(json.dumps(tree).encode(), file, catalog)
+
+
+def lines(data: bytes | str, file: str = "s.json", catalog: SuiteCatalog = CATALOG) -> list[str]:
     """Every problem of a file, as it is printed; none if it loads."""
     try:
-        loads(data.encode() if isinstance(data, str) else data, file, vocabulary)
+        loads(data.encode() if isinstance(data, str) else data, file, catalog)
     except SuiteError as error:
         return str(error).splitlines()
     return []

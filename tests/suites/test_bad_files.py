@@ -16,13 +16,13 @@ from suites.support import lines
 
 GOOD = '{"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["é"]}}]}'
 FORMATS = (
-    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set), "
-    "a list of cases with 'input' and an 'expected' object (golden decisions), "
-    "or a list of cases with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
+    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set) "
+    "or a list of cases with 'input' and an 'expected' object (golden decisions), "
+    "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
 )
-LONE = "half of a surrogate pair stands alone. Write the character itself, or both halves. [lone-surrogate]"
+LONE = "half of a surrogate pair is alone. Write the character itself, or both halves. [lone-surrogate]"
 TOO_BIG = "the number does not fit in 64 bits. Write it as a string. [out-of-range]"
-TWICE = "the same key stands twice in this object. Keep one. [duplicate-key]"
+TWICE = "duplicate key. Keep one. [duplicate-key]"
 
 
 @pytest.mark.parametrize(
@@ -33,22 +33,22 @@ TWICE = "the same key stands twice in this object. Keep one. [duplicate-key]"
         pytest.param(b"\xef\xbb\xbf" + GOOD.encode(), [], id="bom"),
         pytest.param(
             GOOD.encode("utf-16"),
-            ["s.json:1:1: the file is UTF-16, not UTF-8. Mend it with: iconv -f UTF-16 -t UTF-8. [not-utf-8]"],
+            ["s.json:1:1: the file is UTF-16, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8. [not-utf-8]"],
             id="utf-16-with-bom",
         ),
         pytest.param(
             GOOD.encode("utf-16-le"),
-            ["s.json:1:1: the file is UTF-16, not UTF-8. Mend it with: iconv -f UTF-16 -t UTF-8. [not-utf-8]"],
+            ["s.json:1:1: the file is UTF-16, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8. [not-utf-8]"],
             id="utf-16-without-bom",
         ),
         pytest.param(
             GOOD.encode("utf-32"),
-            ["s.json:1:1: the file is UTF-32, not UTF-8. Mend it with: iconv -f UTF-32 -t UTF-8. [not-utf-8]"],
+            ["s.json:1:1: the file is UTF-32, not UTF-8. Convert it: iconv -f UTF-32 -t UTF-8. [not-utf-8]"],
             id="utf-32-with-bom",
         ),
         pytest.param(
             GOOD.encode("utf-32-be"),
-            ["s.json:1:1: the file is UTF-32, not UTF-8. Mend it with: iconv -f UTF-32 -t UTF-8. [not-utf-8]"],
+            ["s.json:1:1: the file is UTF-32, not UTF-8. Convert it: iconv -f UTF-32 -t UTF-8. [not-utf-8]"],
             id="utf-32-without-bom",
         ),
         pytest.param(
@@ -58,7 +58,7 @@ TWICE = "the same key stands twice in this object. Keep one. [duplicate-key]"
         ),
         pytest.param(
             b'["abc",\n "\x00"]',
-            ["s.json:2:3: a NUL byte at offset 10: this is no text. Save the suite as UTF-8. [nul-byte]"],
+            ["s.json:2:3: a NUL byte at offset 10: this is not text. Save the suite as UTF-8. [nul-byte]"],
             id="nul",
         ),
         pytest.param(b"hello", ["s.json:1:1: not JSON: expected value. [not-json]"], id="not-json"),
@@ -139,7 +139,7 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None
     with pytest.raises(UsageError) as caught:
         load(pipe, CATALOG)
     fix = "Name a file, or /dev/stdin for what is piped in."
-    assert str(caught.value) == f"{pipe}: is no regular file. {fix} [not-a-file]"
+    assert str(caught.value) == f"{pipe}: is not a regular file. {fix} [not-a-file]"
 
 
 def test_what_the_shell_pipes_in_is_read() -> None:

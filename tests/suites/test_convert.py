@@ -69,7 +69,7 @@ def test_values_read_back(value: Any) -> None:
     text = "\n".join([*block(value), ""])
     read = YamlDocument(text.encode())
     assert repr(read.tree) == repr(value)
-    assert read.findings == []
+    assert read.diagnostics == []
     assert text.replace("\n", "").isprintable()
 
 
@@ -219,7 +219,7 @@ def test_what_had_no_equal_is_a_comment() -> None:
         '# Left out: $schema "evil\\n# \\u001b[31m", that of eval sets. See: karat schema karat-1.\n'
         "# Moved into metadata: captured_at.\n"
         'karat: 1\nmetadata:\n  captured_at: "2026-03-12"\ncases:\n'
-        "  # 'scoring' stood in 'expected'.\n"
+        "  # 'scoring' was in 'expected'.\n"
         "  - id: A\n    prompt: |-\n      one\n      two\n"
         "    expected:\n      must_match_regex: ['\\d+ \"no\"']\n    scoring:\n      hard_fail: [formatting]\n"
     )

@@ -141,7 +141,8 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
     read = suite({"cases": [{"id": "A", "vars": {"order": 1}, "prompt": "{oder}", "expected": EXPECTED}]})
     assert read.cases[0].prompt == "{oder}"
     assert [w.partition(" ")[2] for w in read.warnings] == [
-        "cases[0].prompt: warning: '{oder}' is no variable and stays as it is. Did you mean '{order}'? [near-variable]"
+        "cases[0].prompt: warning: '{oder}' is not a variable and stays as it is. "
+        "Did you mean '{order}'? [near-variable]"
     ]
 
 
@@ -150,7 +151,7 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
     [
         pytest.param(
             {"vars": {"a": "{b}", "b": "x{a}"}},
-            ["vars.a: the variables a → b → a stand for each other. Give one of them a value. [cyclic-variable]"],
+            ["vars.a: circular variables: a → b → a. Give one of them a value. [cyclic-variable]"],
             id="circle",
         ),
         pytest.param(
@@ -172,7 +173,7 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
         ),
         pytest.param(
             {"vars": {"n": [1]}, "prompt": "is {n}"},
-            ["prompt: 'n' is a list or an object, which cannot stand within a text. [wrong-type]"],
+            ["prompt: 'n' is a list or an object, which cannot be part of a text. [wrong-type]"],
             id="list-in-a-text",
         ),
         pytest.param({"vars": [1]}, ["vars: expected an object, found a list. [wrong-type]"], id="vars"),
@@ -196,7 +197,7 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
         ),
         pytest.param(
             {"each": "../t.csv"},
-            ["each: '../t.csv' is no table. Name a .csv or .jsonl file beside the suite. [bad-table]"],
+            ["each: '../t.csv' is not a table. Name a .csv or .jsonl file next to the suite. [bad-table]"],
             id="outside",
         ),
         pytest.param({"each": "gone.csv"}, ["each: 'gone.csv' no such file. [missing-file]"], id="no-such-table"),
@@ -277,12 +278,12 @@ def test_a_cell_stays_as_it_is_written_within_a_text(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("t.csv", "name,n\nfr,1\nde\n", ":3:1: the line has 1 cells, the table has 2 columns. [bad-table]"),
-        ("t.csv", 'name,n\n"fr,1\n', ":2:1: the line is no CSV: unexpected end of data. [bad-table]"),
+        ("t.csv", 'name,n\n"fr,1\n', ":2:1: the line is not CSV: unexpected end of data. [bad-table]"),
         ("t.csv", "name,n\n", ":1:1: the table has no rows. [empty-table]"),
         ("t.csv", "", ":1:1: the file is empty. [empty-file]"),
-        ("t.csv", "name,name\n1,2\n", ":1:1: the column 'name' stands twice. [bad-table]"),
+        ("t.csv", "name,name\n1,2\n", ":1:1: the column 'name' is there twice. [bad-table]"),
         ("t.csv", b"name,n\n\xff,1\n", ":2:1: not UTF-8: byte 0xff at offset 7. Save the file as UTF-8. [not-utf-8]"),
-        ("t.jsonl", '{"n": 1}\n{"n"', ":2:1: the line is no JSON: EOF while parsing an object. [bad-table]"),
+        ("t.jsonl", '{"n": 1}\n{"n"', ":2:1: the line is not JSON: EOF while parsing an object. [bad-table]"),
         ("t.jsonl", "[1]\n", ":1:1: expected an object, found a list. [bad-table]"),
         (
             "t.jsonl",

@@ -10,8 +10,8 @@ from suites.support import case, eval_set, expecting, read, slugs, told
 
 NO_CHECKS = "the case checks nothing. Say in 'expected' what the answer must hold. [no-checks]"
 SAYS = {"must_say_any": ["a"]}
-EMPTY = "an empty list asks for nothing. Leave the field out, or say what is expected. [asks-nothing]"
-FALSE = "false asks for nothing. Leave the field out, or write true. [asks-nothing]"
+EMPTY = "an empty list checks nothing. Remove the field, or say what is expected. [asks-nothing]"
+FALSE = "false checks nothing. Remove the field, or write true. [asks-nothing]"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""At which line each case stands, whatever the format."""
+"""EvidenceLocation which line each case stands, whatever the format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import structs
 from catalogs import CATALOG
 from karat.model.run import Summary
 from karat.reports.places import suite_place
-from karat.suites.places import case_lines
+from karat.suites.reading import case_lines
 from reports.runs import HEADER, MemoryRun
 
 EVAL_SET = """{"version": "0.3", "cases": [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.suites import findings
+from karat.suites import diagnostics
 from suites.support import Small, case, eval_set, expecting, lines, slugs
 
 GROUPS = (
@@ -64,7 +64,7 @@ s.json:7:48 cases[2].catgory: unknown field. Did you mean 'category'? [unknown-f
 s.json:8:2 cases[3]: expected an object, found a number. [wrong-type]
 s.json:9:67 cases[4].scoring.soft_score.weights: no group has a weight over zero. Give one, or leave the weights out. \
 [zero-weights]
-s.json:9:93 cases[4].expected.scoring: scoring stands in the case as well. Keep one of the two. [duplicate-field]
+s.json:9:93 cases[4].expected.scoring: scoring is in the case as well. Keep one. [duplicate-field]
 s.json:10:24 cases[4].expected.must_match_regex[0]: this regex matches the empty string, so it is found in every \
 answer. [empty-expectation]
 """
@@ -235,7 +235,7 @@ def test_a_vocabulary_from_outside_brings_its_own_fields() -> None:
         '{"cases": [{"id": "A", "prompt": "p", "expected": {"copy": "nothing", "must_say_any": ["a"],\n'
         ' "colours": [{"shade": "", "nmae": "red"}, 3], "schema": [1, "2"]}}]}'
     )
-    assert lines(text, vocabulary=Small()) == [
+    assert lines(text, catalog=Small()) == [
         "s.json:1:60 cases[0].expected.copy: nothing is like it. [bad-copy]",
         "s.json:1:71 cases[0].expected.must_say_any: unknown field. "
         "Begin its name with 'x-' if it is a note of your own. [unknown-field]",
@@ -248,7 +248,7 @@ def test_a_vocabulary_from_outside_brings_its_own_fields() -> None:
 
 
 def test_more_problems_than_anyone_reads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "MOST", 3)
+    monkeypatch.setattr(diagnostics, "MOST", 3)
     assert slugs(eval_set(*[case(id=i) for i in range(10)])) == [
         "cases[0].id wrong-type",
         "cases[1].id wrong-type",

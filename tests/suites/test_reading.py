@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.errors import KaratError
 from karat.model.suite import Case, Scoring
 from karat.model.verdict import Group
-from karat.suites import load_tree, loads
+from karat.suites import loads
 from suites.support import Small, case, eval_set, expecting, read
 
 
@@ -194,35 +193,3 @@ def test_a_case_survives_the_journal() -> None:
         suite.cases[0].metadata,
         asked(suite.cases[0]),
     )
-
-
-def test_a_suite_made_by_a_program() -> None:
-    suite = load_tree({"cases": [case(setup_prompts=("a", "b"))]}, CATALOG)
-    assert [c.setup_prompts for c in suite.cases] == [("a", "b")]
-    assert suite.warnings == (
-        'version: warning: no version given, read as 0.3. Write "version": "0.3". [missing-version]',
-    )
-
-
-@pytest.mark.parametrize(
-    ("tree", "said"),
-    [
-        pytest.param(
-            expecting(must_not_sya=["a"]),
-            "cases[0].expected.must_not_sya: unknown field. Did you mean 'must_not_say'? [unknown-field]",
-            id="path",
-        ),
-        pytest.param([], "the suite has no cases. [empty-suite]", id="no-path"),
-        pytest.param([float("nan")], "NaN is not JSON. Write a number, or leave the key out. [not-json]", id="nan"),
-        pytest.param(
-            [{1, 2}],
-            "the suite: Object of type set is not JSON serializable. A suite is made of dictionaries, lists, strings, "
-            "numbers, booleans and None. [not-json]",
-            id="a-set",
-        ),
-    ],
-)
-def test_what_is_wrong_with_a_suite_made_by_a_program_is_told_by_its_path(tree: Any, said: str) -> None:
-    with pytest.raises(KaratError) as caught:
-        load_tree(tree, CATALOG)
-    assert str(caught.value) == said

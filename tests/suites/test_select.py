@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karat.errors import ExitCode, NothingSelectedError, UsageError
-from karat.suites.select import select
-from karat.suites.selection import Selection
+from karat.suites.selection import Selection, select
 from suites.support import case, eval_set, read
 
 SUITE = read(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karat.errors import NothingSelectedError, UsageError
-from karat.suites.keyword import keyword
-from karat.suites.select import select
-from karat.suites.selection import Selection
+from karat.suites.selection import Selection, keyword, select
 from suites.support import read
 
 NAMES = {"refund-fr": ["smoke", "money"], "refund-de": ["money"], "Greet": ["smoke"], "odd[1]": []}

@@ -77,10 +77,10 @@ def nested_aliases() -> str:
             'version: "0.3"\nversion: "0.2"\n'
             "cases:\n- {id: !!str A, id: B, prompt: p, expected: {must_say_any: [a]}}\n",
             [
-                "s.yaml:2:1 version: the same key stands twice in this object. Keep one. [duplicate-key]",
+                "s.yaml:2:1 version: duplicate key. Keep one. [duplicate-key]",
                 "s.yaml:4:8 cases[0].id: the tag 'tag:yaml.org,2002:str' has no meaning here. "
                 "Write the value without it. [yaml-tag]",
-                "s.yaml:4:17 cases[0].id: the same key stands twice in this object. Keep one. [duplicate-key]",
+                "s.yaml:4:17 cases[0].id: duplicate key. Keep one. [duplicate-key]",
             ],
             id="duplicates-and-tags",
         ),
@@ -109,12 +109,12 @@ def nested_aliases() -> str:
         ),
         pytest.param(
             "- &a [*a]\n",
-            ["s.yaml:1:7 [0][0]: the alias '*a' stands inside the value that it names. [yaml-alias]"],
+            ["s.yaml:1:7 [0][0]: the alias '*a' is inside the value that it names. [yaml-alias]"],
             id="loop",
         ),
         pytest.param(
             nested_aliases(),
-            ["s.yaml:6:25 a5[3]: the aliases of this file stand for too much. Write it out. [yaml-alias]"],
+            ["s.yaml:6:25 a5[3]: the aliases of this file expand to too much. Write the values out. [yaml-alias]"],
             id="billion-laughs",
         ),
         pytest.param("[" * 5000, ["s.yaml:1:192: nested too deeply: more than 190 levels. [too-deep]"], id="bomb"),
@@ -156,7 +156,7 @@ def _place(line: str) -> tuple[int, int]:
 def test_aliases_deeper_than_a_file_may_go() -> None:
     deep = "- &a0 " + "[" * 100 + "]" * 100 + "\n- &a1 " + "[" * 100 + "*a0" + "]" * 100 + "\n"
     (line,) = lines(deep, "s.yaml")
-    assert "stand for too much" in line
+    assert "expand to too much" in line
 
 
 def test_a_value_used_twice_keeps_its_notes_both_times() -> None:

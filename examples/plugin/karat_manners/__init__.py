@@ -1,1 +1,1 @@
-"""A check, a target and a report for Karat."""
+"""A check, a target, a report and a suite format for Karat."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,19 +10,20 @@ import msgspec
 
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.base import excerpt
+from karat.checks.catalog import CheckCatalog
 from karat.model.check import Field
+from karat.model.suite import CheckSpec
+from karat.suites.formats.catalog import blame
 
 SNIPPET = 120
-KARAT_1 = (1,)
-"""The version that brought what older suites can use and need not know."""
 
 
 class Spelling(NamedTuple):
-    """The format of a suite and its version, which decide which of the `known` fields it may use."""
+    """The format of a suite and its version, which decide which fields it may use."""
 
     format: str
-    version: str = ""
-    known: tuple[Field, ...] = ()
+    version: str
+    catalog: CheckCatalog
 
 
 def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spelling, *, blind: bool) -> tuple[str, str]:
@@ -30,7 +31,7 @@ def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spell
     case_id = subject.case.id
     usable = noticing(operator, spelling)
     ready = [field for field in mutant.mend if field in usable]
-    used = _used(subject)
+    used = _used(subject, spelling.catalog)
     here = next((field for field in ready if field in used), None)
     if here is not None:
         return here, f"{here} of {case_id} lets it through: add {_snippet(mutant, here)}"
@@ -51,22 +52,23 @@ def noticing(operator: Operator, spelling: Spelling) -> list[str]:
 @lru_cache(maxsize=8)
 def known_fields(spelling: Spelling) -> frozenset[str]:
     """The fields, of those that there are, that a suite of this spelling may use, and that its version knows."""
-    fields = spelling.known
-    if spelling.format == "karat-1":
-        return frozenset(field.name for field in fields)
-    if spelling.format != "eval-set":
-        spellings = {"golden-expected", "golden-case"}
-        return frozenset(f.name for f in fields if f.formats & spellings and _numbers(f.since) < KARAT_1)
-    newest = _numbers(spelling.version) or (sys.maxsize,)
-    return frozenset(f.name for f in fields if "eval-set" in f.formats and _numbers(f.since) <= newest)
+    for one in spelling.catalog.formats:
+        if one.name == spelling.format:
+            with blame(one):
+                return one.fields(spelling.version, spelling.catalog.fields)
+    return frozenset(field.name for field in spelling.catalog.fields)  # the package that brings the format is gone
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+def _used(subject: Subject, catalog: CheckCatalog) -> set[str]:
+    """The fields that ask for the checks of a case: its format may have other words for them."""
+    return {field.name for spec in subject.case.checks for field in _fields(spec, catalog)}
 
 
-def _used(subject: Subject) -> set[str]:
-    return {spec.path.partition("[")[0].partition(".")[0] for spec in subject.case.checks}
+def _fields(spec: CheckSpec, catalog: CheckCatalog) -> Sequence[Field]:
+    """Of a check with several fields, the one that was written, where that is known."""
+    fields = catalog.fields_of(spec.name)
+    written = spec.path.partition("[")[0].partition(".")[0]
+    return [field for field in fields if field.name == written] or fields
 
 
 def _snippet(mutant: Mutant, field: str) -> str:

@@ -123,7 +123,7 @@ class Auditor:
 
     def _counted(self, subject: Subject, another: Subject | None) -> CaseAudit:
         header, catalog = self.run.header, self.run.catalog
-        spelling = Spelling(header.suite_format, header.suite_version, catalog.fields)
+        spelling = Spelling(header.suite_format, header.suite_version, catalog)
         done = audit_case(subject, another, spelling, catalog, self.allowance)
         for name, (killed, tried) in done.operators.items():
             self._operators[name].add(killed, tried)

@@ -20,8 +20,6 @@ EDGE = 64
 Phrase = Annotated[str, Meta(min_length=1)]
 Phrases = Annotated[list[Phrase], Meta(min_length=1)]
 
-GOLDEN_CASE = frozenset({"eval-set", "golden-case"})
-
 ANSWER: frozenset[Channel] = frozenset({"final_message"})
 ANSWER_NODES: frozenset[Channel] = ANSWER | {"answer_page"}
 ALL_WORDS: frozenset[Channel] = ANSWER | {"messages"}

@@ -6,14 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, lru_cache
 from inspect import getattr_static
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from karat.checks.answers import AnswerAt, AnswerEquals, AnswerJson, MaxWords, MinWords, State
+from karat.checks.answers import (
+    AnswerAt,
+    AnswerEquals,
+    AnswerJson,
+    MaxWords,
+    MinWords,
+    State,
+)
 from karat.checks.asking import AsksFor
 from karat.checks.base import Check
-from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.brief import (
+    ClaimEvidenceAlignment,
+    EvidenceFreshness,
+    MustAllowOverrideAction,
+    RequiredLevers,
+)
 from karat.checks.budgets import (
     MaxCalls,
     MaxCostUsd,
@@ -25,8 +37,15 @@ from karat.checks.budgets import (
 )
 from karat.checks.database import Database
 from karat.checks.functions import from_function
-from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
+from karat.checks.golden import (
+    AllocationValid,
+    ExpectedContains,
+    MustNotContain,
+    ReasonContains,
+    ToolsUsed,
+)
 from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
+from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -44,6 +63,10 @@ from karat.model.verdict import Group
 from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project
+from karat.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from karat.suites.formats.base import Format
 
 CHECKS: tuple[type[Check], ...] = (
     Outcome,
@@ -102,7 +125,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class CheckCatalog:
-    """Our checks, and those of installed packages and of a project, which are loaded when first needed."""
+    """The checks and suite formats that there are: ours, and those of installed packages and of the project.
+
+    Those of others are looked up when first needed.
+    """
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -137,6 +163,27 @@ class CheckCatalog:
             for reading in cls.read_in(self.project, expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
 
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+        """The check of this name with these arguments, and what is wrong with it."""
+        spec = CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path))
+        cls = self.find(name)
+        if cls is None:
+            near = did_you_mean(name, self.classes) or "See docs/checks.md."
+            return AskedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
+        known = {*get_type_hints(cls), NEGATED, GROUP}
+        if unknown := next((key for key in args if key not in known), None):
+            message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
+            return AskedCheck(spec, path, (CheckProblem("unknown-argument", message),))
+        try:
+            return self._asked(name, _encode(args), path)
+        except msgspec.ValidationError as error:
+            return AskedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
+
+    def fields_of(self, name: str) -> Sequence[Field]:
+        """The fields that ask for a check; none if there is no such check."""
+        cls = self.find(name)
+        return () if cls is None else cls.fields
+
     def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that refine a field which is not there."""
         for cls in self._refined(frozenset(expected)):
@@ -150,6 +197,13 @@ class CheckCatalog:
         """Checks that are ready to judge. Equal ones of different cases are one object."""
         build = self._build
         return tuple([build(spec.name, bytes(spec.args)) for spec in specs])
+
+    @cached_property
+    def formats(self) -> tuple[Format, ...]:
+        """Every suite format, those of others first."""
+        from karat.suites.formats.catalog import known_formats  # worker processes judge, and read no suite
+
+        return known_formats(self.project)
 
     @cached_property
     def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
@@ -174,7 +228,7 @@ class CheckCatalog:
             if cls is None:
                 fix = "Install the package that brings it, or name it under [checks] in karat.toml."
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
-            return msgspec.json.decode(raw, type=cls)
+            return modify(msgspec.json.decode(raw, type=cls), raw)
 
         return build
 

@@ -12,7 +12,6 @@ from karat.checks.base import (
     ALL_WORDS,
     ANSWER,
     CALLS,
-    GOLDEN_CASE,
     Check,
     CheckRequest,
     Phrase,
@@ -279,9 +278,7 @@ class ExpectedContains(_Contains, Struct, frozen=True):
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
     looks_at: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field("expected_contains", Phrases, "Each phrase stands in the final message.", formats=GOLDEN_CASE),
-    )
+    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase stands in the final message.", in_case=True),)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
         Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
@@ -297,7 +294,7 @@ class MustNotContain(MustNotSay, frozen=True):
     group: ClassVar = Group.QA
     looks_at: ClassVar = ALL_WORDS
     fields: ClassVar = (
-        Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", formats=GOLDEN_CASE),
+        Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", in_case=True),
     )
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),

@@ -40,13 +40,14 @@ def command(
 
 def _rows(suite: str) -> list[tuple[str, str, str]]:
     """The slow way, for what the quick look could not read; it says what is wrong with the file."""
-    from karat.suites.listing import rows, suite_rows
+    from karat.plugins.packages import may_have_formats
+    from karat.suites.listing import rows
 
-    found = rows(suite)
+    found = None if may_have_formats() else rows(suite)
     if found is None:
-        from karat.api import find_project, load_file
+        from karat.api import list_cases
 
-        found = suite_rows(load_file(suite, find_project()))
+        found = list_cases(suite)
     return found
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import click
 
 
 @click.command(short_help="Print the JSON Schema of a suite format.")
-@click.argument("kind", metavar="karat-1|eval-set|golden", type=click.Choice(["karat-1", "eval-set", "golden"]))
-def command(kind: Literal["karat-1", "eval-set", "golden"]) -> None:
+@click.argument("name", metavar="FORMAT")
+def command(name: str) -> None:
     """Print the JSON Schema of a suite format, so that editors complete and check suites.
+
+    FORMAT is karat-1, eval-set, golden, or a format of an installed package or of the project.
 
     \b
     Examples:
@@ -23,4 +23,4 @@ def command(kind: Literal["karat-1", "eval-set", "golden"]) -> None:
 
     from karat import api
 
-    click.echo(json.dumps(api.schema(kind), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(api.schema(name), indent=2, ensure_ascii=False))

@@ -33,5 +33,5 @@ def command(suites: tuple[str, ...]) -> int:
             complain(warning)
         checks = sum(len(case.asked) for case in suite.cases)
         size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
-        click.echo(f"{visible(name)}: {suite.format} {suite.version}, {size}")
+        click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")
     return ExitCode.OK if sound else ExitCode.USAGE

@@ -13,7 +13,7 @@ from msgspec import structs
 from karat.errors import ConfigError
 from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.proof import proved, told
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.http.guess import answer_path, conversation_path, stream_paths, tool_call_paths

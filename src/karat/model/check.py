@@ -39,13 +39,13 @@ class CheckProblem(NamedTuple):
 
 
 class Field(Struct, frozen=True):
-    """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or next to it."""
+    """A key of `expected`, as suite files spell it. `in_case`: golden sets have it next to `expected`, not in it."""
 
     name: str
     type: object
     doc: str
     since: str = "0.1"
-    formats: frozenset[str] = frozenset({"eval-set", "golden-expected"})
+    in_case: bool = False
 
 
 class AskedCheck(NamedTuple):
@@ -69,6 +69,14 @@ class Vocabulary(Protocol):
 
     def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object of valid types asks for."""
+        ...
+
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+        """The check of this name with these arguments. `$not` negates it, `$group` is the group that it scores in."""
+        ...
+
+    def fields_of(self, name: str) -> Sequence[Field]:
+        """The fields that ask for a check; none if there is no such check."""
         ...
 
     def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:

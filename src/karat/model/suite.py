@@ -115,6 +115,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
     metadata: dict[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    target: str = ""
+    """The target that the file names, used where the user names none."""
 
 
 class CaseChecks(tuple[CheckSpec, ...]):

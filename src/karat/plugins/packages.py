@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 INSTALLED = (".dist-info", ".egg-info", "EGG-INFO")
-FIX = "Mend or uninstall its package."
+FIX = "Fix or uninstall the package that provides it."
 
 
 def brought(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name, none of them loaded."""
     found: dict[str, EntryPoint] = {}
-    if not _may_bring(tuple(sys.path)):
+    if not may_bring(tuple(sys.path)):
         return found
     from importlib.metadata import entry_points
 
@@ -33,30 +33,47 @@ def brought(group: str) -> dict[str, EntryPoint]:
 
 
 @cache
-def _may_bring(path: tuple[str, ...]) -> bool:
-    """Whether it is worth asking: importlib.metadata costs a third of all that judging has to import."""
+def may_bring(path: tuple[str, ...], header: bytes = b"[karat.") -> bool:
+    """Whether it is worth asking: importlib.metadata costs a third of all that judging has to import.
+
+    `header`: what the entry points of a package hold that brings something.
+    """
     if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
         return True
-    return any(_brings(entry or os.curdir) for entry in path)
+    return any(_brings(entry or os.curdir, header) for entry in path)
 
 
-def _brings(folder: str) -> bool:
-    """Whether a package in a folder has entry points of ours. What is no folder, as a zip file, may have any."""
+def _brings(folder: str, header: bytes) -> bool:
+    """Whether a package in a folder has such entry points. What is not a folder, such as a zip file, may have any."""
     try:
         names = os.listdir(folder)
     except NotADirectoryError:
         return True
     except OSError:
         return False
-    return any(_names_us(f"{folder}/{name}/entry_points.txt") for name in names if name.endswith(INSTALLED))
+    return any(_holds(f"{folder}/{name}/entry_points.txt", header) for name in names if name.endswith(INSTALLED))
 
 
-def _names_us(file: str) -> bool:
+def _holds(file: str, text: bytes) -> bool:
     try:
         with open(file, "rb") as opened:
-            return b"[karat." in opened.read()
+            return text in opened.read()
     except OSError:
         return False
+
+
+def may_have_formats() -> bool:
+    """Whether there may be suite formats other than ours here: loading them takes longer than `karat list` does."""
+    return _configures_formats(os.getcwd()) or may_bring(tuple(sys.path), b"[karat.formats]")
+
+
+def _configures_formats(folder: str) -> bool:
+    while True:
+        if any(_holds(f"{folder}/{name}", b"formats") for name in ("karat.toml", "pyproject.toml")):
+            return True
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return False
 
 
 def loaded(point: EntryPoint) -> Any:

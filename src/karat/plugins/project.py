@@ -42,6 +42,7 @@ class Project(Struct, frozen=True):
     section: str = ""
     content: dict[str, object] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
+    formats: dict[str, str] = field(default_factory=dict)
     reports: dict[str, OwnReport] = field(default_factory=dict)
     prices: Prices | None = None
 
@@ -81,7 +82,8 @@ def find_project(folder: str | Path = ".") -> Project:
         str(tables.file),
         tables.section,
         tables.content,
-        checks={name: _check(tables, name, value) for name, value in _table(tables, "checks").items()},
+        checks=_specs(tables, "checks", "check"),
+        formats=_specs(tables, "formats", "format"),
         reports={name: _report(tables, name, value) for name, value in _table(tables, "reports").items()},
         prices=read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None,
     )
@@ -95,11 +97,16 @@ def _table(tables: Tables, name: str) -> dict[str, object]:
     return table
 
 
-def _check(tables: Tables, name: str, value: object) -> str:
-    if not isinstance(value, str):
-        where = line_of(tables.file, dotted(tables.section, "checks"), name)
-        raise ConfigError(f"the check is {kind(value)}.", where=where, fix=f"Write it as '{PREFIX}file.py:{name}'.")
-    return value
+def _specs(tables: Tables, table: str, what: str) -> dict[str, str]:
+    """A table of names and the code behind each."""
+    found: dict[str, str] = {}
+    for name, value in _table(tables, table).items():
+        if not isinstance(value, str):
+            where = line_of(tables.file, dotted(tables.section, table), name)
+            fix = f"Write it as '{PREFIX}file.py:{name}'."
+            raise ConfigError(f"the {what} is {kind(value)}.", where=where, fix=fix)
+        found[name] = value
+    return found
 
 
 def _report(tables: Tables, name: str, value: object) -> OwnReport:

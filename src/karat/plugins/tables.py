@@ -1,4 +1,4 @@
-"""The tables of `karat.toml`, or of `[tool.karat]` in pyproject.toml; what is wrong with one is told with its line."""
+"""The tables of `karat.toml`, or of `[tool.karat]` in pyproject.toml; problems have their line."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import msgspec
 
 from karat.checks.base import Check
 from karat.checks.catalog import BUILT_IN, CheckCatalog
+from karat.checks.modified import is_negated
 from karat.model.check import Metric
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
@@ -94,13 +95,16 @@ def required_sources(record: CaseRecord, catalog: CheckCatalog) -> list[str]:
     return [
         _lack(cls, spec)
         for spec in specs
-        if spec.name not in _NO_SOURCES and (cls := catalog.find(spec.name)) and cls.feeds == SOURCES
+        if spec.name not in _NO_SOURCES
+        and (cls := catalog.find(spec.name))
+        and cls.feeds == SOURCES
+        and not is_negated(spec)
     ]
 
 
 def _miss(found: Lacks, spec: CheckSpec, catalog: CheckCatalog) -> None:
     cls = catalog.find(spec.name)
-    if cls is None or cls.feeds is None:
+    if cls is None or cls.feeds is None or is_negated(spec):
         return
     missing = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}
     lack = _lack(cls, spec)

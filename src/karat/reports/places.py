@@ -13,7 +13,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.errors import KaratError
 from karat.model.run import RunView
 from karat.suites.documents.source import read_bytes
-from karat.suites.places import case_lines
+from karat.suites.reading import case_lines
 
 
 class SuitePlace(NamedTuple):

@@ -12,9 +12,10 @@ from msgspec import structs
 
 from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
+from karat.checks.modified import ModifiedCheck
 from karat.model.suite import Case
-from karat.suites.findings import Document, Finding, Path
-from karat.suites.formats.cases import Asking
+from karat.suites.diagnostics import Document, Path, PathDiagnostic
+from karat.suites.formats.base import CaseExpectations
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +38,31 @@ class Placed(NamedTuple):
 class LintCase:
     """One case of a file."""
 
-    def __init__(self, case: Case, asking: Asking, document: Document, catalog: CheckCatalog) -> None:
+    def __init__(self, case: Case, expectation: CaseExpectations, document: Document, catalog: CheckCatalog) -> None:
         self.catalog = catalog
         self.case = case
-        self.path = asking.case
-        self.expected = asking.expected
-        self.where = asking.where
-        self._asking = asking
+        self.path = expectation.case
+        self.expected = expectation.expected
+        self.where = expectation.where
+        self._expectation = expectation
         self._document = document
 
     @property
     def turns(self) -> Iterator[LintCase]:
         """Each turn of a conversation as if it were a case."""
-        for turn, asking in zip(self.case.turns, self._asking.turns, strict=True):
-            outcome = str(asking.expected.get("outcome", ""))
+        for turn, expectation in zip(self.case.turns, self._expectation.turns, strict=True):
+            outcome = str(expectation.expected.get("outcome", ""))
             alone = structs.replace(
                 self.case, prompt=turn.prompt, checks=turn.checks, outcome=outcome, turns=(), replies=()
             )
-            yield LintCase(alone, asking, self._document, self.catalog)
+            yield LintCase(alone, expectation, self._document, self.catalog)
 
     @cached_property
     def checks(self) -> tuple[Placed, ...]:
         compiled = self.catalog.compile(self.case)
+        if self._expectation.places is not None:
+            specs = zip(compiled, self.case.checks, self._expectation.places, strict=True)
+            return tuple(Placed(check, msgspec.json.decode(spec.args), path) for check, spec, path in specs)
         judged = {spec.path for spec in self.case.checks}
         asked = [one for one in self.catalog.read(self.expected) if one.spec.path in judged]
         return tuple(
@@ -67,8 +71,13 @@ class LintCase:
         )
 
     def of(self, *kinds: type[Check]) -> Iterator[Placed]:
-        """The checks of these kinds."""
-        return (placed for placed in self.checks if isinstance(placed.check, kinds))
+        """The checks of these kinds, whatever group they score in; a negated one is of none."""
+        for placed in self.checks:
+            check = placed.check
+            if isinstance(check, ModifiedCheck) and not check.negated:
+                check = check.inner
+            if isinstance(check, kinds):
+                yield placed._replace(check=check)
 
     @property
     def scoring_path(self) -> Path:
@@ -78,6 +87,8 @@ class LintCase:
     @property
     def hard_fail(self) -> Sequence[str]:
         """The groups as the file lists them."""
+        if self._expectation.places is not None:
+            return self.case.scoring.hard_fail
         raw = self._raw
         rules = raw["scoring"] if "scoring" in raw else raw.get("expected", {}).get("scoring", {})
         listed: Sequence[str] = rules.get("hard_fail", ())
@@ -85,6 +96,8 @@ class LintCase:
 
     @cached_property
     def _raw(self) -> Mapping[str, Any]:
+        if self._expectation.places is not None:
+            return {}  # its tree is not that of our formats
         raw: Any = self._document.tree
         for step in self.path:
             raw = raw[step]
@@ -95,4 +108,4 @@ class Rule(NamedTuple):
     """One kind of smell in one case."""
 
     slug: str
-    look: Callable[[LintCase, Surroundings], Iterator[Finding]]
+    look: Callable[[LintCase, Surroundings], Iterator[PathDiagnostic]]

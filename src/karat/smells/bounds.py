@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 
 
-def far(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def far(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Bounds that are far beyond what a turn takes, and a length that every answer has."""
     for placed in case.checks:
         if why := placed.check.vacuous:
-            yield Finding(placed.path, why, "vacuous-bound")
+            yield PathDiagnostic(placed.path, why, "vacuous-bound")
 
 
 RULES = (Rule("vacuous-bound", far),)

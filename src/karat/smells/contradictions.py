@@ -18,7 +18,7 @@ from karat.checks.tool_order import ToolOrder
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
-from karat.suites.findings import Finding, Path, render
+from karat.suites.diagnostics import Path, PathDiagnostic, render
 from karat.telemetry.events import PREFIX
 from karat.text import phrases
 from karat.text.regexes import safe_regex
@@ -42,7 +42,7 @@ class WantedText(NamedTuple):
     choice: bool = False
 
 
-def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def words(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """The answer must say what it must not."""
     wanted = list(_wanted(case))
     for path, words, choice in wanted:
@@ -50,7 +50,7 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             if _forbids(ban, words):
                 clash = f"{_spelled(ban)} forbids {quoted(words)}"
                 message = "this alternative can never be used." if choice else "no answer can satisfy both."
-                yield Finding(path, f"{clash}: {message}", SLUG)
+                yield PathDiagnostic(path, f"{clash}: {message}", SLUG)
     for placed in case.of(AllocationValid):
         lists = (
             tuple(placed.args.get("success_indicators", ())) or SUCCESS,
@@ -59,43 +59,49 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
         for path, words, choice in wanted:
             kind: Kind = "failure" if placed.args["valid"] else "success"
             if not choice and kind in indicators(words, *lists):
-                yield Finding(path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG)
+                yield PathDiagnostic(
+                    path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG
+                )
 
 
-def tools(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def tools(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """A tool must be called and must not."""
     bans = (*case.of(ToolCallsNone), *(placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL))
     banned = {placed.args["tool"]: _spelled(placed) for placed in bans}
     for path, tool, choice in called(case):
         if tool in banned:
             message = "this alternative can never be used." if choice else "no agent can satisfy both."
-            yield Finding(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
+            yield PathDiagnostic(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
     for placed in case.of(ToolsUsed):
         allowed = set(placed.args["tools"])
         if placed.args.get("match", "exact") not in CLOSED:
             continue
         if not allowed and case.case.outcome in NEEDS_A_CALL:
             message = f"the outcome {case.case.outcome} needs a tool call, and tools_used allows none."
-            yield Finding(placed.path, message, SLUG)
+            yield PathDiagnostic(placed.path, message, SLUG)
         for path, tool, choice in called(case):
             if tool not in allowed and not choice:
-                yield Finding(path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG)
+                yield PathDiagnostic(
+                    path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG
+                )
         for listed in case.of(ToolCallsAny):
             if allowed.isdisjoint(listed.args["tools"]):
-                yield Finding(listed.path, "tools_used allows none of these tools: no agent can satisfy both.", SLUG)
+                yield PathDiagnostic(
+                    listed.path, "tools_used allows none of these tools: no agent can satisfy both.", SLUG
+                )
 
 
-def outcomes(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def outcomes(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """No tool may succeed, and one must."""
     if case.case.outcome != "graceful_block":
         return
     for placed in case.of(ToolCalls, Telemetry):
         pattern = shorthand(placed.args["entry"]) if "entry" in placed.args else None
         if placed.args.get("success") is True or (pattern is not None and pattern.success is True):
-            yield Finding(placed.path, "no tool may succeed with the outcome graceful_block.", SLUG)
+            yield PathDiagnostic(placed.path, "no tool may succeed with the outcome graceful_block.", SLUG)
 
 
-def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def elements(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """The page must show more of something than it may."""
     seen: dict[Element, tuple[int, int | None, str]] = {}
     for placed in case.of(Ui):
@@ -104,7 +110,7 @@ def elements(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             if key in seen:
                 other_low, other_high, where = seen[key]
                 if (other_high is not None and low > other_high) or (high is not None and other_low > high):
-                    yield Finding(placed.path, f"{where} asks for the opposite: no page can satisfy both.", SLUG)
+                    yield PathDiagnostic(placed.path, f"{where} asks for the opposite: no page can satisfy both.", SLUG)
             seen[key] = (low, high, _spelled(placed))
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.targets.scripted_user import MOST_TURNS
 from karat.text.wording import counted
 
 
-def unreachable(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def unreachable(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Replies to one thing are sent one after another: after `max_turns` no turn is left for them."""
     most = case.case.max_turns or MOST_TURNS
     before: Counter[tuple[str, ...]] = Counter()
@@ -19,7 +19,7 @@ def unreachable(case: LintCase, around: Surroundings) -> Iterator[Finding]:
         before[reply.asks_for] += 1
         if before[reply.asks_for] >= most:
             message = f"the conversation is over by then: it has {counted(most, 'turn')}. Raise 'max_turns'."
-            yield Finding((*case.path, "replies", index), message, "unreachable-reply")
+            yield PathDiagnostic((*case.path, "replies", index), message, "unreachable-reply")
 
 
 RULES = (Rule("unreachable-reply", unreachable),)

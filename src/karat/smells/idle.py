@@ -11,14 +11,14 @@ from karat.checks.tool_order import ToolRequires
 from karat.checks.ui import Ui
 from karat.smells.base import LintCase
 from karat.smells.contradictions import NEEDS_A_CALL, called
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 
 IDLE = "idle-expectation"
 TELLS_NUMBERS = (MustGroundNumber, AnswerAt, Ui)
 
 
-def idle(cases: Sequence[LintCase]) -> Iterator[Finding]:
+def idle(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
     """Preconditions of tools that no case expects to be called, and numbers that no case asks for."""
     parts = [part for case in cases for part in (case, *case.turns)]
     tools = {tool for part in parts for _, tool, _ in called(part)}
@@ -28,10 +28,10 @@ def idle(cases: Sequence[LintCase]) -> Iterator[Finding]:
             if placed.args["tool"] not in tools:
                 named = quoted(placed.args["tool"])
                 message = f"no case expects a call of {named}: agents that never call it satisfy this. Expect one."
-                yield Finding(placed.path, message, IDLE)
+                yield PathDiagnostic(placed.path, message, IDLE)
         for placed in part.of(GroundedNumbers):
             if not tells:
                 message = (
                     "no case expects a tool, a page or a number: answers without numbers satisfy this. Expect one."
                 )
-                yield Finding(placed.path, message, IDLE)
+                yield PathDiagnostic(placed.path, message, IDLE)

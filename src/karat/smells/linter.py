@@ -23,8 +23,8 @@ from karat.smells import ui as lint_ui
 from karat.smells import vacuous as lint_vacuous
 from karat.smells import values as lint_values
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding, problems
-from karat.suites.reading import Located, located
+from karat.suites.diagnostics import PathDiagnostic, problems
+from karat.suites.reading import LocatedSuite, locate_suite
 from karat.text.wording import did_you_mean
 
 RULES: tuple[Rule, ...] = (
@@ -69,21 +69,23 @@ def lint_source(
     data: bytes, file: str, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
 ) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
-    suite = located(data, file, catalog)
+    suite = locate_suite(data, file, catalog)
     return LintReport(suite.suite, tuple(lint(suite, catalog, around, ignore)))
 
 
-def lint(suite: Located, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()) -> list[Diagnostic]:
+def lint(
+    suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
+) -> list[Diagnostic]:
     """Every smell of a suite at its line and column, in the order of the file."""
-    found = [finding for finding in _findings(suite, catalog, around) if finding.slug not in ignore]
+    found = [diagnostic for diagnostic in _diagnostics(suite, catalog, around) if diagnostic.slug not in ignore]
     return problems(suite.suite.file, found, suite.document)
 
 
-def _findings(suite: Located, catalog: CheckCatalog, around: Surroundings) -> Iterator[Finding]:
+def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings) -> Iterator[PathDiagnostic]:
     yield from suite.warnings
     cases = [
-        LintCase(case, asking, suite.document, catalog)
-        for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
+        LintCase(case, expectation, suite.document, catalog)
+        for case, expectation in zip(suite.suite.cases, suite.expectations, strict=True)
     ]
     yield from lint_prompts.duplicates(cases)
     yield from lint_idle.idle(cases)

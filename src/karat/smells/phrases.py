@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import regex
 
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding, Path
+from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted
 
@@ -24,13 +24,13 @@ FEW = 2
 WORD = regex.compile(r"[\w']+")
 
 
-def common(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def common(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Phrases that nearly every answer holds, whatever it is about."""
     for path, phrase in _phrases(case):
         words = WORD.findall(fold(phrase))
         if 0 < len(words) <= FEW and COMMON.issuperset(words):
             message = f"{quoted(phrase)} is in nearly every answer. Use a more specific phrase."
-            yield Finding(path, message, "loose-phrase")
+            yield PathDiagnostic(path, message, "loose-phrase")
 
 
 def _phrases(case: LintCase) -> Iterator[tuple[Path, str]]:

@@ -19,7 +19,7 @@ from karat.checks.uncertainty import MustLabelAssumptions
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.text import phrases
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted
@@ -42,7 +42,7 @@ NAMED = (RequiredSource, MustGroundNumber)
 """An answer may well take up names and numbers of the prompt: a smell only where nothing else is asked of it."""
 
 
-def satisfied(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Checks that an agent satisfies by repeating the prompt."""
     echo = _echo(case)
     asked = [placed for placed in case.checks if isinstance(placed.check, (*SAID, *NAMED)) or _asks_back(case, placed)]
@@ -58,18 +58,18 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             path, said = _place(placed, case.case.prompt, result.found)
             what = f"the prompt itself holds {quoted(said)}" if said else "the prompt itself satisfies this"
             message = f"{what}: repeating it is enough. Ask for what only a right answer can hold."
-            yield Finding(path, message, "prompt-satisfies")
+            yield PathDiagnostic(path, message, "prompt-satisfies")
 
 
-def echoed(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def echoed(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Cases that pass with the prompt for an answer."""
     checks = [placed.check for placed in case.checks]
     if scoring.judge(checks, case.case.scoring, _echo(case)).status is CaseStatus.PASS:
         message = "an agent that repeats the prompt and calls no tool passes. Say what a right answer holds."
-        yield Finding((*case.path, "id"), message, "echo-passes")
+        yield PathDiagnostic((*case.path, "id"), message, "echo-passes")
 
 
-def duplicates(cases: Sequence[LintCase]) -> Iterator[Finding]:
+def duplicates(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
     """Prompts that an earlier case asks in the same words."""
     first: dict[tuple[str, ...], str] = {}
     for case in cases:
@@ -77,7 +77,7 @@ def duplicates(cases: Sequence[LintCase]) -> Iterator[Finding]:
         earlier = first.setdefault(words, case.case.id)
         if earlier != case.case.id:
             message = f"case {quoted(earlier)} asks the same. Ask something else, or expect all of it in one case."
-            yield Finding((*case.path, "prompt" if case.path[0] == "cases" else "input"), message, DUPLICATE)
+            yield PathDiagnostic((*case.path, "prompt" if case.path[0] == "cases" else "input"), message, DUPLICATE)
 
 
 def _asks_back(case: LintCase, placed: Placed) -> bool:

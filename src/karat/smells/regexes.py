@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import regex
 
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding, Path
+from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
 
@@ -56,16 +56,16 @@ FIGURES = (
 )
 
 
-def loose(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def loose(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Regexes that ordinary answers to other questions match."""
     for path, pattern in _regexes(case):
         share = _share(pattern, ANSWERS)
         if share >= NEARLY_ALL:
             message = f"this regex matches nearly every answer: {share:.0%} of ordinary ones to other questions."
-            yield Finding(path, f"{message} Ask for more.", "loose-regex")
+            yield PathDiagnostic(path, f"{message} Ask for more.", "loose-regex")
         elif _any_number(path, pattern):
             message = "any number satisfies this regex. Write the number, or the words next to it."
-            yield Finding(path, message, "loose-regex")
+            yield PathDiagnostic(path, message, "loose-regex")
 
 
 def _any_number(path: Path, pattern: str) -> bool:
@@ -77,7 +77,7 @@ def _any_number(path: Path, pattern: str) -> bool:
     return wanted and DIGIT_CLASS.search(bare) is not None and WRITTEN.search(DIGIT_CLASS.sub("", bare)) is None
 
 
-def dead(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def dead(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Regexes for which no text could be made that they match."""
     for path, pattern in _regexes(case):
         try:
@@ -86,16 +86,16 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             continue
         if matched is None:
             message = "this regex seems to match no text at all. Look at its anchors and at what is around them."
-            yield Finding(path, message, "dead-regex")
+            yield PathDiagnostic(path, message, "dead-regex")
 
 
-def snapshot(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def snapshot(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Regexes that are written for an accessibility snapshot, of which answers consist nowhere."""
     for path, pattern in _regexes(case):
         if SNAPSHOT.search(pattern):
             tried = "It is tried on the answer's own snapshot, which browser targets give where `answer` is set."
             what = tried if path[-1] in SINGLE[:-1] else "Nothing else is looked at here: use `ui`."
-            yield Finding(path, f"{IN_SNAPSHOT} {what}", "snapshot-regex")
+            yield PathDiagnostic(path, f"{IN_SNAPSHOT} {what}", "snapshot-regex")
 
 
 def _regexes(case: LintCase) -> Iterator[tuple[Path, str]]:

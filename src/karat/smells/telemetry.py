@@ -8,7 +8,7 @@ import regex
 
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 
 NEAR = regex.compile(
@@ -23,13 +23,13 @@ TRUE = regex.compile(r"true|success|ok\b", regex.I)
 START = regex.compile(r"\bstart", regex.I)
 
 
-def near_misses(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def near_misses(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Entries that are searched for as plain text though a shorthand was meant."""
     for placed in case.of(Telemetry):
         entry = placed.args["entry"]
         if shorthand(entry) is None and '"' not in entry and NEAR.match(entry):
             message = f"no shorthand, so it is looked for as plain text. Did you mean {quoted(_meant(entry))}?"
-            yield Finding(placed.path, message, "telemetry-shorthand")
+            yield PathDiagnostic(placed.path, message, "telemetry-shorthand")
 
 
 def _meant(entry: str) -> str:

@@ -10,12 +10,12 @@ from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
-from karat.suites.findings import Finding, Path
+from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.telemetry.events import PREFIX
 from karat.text.wording import did_you_mean, quoted
 
 
-def unknown(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def unknown(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Tools that no agent of this target can call."""
     if around.tools is None:
         return
@@ -24,7 +24,7 @@ def unknown(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             if tool not in around.tools:
                 near = did_you_mean(tool, around.tools)
                 message = f"the target {quoted(around.target)} has no tool {quoted(tool)}. {near}".rstrip()
-                yield Finding(path, message, "unknown-tool")
+                yield PathDiagnostic(path, message, "unknown-tool")
 
 
 def _named(placed: Placed) -> Iterator[tuple[Path, str]]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from karat.checks.ui import Ui, grammar, resolve
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 
 
-def unread(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def unread(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Sentences that neither a vocabulary nor the built-in grammar knows."""
     worded = case.catalog.compile(resolve(case.case, around.vocabulary))
     for placed, check in zip(case.checks, worded, strict=True):
@@ -19,7 +19,7 @@ def unread(case: LintCase, around: Surroundings) -> Iterator[Finding]:
                 "neither the built-in grammar nor a ui_vocabulary knows this sentence, so it stays UNKNOWN. "
                 f"Define it in ui_vocabulary of {where}, or write an object."
             )
-            yield Finding(placed.path, message, "unknown-ui-sentence")
+            yield PathDiagnostic(placed.path, message, "unknown-ui-sentence")
 
 
 RULES = (Rule("unknown-ui-sentence", unread),)

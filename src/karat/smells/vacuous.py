@@ -10,7 +10,7 @@ from karat.checks.brief import EvidenceFreshness
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.ui import Ui
 from karat.smells.base import LintCase, Rule, Surroundings
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted
 
@@ -28,7 +28,7 @@ PLAIN = regex.compile(r"[\W_]+")
 YEAR_MINUTES = 365 * 24 * 60
 
 
-def pages(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def pages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Elements that every page has."""
     for placed in case.of(Ui):
         for element in placed.check.elements if isinstance(placed.check, Ui) else ():
@@ -38,29 +38,29 @@ def pages(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             part = element.name_contains
             if part and not element.name and len(fold(part).strip()) <= SHORT_NAME:
                 message = f"nearly every page has a name with {quoted(part)} in it. Write the name, or more of it."
-                yield Finding(placed.path, message, "vacuous-ui")
+                yield PathDiagnostic(placed.path, message, "vacuous-ui")
             elif not element.name and not part and low == 1 and element.role in EVERYWHERE:
                 message = f"every page has a {element.role}. Name what must be on it."
-                yield Finding(placed.path, message, "vacuous-ui")
+                yield PathDiagnostic(placed.path, message, "vacuous-ui")
 
 
-def logs(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def logs(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Texts that nearly every line of a log holds."""
     for placed in case.of(Telemetry):
         entry = placed.args["entry"]
         words = PLAIN.sub(" ", fold(entry)).split()
         if shorthand(entry) is None and (len("".join(words)) < SHORT_TEXT or KEYS.issuperset(words)):
             message = f"nearly every line of a log holds {quoted(entry)}. Ask for a tool, a value or an event."
-            yield Finding(placed.path, message, "vacuous-telemetry")
+            yield PathDiagnostic(placed.path, message, "vacuous-telemetry")
 
 
-def ages(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def ages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Evidence that may be years old."""
     for placed in case.of(EvidenceFreshness):
         bound = placed.args["minutes"]
         if bound >= YEAR_MINUTES:
             message = f"evidence of {bound // YEAR_MINUTES:g} years ago would be fresh. The bound is in minutes."
-            yield Finding(placed.path, message, "vacuous-freshness")
+            yield PathDiagnostic(placed.path, message, "vacuous-freshness")
 
 
 RULES = (Rule("vacuous-ui", pages), Rule("vacuous-telemetry", logs), Rule("vacuous-freshness", ages))

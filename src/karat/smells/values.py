@@ -11,7 +11,7 @@ from karat.matchers.reading import matcher
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
-from karat.suites.findings import Finding, Path
+from karat.suites.diagnostics import Path, PathDiagnostic
 
 SLUG = "vacuous-value"
 SAMPLES: tuple[object, ...] = (None, True, False, 0, 1, -1e18, 1e18, 0.5, "", "x", [], ["x"], {}, {"x": 1})
@@ -20,15 +20,17 @@ PARTICULAR = frozenset(("$regex", "$length", "$contains", "$approx", "$each"))
 """Matchers of which samples prove little."""
 
 
-def schemas(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def schemas(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Schemas that any JSON satisfies. `true` says so openly."""
     for placed in case.of(AnswerJson):
         answers = (Trace(case_id="", final_message=f"```json\n{json.dumps(sample)}\n```") for sample in SAMPLES)
         if placed.args["schema"] is not True and all(_passes(placed, answer) for answer in answers):
-            yield Finding(placed.path, "any JSON satisfies it. Say what it holds, or write true if any will do.", SLUG)
+            yield PathDiagnostic(
+                placed.path, "any JSON satisfies it. Say what it holds, or write true if any will do.", SLUG
+            )
 
 
-def matchers(case: LintCase, around: Surroundings) -> Iterator[Finding]:
+def matchers(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Matchers that any value satisfies. `{$absent: false}` says so openly."""
     for path, wanted in _wanted(case):
         literals = list(_literals(wanted))
@@ -36,7 +38,7 @@ def matchers(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             continue
         if all(map(matcher(wanted).holds, (*SAMPLES, *literals))):
             message = "any value satisfies it. Say which, or write {$absent: false} if it must only be there."
-            yield Finding(path, message, SLUG)
+            yield PathDiagnostic(path, message, SLUG)
 
 
 def _passes(placed: Placed, answer: Trace) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from karat.suites.recognise import recognise
 from karat.text.wording import visible
 
 if TYPE_CHECKING:
@@ -23,11 +23,19 @@ def rows(path: str | Path) -> list[Row] | None:
             tree = json.load(file, parse_constant=_refuse)
     except (OSError, ValueError, RecursionError):
         return None
-    seen = recognise(tree)
-    if seen is None or seen.format == "karat-1" or not isinstance(seen.cases, list) or not seen.cases:
+    cases, prompt = (tree["cases"], "prompt") if is_eval_set(tree) else (tree, "input")
+    if not isinstance(cases, list) or not cases:
         return None
-    found = [row for case in seen.cases if (row := _row(case, seen.prompt))]
-    return found if len({row[0] for row in found}) == len(seen.cases) else None
+    found = [row for case in cases if (row := _row(case, prompt))]
+    return found if len({row[0] for row in found}) == len(cases) else None
+
+
+def is_eval_set(tree: object) -> bool:
+    return isinstance(tree, dict) and "cases" in tree and "karat" not in tree
+
+
+def is_golden_set(tree: object) -> bool:
+    return isinstance(tree, Sequence) and not isinstance(tree, str)
 
 
 def suite_rows(suite: Suite) -> list[Row]:

@@ -1,97 +1,88 @@
-"""The one way from bytes to a suite: a document, its format, its cases one after another."""
+"""The one way from bytes to a suite: a file, its format, its cases one after another."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import NamedTuple
 
 from karat.errors import SuiteError
-from karat.model.check import Vocabulary
 from karat.model.suite import Suite, remember_catalog
-from karat.suites.documents.source import utf8
-from karat.suites.findings import Document, Finding, RefusedError, problems
-from karat.suites.formats import eval_set, golden, karat1
-from karat.suites.formats.cases import Asking, Read
-from karat.suites.recognise import recognise
-from karat.text.wording import did_you_mean
-
-YAML_SUFFIXES = (".yaml", ".yml")
-
-_FORMATS = (
-    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set), "
-    "a list of cases with 'input' and an 'expected' object (golden decisions), "
-    "or a list of cases with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)."
-)
+from karat.suites.diagnostics import Document, PathDiagnostic, RefusedError, problems
+from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
+from karat.suites.formats.catalog import blame, detect_format
+from karat.suites.listing import Row, suite_rows
 
 
-FORMATS: dict[str, Callable[[Any, Vocabulary, list[Asking] | None], Read]] = {
-    eval_set.FORMAT: eval_set.read,
-    golden.FORMAT: golden.read,
-}
-
-
-class Located(NamedTuple):
-    """A suite with the file that it came from: what each case expects, and where all of that stands."""
+class LocatedSuite(NamedTuple):
+    """A suite with the file that it came from: its format, what each case expects, and where all of that is."""
 
     suite: Suite
-    askings: tuple[Asking, ...]
+    file: SuiteFile
+    format: Format
     document: Document
-    warnings: list[Finding]
+    warnings: tuple[PathDiagnostic, ...]
+
+    @property
+    def expectations(self) -> tuple[CaseExpectations, ...]:
+        return tuple(self.file.expectations or ())
 
 
-def read_suite(data: bytes, file: str, vocabulary: Vocabulary, *, lines: bool = True) -> Suite:
-    """The suite that a file holds, or every problem that it has. `lines`: the user knows them, and the file."""
-    return _located(data, file, vocabulary, None, file if lines else "").suite
+def read_suite(data: bytes, file: str, catalog: SuiteCatalog) -> Suite:
+    """The suite that a file holds. Raises SuiteError with every problem that it has."""
+    return read_file(SuiteFile(data, file), catalog).suite
 
 
-def located(data: bytes, file: str, vocabulary: Vocabulary) -> Located:
-    """The suite that a file holds with its places, or every problem that it has."""
-    return _located(data, file, vocabulary, [], file)
+def locate_suite(data: bytes, file: str, catalog: SuiteCatalog) -> LocatedSuite:
+    """The suite that a file holds with its places. Raises SuiteError with every problem that it has."""
+    return read_file(SuiteFile(data, file, locate=True), catalog)
 
 
-def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Asking] | None, told: str) -> Located:
+def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
+    """The suite that a file holds. Raises SuiteError with every problem that it has."""
     document: Document | None = None
     try:
-        document = parse(data, file)
-        read = _read(document, vocabulary, askings, Path(file).parent)
-        if document.findings or read.findings:
-            raise RefusedError(*document.findings, *read.findings)
+        found = detect_format(file, catalog.formats)
+        with blame(found, file):
+            parsed = found.read(file, catalog)
+            document = parsed.document or file.document
+        if document.diagnostics or parsed.diagnostics:
+            raise RefusedError(*document.diagnostics, *parsed.diagnostics)
     except RefusedError as refused:
-        raise SuiteError(tuple(problems(told, refused.findings, document))) from None
-    remember_catalog(read.cases, vocabulary)
+        document = document or file.peek_document()
+        raise SuiteError(tuple(problems(file.path, refused.diagnostics, document))) from None
+    remember_catalog(parsed.cases, catalog)
     suite = Suite(
-        file=file,
-        format=read.format,
-        version=read.version,
-        sha256=hashlib.sha256(b"".join((data, *read.tables))).hexdigest(),
-        name=read.name,
-        description=read.description,
-        cases=read.cases,
-        metadata=dict(read.metadata),
-        warnings=tuple(map(str, problems(told, read.warnings, document, warning=True))),
+        file=file.path,
+        format=found.name,
+        version=parsed.version,
+        sha256=hashlib.sha256(b"".join((file.data, *file.others.values()))).hexdigest(),
+        name=parsed.name,
+        description=parsed.description,
+        cases=parsed.cases,
+        metadata=dict(parsed.metadata),
+        warnings=tuple(map(str, problems(file.path, parsed.warnings, document, warning=True))),
+        target=parsed.target,
     )
-    return Located(suite, tuple(askings or ()), document, read.warnings)
+    return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
 
 
-def parse(data: bytes, file: str) -> Document:
-    """The values of a file, by its suffix YAML or JSON."""
-    if PurePath(file).suffix.lower() in YAML_SUFFIXES:
-        from karat.suites.documents.yaml import YamlDocument
+def list_rows(data: bytes, file: str, catalog: SuiteCatalog) -> list[Row]:
+    """Id, category and prompt of every case, by the quick way of its format if it has one."""
+    opened = SuiteFile(data, file)
+    with suppress(RefusedError):
+        found = detect_format(opened, catalog.formats)
+        with blame(found, opened):
+            rows = found.rows(opened)
+        if rows is not None:
+            return rows
+    return suite_rows(read_file(opened, catalog).suite)
 
-        return YamlDocument(utf8(data))
-    from karat.suites.documents.json import JsonDocument
 
-    return JsonDocument(utf8(data))
-
-
-def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None, folder: Path) -> Read:
-    tree: Any = document.tree
-    seen = recognise(tree)
-    if seen is not None and seen.format == karat1.FORMAT:
-        return karat1.read(tree, vocabulary, askings, folder)
-    if seen is not None:
-        return FORMATS[seen.format](tree, vocabulary, askings)
-    near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""
-    raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS} {near}".rstrip(), "unknown-format"))
+def case_lines(data: bytes, file: str, sha256: str, catalog: SuiteCatalog) -> dict[str, int]:
+    """The line of each case by its id; none if this is not the file with that hash. Raises as reading a suite does."""
+    located = locate_suite(data, file, catalog)
+    if located.suite.sha256 != sha256:
+        return {}
+    cases = zip(located.suite.cases, located.expectations, strict=True)
+    return {case.id: located.document.place(expected.case)[0] for case, expected in cases}

@@ -1,4 +1,4 @@
-"""Tables beside a suite: CSV with a line of names, or JSON objects, one a line."""
+"""Tables next to a suite: CSV with a line of names, or JSON objects, one a line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import jiter
 
 from karat.errors import UsageError
+from karat.suites.diagnostics import Json, PathDiagnostic, RefusedError
 from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, holds
 from karat.suites.documents.source import read_bytes, utf8
-from karat.suites.findings import Finding, Json, RefusedError
 from karat.suites.variables import NAME, Value, value_of
 from karat.text.wording import kind, quoted
 
@@ -25,18 +25,18 @@ _TYPED = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+
 
 
 class Row(NamedTuple):
-    """One row of a table: its values by column, and where it stands, for messages."""
+    """One row of a table: its values by column, and its place, for messages."""
 
     values: Mapping[str, Value]
     where: str
 
 
 class TableError(Exception):
-    """A table that cannot be read; its findings name its own lines, or none where the suite names it wrongly."""
+    """A table that cannot be read; its diagnostics name its own lines, or none where the suite names it wrongly."""
 
-    def __init__(self, *findings: Finding) -> None:
-        super().__init__(findings)
-        self.findings = findings
+    def __init__(self, *diagnostics: PathDiagnostic) -> None:
+        super().__init__(diagnostics)
+        self.diagnostics = diagnostics
 
 
 def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
@@ -44,20 +44,20 @@ def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
     path = folder / name
     inside = not FilePath(name).is_absolute() and ".." not in FilePath(name).parts
     if not inside or path.suffix.lower() not in SUFFIXES:
-        message = f"{quoted(name)} is no table. Name a .csv or .jsonl file beside the suite."
-        raise TableError(Finding((), message, "bad-table"))
+        message = f"{quoted(name)} is not a table. Name a .csv or .jsonl file next to the suite."
+        raise TableError(PathDiagnostic((), message, "bad-table"))
     try:
         data = read_bytes(path)
     except UsageError as error:
-        raise TableError(Finding((), f"{quoted(name)} {error.message}", error.slug)) from None
+        raise TableError(PathDiagnostic((), f"{quoted(name)} {error.message}", error.slug)) from None
     file = str(path)
     try:
         text = utf8(data).decode()
     except RefusedError as refused:
-        raise TableError(*(finding._replace(file=file) for finding in refused.findings)) from None
+        raise TableError(*(diagnostic._replace(file=file) for diagnostic in refused.diagnostics)) from None
     rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))
     if not rows:
-        raise TableError(Finding((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
+        raise TableError(PathDiagnostic((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
     return rows, data
 
 
@@ -76,15 +76,15 @@ def _csv(text: str, name: str, file: str) -> Iterator[Row]:
                 yield Row(dict(zip(columns, map(_cell, cells), strict=True)), f"{name}:{line}")
             line = reader.line_num + 1
     except csv.Error as error:
-        raise _torn(f"the line is no CSV: {error}.", line, file) from None
+        raise _torn(f"the line is not CSV: {error}.", line, file) from None
 
 
 def _columns(cells: list[str], file: str) -> list[str]:
     odd = next((cell for cell in cells if not _NAME.fullmatch(cell) or cells.count(cell) > 1), None)
     if odd is not None:
-        rule = "is no name: begin it with a letter, go on with letters, digits, - or _"
-        why = "stands twice" if _NAME.fullmatch(odd) else rule
-        raise TableError(Finding((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
+        rule = "is not a name: begin it with a letter, go on with letters, digits, - or _"
+        why = "is there twice" if _NAME.fullmatch(odd) else rule
+        raise TableError(PathDiagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
     return cells
 
 
@@ -104,10 +104,10 @@ def _object(text: str, line: int, file: str) -> dict[str, Json]:
     try:
         value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
-        raise _torn(f"the line is no JSON: {str(error).partition(' at line')[0]}.", line, file) from None
+        raise _torn(f"the line is not JSON: {str(error).partition(' at line')[0]}.", line, file) from None
     if not isinstance(value, dict):
         raise _torn(f"expected an object, found {kind(value)}.", line, file)
-    misfits: list[Finding] = []
+    misfits: list[PathDiagnostic] = []
     fitted(value, (), misfits)
     if misfits:
         raise _torn(OUT_OF_RANGE, line, file)
@@ -119,4 +119,4 @@ def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
 
 
 def _torn(message: str, line: int, file: str) -> TableError:
-    return TableError(Finding((), message, "bad-table", place=(line, 1), file=file))
+    return TableError(PathDiagnostic((), message, "bad-table", place=(line, 1), file=file))

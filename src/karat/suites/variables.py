@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from karat.suites.findings import Finding, Json, Path
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.text.wording import nearest, quoted
 
 NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
@@ -15,7 +15,7 @@ _BRACES = re.compile(rf"\{{\{{({NAME})\}}\}}|\{{({NAME})\}}")
 
 
 class Value(NamedTuple):
-    """What a variable stands for, and how it is spelled within a longer text, if it can be."""
+    """The value of a variable, and how it is spelled within a longer text, if it can be."""
 
     value: Json
     text: str | None
@@ -33,17 +33,17 @@ class Variables:
     def __init__(self, values: Mapping[str, Value], missing: Collection[str] = ()) -> None:
         self._values = values
         self._missing = missing
-        self.findings: list[Finding] = []
-        self.near_misses: list[Finding] = []
+        self.diagnostics: list[PathDiagnostic] = []
+        self.near_misses: list[PathDiagnostic] = []
 
-    def filled(self, tree: Json, path: Path = ()) -> Json:
-        """The tree with every variable in it replaced; what went wrong is among the findings then."""
+    def substitute(self, tree: Json, path: Path = ()) -> Json:
+        """The tree with every variable in it replaced; what went wrong is among the diagnostics then."""
         if isinstance(tree, str):
             return self._text(tree, path) if "{" in tree else tree
         if isinstance(tree, list):
-            return [self.filled(below, (*path, index)) for index, below in enumerate(tree)]
+            return [self.substitute(below, (*path, index)) for index, below in enumerate(tree)]
         if isinstance(tree, dict):
-            return {self._key(key, path): self.filled(below, (*path, key)) for key, below in tree.items()}
+            return {self._key(key, path): self.substitute(below, (*path, key)) for key, below in tree.items()}
         return tree
 
     def _key(self, key: str, path: Path) -> str:
@@ -64,17 +64,17 @@ class Variables:
             return self._spelled(name, path)
         if name in self._missing:
             message = f"the row has no {quoted(name)}, which others of its table have. Give it one."
-            self.findings.append(Finding(path, message, "missing-variable"))
+            self.diagnostics.append(PathDiagnostic(path, message, "missing-variable"))
         elif self._values and (near := nearest(name, self._values)):
-            message = f"{quoted(braces[0])} is no variable and stays as it is. Did you mean {quoted(f'{{{near}}}')}?"
-            self.near_misses.append(Finding(path, message, "near-variable"))
+            message = f"{quoted(braces[0])} is not a variable and stays as it is. Did you mean {quoted(f'{{{near}}}')}?"
+            self.near_misses.append(PathDiagnostic(path, message, "near-variable"))
         return braces[0]
 
     def _spelled(self, name: str, path: Path) -> str:
         text = self._values[name].text
         if text is None:
-            message = f"{quoted(name)} is a list or an object, which cannot stand within a text."
-            self.findings.append(Finding(path, message, "wrong-type"))
+            message = f"{quoted(name)} is a list or an object, which cannot be part of a text."
+            self.diagnostics.append(PathDiagnostic(path, message, "wrong-type"))
         return text or ""
 
 
@@ -91,7 +91,7 @@ def resolved(given: Mapping[str, Json], row: Mapping[str, Value]) -> tuple[dict[
             return
         for other in _named(given[name]):
             resolve(other, (*above, name))
-        values[name] = value_of(Variables(values).filled(given[name]))
+        values[name] = value_of(Variables(values).substitute(given[name]))
 
     for name in given:
         resolve(name, ())

@@ -131,6 +131,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     allow_unknown: bool = False
     targets: dict[str, dict[str, object]] = field(default_factory=dict)
     checks: dict[str, object] = field(default_factory=dict)
+    formats: dict[str, object] = field(default_factory=dict)
     reports: dict[str, object] = field(default_factory=dict)
     prices: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)

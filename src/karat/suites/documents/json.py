@@ -10,10 +10,10 @@ import jiter
 import msgspec
 from msgspec import Raw
 
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, Place, RefusedError, Tree, refuse
 from karat.suites.documents.json_places import JsonPlaces
 from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, may_misfit
 from karat.suites.documents.source import byte_place
-from karat.suites.findings import Finding, Json, Path, Place, RefusedError, Tree, refuse
 
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
@@ -25,38 +25,38 @@ class _Key(str):
 
 
 class JsonDocument:
-    """A JSON file: its values, and where each of them stands."""
+    """A JSON file: its values, and the place of each."""
 
     def __init__(self, data: bytes) -> None:
         self._places = JsonPlaces(data)
-        self.findings: list[Finding] = []
-        self.tree = _outline(data, _Parser(data, self._places, self.findings))
+        self.diagnostics: list[PathDiagnostic] = []
+        self.tree = _outline(data, _Parser(data, self._places, self.diagnostics))
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         return self._places.place(path, key=key)
 
 
 class _Parser:
-    """Parses parts of one file. What is odd about them is among the findings then."""
+    """Parses parts of one file. What is odd about them is among the diagnostics then."""
 
-    def __init__(self, data: bytes, places: JsonPlaces, findings: list[Finding]) -> None:
+    def __init__(self, data: bytes, places: JsonPlaces, diagnostics: list[PathDiagnostic]) -> None:
         self._data = data
         self._places = places
-        self._findings = findings
+        self._diagnostics = diagnostics
 
     def value(self, text: bytes, path: Path) -> Json:
         try:
             value: Json = jiter.from_json(text, allow_inf_nan=False, catch_duplicate_keys=True)
         except ValueError:
             value = self._odd(text)
-        return fitted(value, path, self._findings) if may_misfit(text) else value
+        return fitted(value, path, self._diagnostics) if may_misfit(text) else value
 
     def _odd(self, text: bytes) -> Json:
         try:
             value: Json = jiter.from_json(text, allow_inf_nan=False)
         except ValueError:
             raise self._syntax() from None
-        self._findings += self._places.duplicates
+        self._diagnostics += self._places.duplicates
         return value
 
     def _syntax(self) -> RefusedError:
@@ -119,9 +119,9 @@ def _refusal(data: bytes, message: str, path_at: Callable[[int], Path]) -> Refus
     place, offset = _offset(data, int(at[1]), int(at[2])) if at else ((1, 1), 0)
     why = _AT.sub("", message)
     if "surrogate" in why or "hex escape" in why:
-        halves = "half of a surrogate pair stands alone. Write the character itself, or both halves."
+        halves = "half of a surrogate pair is alone. Write the character itself, or both halves."
         lone = [
-            Finding(path_at(offset), halves, "lone-surrogate", place=byte_place(data, offset))
+            PathDiagnostic(path_at(offset), halves, "lone-surrogate", place=byte_place(data, offset))
             for offset in _lone_surrogates(data)
         ]
         if lone:

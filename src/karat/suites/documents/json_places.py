@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from karat.suites.findings import Finding, Path, Place
+from karat.suites.diagnostics import Path, PathDiagnostic, Place
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,9 +56,9 @@ class JsonPlaces:
         return row + 1, column
 
     @cached_property
-    def duplicates(self) -> list[Finding]:
+    def duplicates(self) -> list[PathDiagnostic]:
         """Keys of the file that stand twice in their object."""
-        found: list[Finding] = []
+        found: list[PathDiagnostic] = []
         pending: list[tuple[Path, Node]] = [((), node) for node in self._root.named_children]
         while pending:
             path, node = pending.pop()
@@ -66,8 +66,8 @@ class JsonPlaces:
             for step, (key, value) in _members(node):
                 here = (*path, step)
                 if step in seen:
-                    message = "the same key stands twice in this object. Keep one."
-                    found.append(Finding(here, message, "duplicate-key", place=self._start(key)))
+                    message = "duplicate key. Keep one."
+                    found.append(PathDiagnostic(here, message, "duplicate-key", place=self._start(key)))
                 seen.add(step)
                 if value.type in ("object", "array"):
                     pending.append((here, value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from karat.suites.findings import Finding, Json, Path
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
 
 OUT_OF_RANGE = "the number does not fit in 64 bits. Write it as a string."
 
@@ -23,7 +23,7 @@ def may_misfit(text: bytes) -> bool:
     return any(sign in shape for sign in _SUSPECT)
 
 
-def fitted(value: Json, path: Path, found: list[Finding]) -> Json:
+def fitted(value: Json, path: Path, found: list[PathDiagnostic]) -> Json:
     """The value with 1 for each number that no journal could hold, so that the rest of the file can be judged."""
     if isinstance(value, dict):
         return {name: fitted(below, (*path, name), found) for name, below in value.items()}
@@ -31,5 +31,5 @@ def fitted(value: Json, path: Path, found: list[Finding]) -> Json:
         return [fitted(below, (*path, index), found) for index, below in enumerate(value)]
     if not isinstance(value, int | float) or holds(value):
         return value
-    found.append(Finding(path, OUT_OF_RANGE, "out-of-range"))
+    found.append(PathDiagnostic(path, OUT_OF_RANGE, "out-of-range"))
     return 1

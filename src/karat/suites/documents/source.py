@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from karat.errors import UsageError
-from karat.suites.findings import Place, refuse
+from karat.suites.diagnostics import Place, refuse
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
@@ -19,7 +19,7 @@ LARGEST = 256 << 20
 PIECE = 1 << 20
 
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""Where what the shell has opened for us stands: a pipe there has somebody at its other end."""
+"""Where the shell passes what it has opened: a pipe there has somebody at its other end."""
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (
@@ -50,13 +50,13 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def _refuse_odd(path: str, mode: int) -> None:
-    """Refuse what is no file before it is opened: a pipe that nobody writes to would be waited for without end."""
+    """Refuse what is not a file before it is opened: reading a pipe without a writer would wait forever."""
     if stat.S_ISDIR(mode):
         fix = "Name a suite file inside it."
         raise UsageError("is a directory, not a suite file.", where=path, fix=fix, slug="not-a-file")
     if not stat.S_ISREG(mode) and not path.startswith(_HANDED_OVER):
         fix = "Name a file, or /dev/stdin for what is piped in."
-        raise UsageError("is no regular file.", where=path, fix=fix, slug="not-a-file")
+        raise UsageError("is not a regular file.", where=path, fix=fix, slug="not-a-file")
 
 
 def source(suite: SuiteSource) -> tuple[bytes, str]:
@@ -87,7 +87,7 @@ def utf8(data: bytes) -> bytes:
     if nul >= 0:
         if nul <= 3 and len(data) % 2 == 0:
             raise _encoded("UTF-32" if b"\0\0" in data[:4] else "UTF-16")
-        message = f"a NUL byte at offset {nul}: this is no text. Save the suite as UTF-8."
+        message = f"a NUL byte at offset {nul}: this is not text. Save the suite as UTF-8."
         raise refuse(message, "nul-byte", byte_place(data, nul))
     try:
         _decode(data)
@@ -114,5 +114,5 @@ def byte_place(data: bytes, offset: int) -> Place:
 
 
 def _encoded(name: str) -> Exception:
-    message = f"the file is {name}, not UTF-8. Mend it with: iconv -f {name} -t UTF-8."
+    message = f"the file is {name}, not UTF-8. Convert it: iconv -f {name} -t UTF-8."
     return refuse(message, "not-utf-8")

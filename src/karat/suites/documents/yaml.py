@@ -19,13 +19,13 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from karat.suites.diagnostics import Path, PathDiagnostic, Place, RefusedError, refuse
 from karat.suites.documents.numbers import OUT_OF_RANGE, holds
-from karat.suites.findings import Finding, Path, Place, RefusedError, refuse
 from karat.text.wording import quoted, visible
 
 DEEPEST = 190
 MOST_ALIASED = 1_000_000
-"""Characters and values that aliases may stand for in one file."""
+"""Characters and values that aliases may expand to in one file."""
 
 _WORDS = {"null": None, "": None, "true": True, "false": False}
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -42,7 +42,7 @@ _OPEN: Final = object()
 
 
 class YamlDocument:
-    """A YAML file: its values, and where each of them stands."""
+    """A YAML file: its values, and the place of each."""
 
     def __init__(self, data: bytes) -> None:
         self._text = data.decode()
@@ -50,7 +50,7 @@ class YamlDocument:
         self._places: dict[Path, tuple[int, int]] | None = None
         builder = _Builder(self._text, self._lines, None)
         self.tree: Any = builder.document()
-        self.findings: list[Finding] = builder.findings
+        self.diagnostics: list[PathDiagnostic] = builder.diagnostics
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         if self._places is None:
@@ -85,7 +85,7 @@ class _Builder:
         self._places = places
         self._anchors: dict[str, object] = {}
         self._aliased = 0
-        self.findings: list[Finding] = []
+        self.diagnostics: list[PathDiagnostic] = []
 
     def document(self) -> Any:
         first = self._next()
@@ -139,7 +139,7 @@ class _Builder:
             name = event.value
             here = (*path, name)
             if name in entries:
-                self._found(event, "the same key stands twice in this object. Keep one.", "duplicate-key", here)
+                self._found(event, "duplicate key. Keep one.", "duplicate-key", here)
             entries[name] = self._build(self._next(), here, depth + 1, _start(event))
         return entries
 
@@ -147,18 +147,20 @@ class _Builder:
         built = self._anchors.get(event.anchor, _OPEN)
         if built is _OPEN:
             inside = event.anchor in self._anchors
-            what = "stands inside the value that it names" if inside else "names no anchor above it"
+            what = "is inside the value that it names" if inside else "names no anchor above it"
             raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {what}.", "yaml-alias", path)
         size, height = _measured(built)
         self._aliased += size
         if self._aliased > MOST_ALIASED or depth + height > DEEPEST:
-            raise self._refuse(event, "the aliases of this file stand for too much. Write it out.", "yaml-alias", path)
+            raise self._refuse(
+                event, "the aliases of this file expand to too much. Write the values out.", "yaml-alias", path
+            )
         return copy.deepcopy(built)
 
     def _scalar(self, event: Any, path: Path) -> object:
         text: str = event.value
         if not text.isascii() and _SURROGATE.search(text):
-            message = "half of a surrogate pair stands alone. Write the character itself."
+            message = "half of a surrogate pair is alone. Write the character itself."
             raise self._refuse(event, message, "lone-surrogate", path)
         return self._plain(event, text, path) if event.style is None or event.style == "" else text
 
@@ -176,7 +178,7 @@ class _Builder:
 
     def _found(self, event: object, message: str, slug: str, path: Path) -> None:
         place = self._lines.place(_start(event))
-        self.findings.append(Finding(path, message, slug, place=place))
+        self.diagnostics.append(PathDiagnostic(path, message, slug, place=place))
 
     def _refuse(self, event: object, message: str, slug: str, path: Path) -> RefusedError:
         return refuse(message, slug, self._lines.place(_start(event)), path)

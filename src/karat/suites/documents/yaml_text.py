@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 
 _STEP = 2
 _WIDEST = 110
@@ -76,7 +76,7 @@ def _after(head: str, value: Json, indent: int) -> list[str]:
 
 
 def _is_literal(value: str) -> bool:
-    """Whether a text of several lines can stand as it is: nothing hidden in it, at the ends of its lines too."""
+    """Whether a text of several lines can be written as it is: nothing hidden in it, at the ends of its lines too."""
     return value.replace("\n", "").isprintable() and _LITERAL.fullmatch(value) is not None
 
 

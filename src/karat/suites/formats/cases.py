@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.findings import Finding, Json, Path, render
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
+from karat.suites.formats.base import CaseExpectations, JsonObject
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
@@ -16,6 +17,8 @@ from karat.suites.shapes.types import shape_of
 from karat.text.wording import quoted
 
 DEFAULT_OUTCOME = "response_only"
+NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
+"""Keys of `expected` that no check has, in one format or another."""
 
 TEXT = TextShape()
 LABEL = TextShape(pattern=ONE_LINE)
@@ -24,8 +27,6 @@ PASS_RATE = Key(
     NumberShape(over=0, most=1), "The share of repeats that must pass, over 0 and at most 1; all by default."
 )
 
-Examined = dict[str, Any]
-"""An object whose shape was looked at, which a type checker cannot follow."""
 Notes = dict[Path, Json]
 Specs = tuple[CheckSpec, ...]
 
@@ -37,10 +38,10 @@ class CasesShape(NamedTuple):
     words: str = "a list"
     types: tuple[type, ...] = (list,)
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if not is_list(value):
             return wrong_type(self.words, value)
-        return FINE if value else [Finding((), "the suite has no cases.", "empty-suite")]
+        return FINE if value else [PathDiagnostic((), "the suite has no cases.", "empty-suite")]
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return ListShape(self.case, fewest=1).schema(known)
@@ -50,152 +51,134 @@ def is_list(value: object) -> TypeGuard[Sequence[Json]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-class Asking(NamedTuple):
-    """What a case expects, or a turn of it, where the case stands, and where each of the fields does.
-
-    `whole`: nothing that is expected had to be left out for being of the wrong shape. `answered`: that there is an
-    answer at all is judged even where no outcome is asked for.
-    """
-
-    expected: Examined
-    case: Path
-    where: Callable[[str], Path]
-    whole: bool = True
-    answered: bool = True
-    turns: tuple[Asking, ...] = ()
-    """What the turns of a conversation expect, where the case itself is asked for."""
-
-
-class Read(NamedTuple):
-    """A file as its format reads it."""
-
-    format: str
-    version: str
-    cases: tuple[Case, ...]
-    findings: list[Finding]
-    warnings: list[Finding]
-    name: str = ""
-    description: str = ""
-    metadata: Mapping[str, Json] = {}
-    tables: tuple[bytes, ...] = ()
-
-
 class CaseFormat(Protocol):
     """How a format spells a case: its shape, what it asks, what is wrong between its fields, and the case itself."""
 
     @property
     def case_shape(self) -> RecordShape: ...
-    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> Sequence[Asking]: ...
-    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterable[Finding]: ...
-    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case: ...
+    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> Sequence[CaseExpectations]: ...
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterable[PathDiagnostic]: ...
+    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case: ...
+
+
+class UniqueIds:
+    """The ids of a suite, each with the case that has it."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, tuple[Path, str]] = {}
+
+    def claim(self, name: str, path: Path, row: str = "") -> PathDiagnostic | None:
+        """What is wrong where another case has the id already. `row`: the row of a table that the case is of."""
+        claim = path, row
+        first = self._first.setdefault(name, claim)
+        if first is claim:
+            return None
+        place, row = first
+        where = f"{render(place)}, {row}," if row else render(place)
+        message = f"{where} has the id {quoted(name)} already. Give each case its own."
+        return PathDiagnostic((*path, "id"), message, "duplicate-id")
 
 
 class CaseReader:
     """Reads the cases of one file one after another, and holds on to nothing else of them.
 
-    `askings` takes what each case asks, if it is wanted.
+    `expectations` takes what each case expects, if that is wanted.
     """
 
-    def __init__(self, dialect: CaseFormat, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
+    def __init__(
+        self, dialect: CaseFormat, vocabulary: Vocabulary, expectations: list[CaseExpectations] | None
+    ) -> None:
         self._dialect = dialect
         self._vocabulary = vocabulary
-        self._askings = askings
+        self._expectations = expectations
         self._row = ""
         """Which row of a table the case is of that is being read."""
-        self._first: dict[str, tuple[Path, str]] = {}
+        self._ids = UniqueIds()
         self.cases: list[Case] = []
-        self.findings: list[Finding] = []
-        self.warnings: list[Finding] = []
+        self.diagnostics: list[PathDiagnostic] = []
+        self.warnings: list[PathDiagnostic] = []
 
     def read(self, listed: object, prefix: Path) -> None:
-        """Read cases that stand in a list. Those that are sound are in `cases` then, what is wrong in `findings`."""
+        """Read the cases of a list. Those that are sound are in `cases` then, what is wrong in `diagnostics`."""
         for index, raw in enumerate(listed if is_list(listed) else ()):
             self._read(raw, (*prefix, index))
 
     def _read(self, raw: Json, path: Path) -> None:
-        told = self._dialect.case_shape.examine(raw)
-        notes, fillers, wrong = sorted_out(raw, told) if told else NOTHING_TOLD
-        self.warnings += [finding.under(*path) for finding in fillers]
-        self.findings += [finding.under(*path) for finding in wrong]
+        found = self._dialect.case_shape.validate(raw)
+        notes, fillers, wrong = split_notes(raw, found) if found else NO_NOTES
+        self.warnings += [diagnostic.under(*path) for diagnostic in fillers]
+        self.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
         if isinstance(raw, dict):
-            self._claim(raw.get("id"), path)
-            self._add(raw, path, {finding.path[:2] for finding in wrong}, notes)
+            if isinstance(name := raw.get("id"), str) and (twice := self._ids.claim(name, path, self._row)):
+                self.diagnostics.append(twice)
+            self._add(raw, path, {diagnostic.path[:2] for diagnostic in wrong}, notes)
 
-    def _claim(self, name: Json, path: Path) -> None:
-        if not isinstance(name, str):
+    def _add(self, raw: JsonObject, path: Path, faults: set[Path], notes: Notes) -> None:
+        expectations = self._dialect.expectations(raw, path, faults)
+        if not expectations:
             return
-        claim = path, self._row
-        first = self._first.setdefault(name, claim)
-        if first is not claim:
-            place, row = first
-            where = f"{render(place)}, {row}," if row else render(place)
-            message = f"{where} has the id {quoted(name)} already. Give each case its own."
-            self.findings.append(Finding((*path, "id"), message, "duplicate-id"))
-
-    def _add(self, raw: Examined, path: Path, faults: set[Path], notes: Notes) -> None:
-        askings = self._dialect.askings(raw, path, faults)
-        if not askings:
-            return
-        asked = [list(self._vocabulary.read(asking.expected)) for asking in askings]
-        wrong = [finding for pair in zip(askings, asked, strict=True) for finding in _flaws(*pair)]
-        if not wrong and all(map(_asks_nothing, askings, asked)):
+        asked = [list(self._vocabulary.read(expectation.expected)) for expectation in expectations]
+        wrong = [diagnostic for pair in zip(expectations, asked, strict=True) for diagnostic in _flaws(*pair)]
+        if not wrong and all(map(_asks_nothing, expectations, asked)):
             message = "the case checks nothing. Say in 'expected' what the answer must hold."
-            wrong.append(Finding(path, message, "no-checks"))
-        self.findings += [*wrong, *self._dialect.wrong(raw, path, faults)]
-        self.warnings += [stray for asking in askings for stray in _strays(asking, self._vocabulary)]
+            wrong.append(PathDiagnostic(path, message, "no-checks"))
+        self.diagnostics += [*wrong, *self._dialect.wrong(raw, path, faults)]
+        self.warnings += [stray for expectation in expectations for stray in _strays(expectation, self._vocabulary)]
         if not faults:
-            self.cases.append(self._dialect.case(raw, path, [*map(_specs, askings, asked)], notes))
-            if self._askings is not None:
-                self._askings.append(askings[0]._replace(turns=tuple(askings[1:])))
+            self.cases.append(self._dialect.case(raw, path, [*map(_specs, expectations, asked)], notes))
+            if self._expectations is not None:
+                self._expectations.append(expectations[0]._replace(turns=tuple(expectations[1:])))
 
 
-def _specs(asking: Asking, asked: Sequence[AskedCheck]) -> Specs:
-    unasked = not asking.answered and "outcome" not in asking.expected
+def _specs(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Specs:
+    unasked = not expectation.answered and "outcome" not in expectation.expected
     return tuple([a.spec for a in asked if not (unasked and a.path == ("outcome",))])
 
 
-def _flaws(asking: Asking, asked: Sequence[AskedCheck]) -> Iterator[Finding]:
+def _flaws(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Iterator[PathDiagnostic]:
     for one in asked:
         for flaw in one.flaws:
-            path = (*asking.where(str(one.path[0])), *one.path[1:], *flaw.path)
-            yield Finding(path, flaw.message, flaw.slug, flaw.key)
+            path = (*expectation.where(str(one.path[0])), *one.path[1:], *flaw.path)
+            yield PathDiagnostic(path, flaw.message, flaw.slug, flaw.key)
 
 
-def _asks_nothing(asking: Asking, asked: Sequence[AskedCheck]) -> bool:
-    return asking.whole and "outcome" not in asking.expected and all(a.path[:1] == ("outcome",) for a in asked)
+def _asks_nothing(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> bool:
+    return (
+        expectation.whole and "outcome" not in expectation.expected and all(a.path[:1] == ("outcome",) for a in asked)
+    )
 
 
-def _strays(asking: Asking, vocabulary: Vocabulary) -> Iterator[Finding]:
+def _strays(expectation: CaseExpectations, vocabulary: Vocabulary) -> Iterator[PathDiagnostic]:
     """Fields that only refine one that is not there."""
-    for stray in vocabulary.strays(asking.expected) if asking.whole else ():
-        path = (*asking.where(str(stray.path[0])), *stray.path[1:])
-        yield Finding(path, stray.message, stray.slug, key=True)
+    for stray in vocabulary.strays(expectation.expected) if expectation.whole else ():
+        path = (*expectation.where(str(stray.path[0])), *stray.path[1:])
+        yield PathDiagnostic(path, stray.message, stray.slug, key=True)
 
 
-class SortedOut(NamedTuple):
-    """What was told of a tree: notes, which were taken out of it; fillers, which were too; and what is wrong."""
+class SplitNotes(NamedTuple):
+    """What validating a tree gave: notes, which were taken out of it; fillers, which were too; and what is wrong."""
 
     notes: Notes
-    fillers: Sequence[Finding]
-    wrong: Sequence[Finding]
+    fillers: Sequence[PathDiagnostic]
+    wrong: Sequence[PathDiagnostic]
 
 
-NOTHING_TOLD = SortedOut({}, (), ())
+NO_NOTES = SplitNotes({}, (), ())
 
 
-def sorted_out(tree: object, told: Iterable[Finding]) -> SortedOut:
+def split_notes(tree: object, found: Iterable[PathDiagnostic]) -> SplitNotes:
     """Take notes and fillers out of a tree, as examining it found them."""
     notes: Notes = {}
     fillers, wrong = [], []
-    for finding in told:
-        if finding.slug == NOTE:
-            notes[finding.path] = _taken(tree, finding.path)
-        elif finding.slug == FILLER:
-            _taken(tree, finding.path)
-            fillers.append(finding)
+    for diagnostic in found:
+        if diagnostic.slug == NOTE:
+            notes[diagnostic.path] = _taken(tree, diagnostic.path)
+        elif diagnostic.slug == FILLER:
+            _taken(tree, diagnostic.path)
+            fillers.append(diagnostic)
         else:
-            wrong.append(finding)
-    return SortedOut(notes, fillers, wrong)
+            wrong.append(diagnostic)
+    return SplitNotes(notes, fillers, wrong)
 
 
 def _taken(tree: Any, path: Path) -> Json:
@@ -214,7 +197,7 @@ def named(notes: Notes) -> Iterator[tuple[str, Json]]:
     yield from deeper.items()
 
 
-def sound(keys: Examined, faults: Collection[Path], *place: str) -> Examined:
+def sound(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject:
     """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
     if not faults:
         return keys
@@ -222,6 +205,19 @@ def sound(keys: Examined, faults: Collection[Path], *place: str) -> Examined:
     return {key: value for key, value in keys.items() if (*place, key) not in wrong}
 
 
-def declared(fields: Sequence[Field], known: KnownKeys, spelling: str = "") -> dict[str, Key]:
-    """The keys that checks declare, for one place of a format or for all."""
-    return {f.name: Key(shape_of(f.type, known), f.doc) for f in fields if not spelling or spelling in f.formats}
+def declared(fields: Iterable[Field], known: KnownKeys) -> dict[str, Key]:
+    """The keys that checks declare."""
+    return {field.name: Key(shape_of(field.type, known), field.doc) for field in fields}
+
+
+def any_of(keys: Iterable[str]) -> list[dict[str, object]]:
+    """That at least one of these keys is there, in a JSON Schema."""
+    return [{"required": [key]} for key in keys]
+
+
+def noted(raw: JsonObject, more: dict[str, Json]) -> JsonObject:
+    """The metadata of an object with more in it, which gives way to what it has already."""
+    if not more:
+        return {"metadata": raw["metadata"]} if "metadata" in raw else {}
+    own = raw.get("metadata", {})
+    return {"metadata": {**more, **(own if isinstance(own, dict) else {"metadata": own})}}

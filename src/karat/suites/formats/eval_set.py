@@ -3,51 +3,68 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case
-from karat.suites.findings import Finding, Path
+from karat.model.suite import Case, Suite
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
+from karat.suites.documents.yaml_text import text
+from karat.suites.formats.base import (
+    CaseExpectations,
+    Format,
+    JsonObject,
+    Karat1Parts,
+    ParsedSuite,
+    SuiteCatalog,
+    SuiteFile,
+    complete_schema,
+)
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
     LABEL,
+    NO_CHECKS,
     PASS_RATE,
     PROMPT,
     TEXT,
-    Asking,
     CaseReader,
     CasesShape,
-    Examined,
     Notes,
-    Read,
     Specs,
+    any_of,
     declared,
     named,
-    sorted_out,
+    noted,
     sound,
+    split_notes,
 )
 from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
+from karat.suites.formats.spelling import Commented
+from karat.suites.listing import is_eval_set
 from karat.suites.shapes.containers import Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape
 from karat.suites.shapes.shape import Found, Schema
+from karat.text.wording import listed, quoted
 
-FORMAT = "eval-set"
 VERSIONS = ("0.1", "0.2", "0.3")
 
 _PATCHED = re.compile(r"\A([0-9]+\.[0-9]+)\.[0-9]+\Z")
 _NO_CHECKS = ("scoring", "min_pass_rate")
 _SCORING_SINCE = "0.2"
+_TOP = ("$schema", "version", "captured_at", "integration_baseline", "metadata", "cases")
+"""Keys that do not stay as they are in Karat 1."""
+_NOTES = ("captured_at", "integration_baseline")
 _KEPT = ("$schema", "captured_at", "integration_baseline")
 
 
 class VersionShape(ChoiceShape, frozen=True):
     """A version, which may have a patch number: that changes nothing."""
 
-    def examine(self, value: object) -> Found:
-        return super().examine(without_patch(value))
+    def validate(self, value: object) -> Found:
+        return super().validate(without_patch(value))
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         known_ones = "|".join(str(one).replace(".", r"\.") for one in self.values)
@@ -70,7 +87,7 @@ class EvalSetShape(NamedTuple):
 def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     known = KnownKeys()
     scoring = Key(scoring_shape(groups, known), SCORING)
-    asked = {**declared(fields, known, FORMAT), "scoring": scoring, "min_pass_rate": PASS_RATE}
+    asked = {**declared(fields, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
     keys = {
         "id": Key(LABEL, "A name that no other case of the suite has.", required=True),
@@ -98,27 +115,48 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     return EvalSetShape(RecordShape("EvalSet", about, around, known), case)
 
 
-def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
-    """The cases of an eval set."""
-    made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
-    told = made.suite.examine(tree)
-    notes, _, wrong = sorted_out(tree, told)
-    dialect = EvalCases(made.case, vocabulary, without_patch(tree.get("version", VERSIONS[-1])))
-    reader = CaseReader(dialect, vocabulary, askings)
-    reader.read(tree["cases"], ("cases",))
-    found = [*wrong, *reader.findings]
-    if found:
-        return Read(FORMAT, "", (), found, [])
-    return Read(
-        FORMAT,
-        dialect.version,
-        tuple(reader.cases),
-        [],
-        [*_versionless(tree), *dialect.newer_fields(), *reader.warnings],
-        name=tree.get("name", ""),
-        description=tree.get("description", ""),
-        metadata={key: tree[key] for key in _KEPT if key in tree} | dict(named(notes)),
-    )
+class EvalSet(Format):
+    """Prompts, and what is expected of the answers."""
+
+    name = "eval-set"
+    title = "Karat eval set"
+    description = "an object with 'cases' (eval set)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        return is_eval_set(file.tree)
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        tree = file.tree
+        made = shape(tuple(catalog.fields), tuple(catalog.groups))
+        notes, _, wrong = split_notes(tree, made.suite.validate(tree))
+        dialect = EvalCases(made.case, catalog, without_patch(tree.get("version", VERSIONS[-1])))
+        reader = CaseReader(dialect, catalog, file.expectations)
+        reader.read(tree["cases"], ("cases",))
+        if found := [*wrong, *reader.diagnostics]:
+            return ParsedSuite("", (), found)
+        return ParsedSuite(
+            dialect.version,
+            tuple(reader.cases),
+            [],
+            [*_versionless(tree), *dialect.newer_fields(), *reader.warnings],
+            name=tree.get("name", ""),
+            description=tree.get("description", ""),
+            metadata={key: tree[key] for key in _KEPT if key in tree} | dict(named(notes)),
+        )
+
+    def schema(self, catalog: SuiteCatalog) -> JsonObject:
+        defs: JsonObject = {}
+        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.whole(defs)
+        _add_rules(defs)
+        return complete_schema(made, self.title, defs)
+
+    def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
+        origin = f"Karat 1 from the eval set {quoted(file.name)}."
+        return Karat1Parts(_convert_top(file.tree), map(_convert_case, file.tree["cases"]), origin, exact=True)
+
+    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
+        newest = _numbers(version) or (sys.maxsize,)
+        return frozenset(field.name for field in known if _numbers(field.since) <= newest)
 
 
 class EvalCases:
@@ -127,29 +165,31 @@ class EvalCases:
     def __init__(self, case_shape: RecordShape, vocabulary: Vocabulary, version: object) -> None:
         self.case_shape = case_shape
         self.version = version if isinstance(version, str) and version in VERSIONS else VERSIONS[-1]
-        since = {f.name: f.since for f in vocabulary.fields if FORMAT in f.formats} | {"scoring": _SCORING_SINCE}
+        since = {f.name: f.since for f in vocabulary.fields} | {"scoring": _SCORING_SINCE}
         self._newer = {name: first for name, first in since.items() if _numbers(first) > _numbers(self.version)}
         self._used: dict[str, tuple[Path, int]] = {}
 
-    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
+    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         expected = raw.get("expected")
         if not isinstance(expected, dict):
             return []
         usable = sound(expected, faults, "expected")
         asked = {key: value for key, value in usable.items() if key not in _NO_CHECKS}
-        return [Asking(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))]
+        return [
+            CaseExpectations(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))
+        ]
 
-    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         expected = raw["expected"]
         if "scoring" not in raw and "scoring" not in expected:
             return
         if "scoring" in raw and "scoring" in expected:
-            message = "scoring stands in the case as well. Keep one of the two."
-            yield Finding((*path, "expected", "scoring"), message, "duplicate-field", key=True)
+            message = "scoring is in the case as well. Keep one."
+            yield PathDiagnostic((*path, "expected", "scoring"), message, "duplicate-field", key=True)
         yield from weightless(sound(raw, faults).get("scoring"), path)
         yield from weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
-    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
+    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         expected = raw["expected"]
         if self._newer:
             self._see(raw, path)
@@ -167,12 +207,12 @@ class EvalCases:
             metadata=dict(named(notes)) if notes else {},
         )
 
-    def _see(self, keys: Examined, path: Path) -> None:
+    def _see(self, keys: JsonObject, path: Path) -> None:
         for name in self._newer.keys() & keys.keys():
             first, count = self._used.get(name, ((*path, name), 0))
             self._used[name] = first, count + 1
 
-    def newer_fields(self) -> Iterator[Finding]:
+    def newer_fields(self) -> Iterator[PathDiagnostic]:
         """One warning per field that the suite's version does not have yet, at its first use."""
         for name, (path, count) in self._used.items():
             more = f" It is used {count} times." if count > 1 else ""
@@ -180,14 +220,46 @@ class EvalCases:
                 f"this field is new in version {self._newer[name]}, the suite says {self.version}. "
                 f"It is checked all the same.{more}"
             )
-            yield Finding(path, message, "newer-field", key=True)
+            yield PathDiagnostic(path, message, "newer-field", key=True)
 
 
-def _versionless(tree: Examined) -> Iterator[Finding]:
+def _versionless(tree: JsonObject) -> Iterator[PathDiagnostic]:
     if "version" not in tree:
         message = f'no version given, read as {VERSIONS[-1]}. Write "version": "{VERSIONS[-1]}".'
-        yield Finding(("version",), message, "missing-version")
+        yield PathDiagnostic(("version",), message, "missing-version")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _add_rules(defs: JsonObject) -> None:
+    """What holds between keys: something is expected, scoring is in one place, and a weight counts."""
+    expected = defs["Expected"]
+    expected["anyOf"] = any_of(key for key in expected["properties"] if key not in NO_CHECKS)
+    defs["Case"]["not"] = {
+        "required": ["scoring", "expected"],
+        "properties": {"expected": {"type": "object", "required": ["scoring"]}},
+    }
+    defs["SoftScore"]["properties"]["weights"]["not"] = {"additionalProperties": {"const": 0}}
+
+
+def _convert_top(tree: JsonObject) -> Commented:
+    comments = []
+    if "version" in tree:
+        comments.append(f"Left out: version {text(tree['version'])}. Karat 1 knows every field.")
+    if "$schema" in tree:
+        comments.append(f"Left out: $schema {text(tree['$schema'])}, that of eval sets. See: karat schema karat-1.")
+    notes: dict[str, Json] = {key: tree[key] for key in _NOTES if key in tree}
+    if notes:
+        comments.append(f"Moved into metadata: {listed(notes, 'and')}.")
+    kept = {key: value for key, value in tree.items() if key not in _TOP}
+    return Commented({**kept, **noted(tree, notes)}, comments)
+
+
+def _convert_case(case: JsonObject) -> Commented:
+    expected = dict(case["expected"])
+    if "scoring" not in expected:
+        return Commented(case)
+    scoring = expected.pop("scoring")
+    return Commented({**case, "expected": expected, "scoring": scoring}, ["'scoring' was in 'expected'."])

@@ -2,47 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case
-from karat.suites.findings import Finding, Json, Path
+from karat.model.check import Field
+from karat.model.suite import Case, Suite
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
+from karat.suites.formats.base import (
+    CaseExpectations,
+    Format,
+    JsonObject,
+    Karat1Parts,
+    ParsedSuite,
+    SuiteCatalog,
+    SuiteFile,
+    complete_schema,
+)
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
     LABEL,
+    NO_CHECKS,
     PASS_RATE,
     PROMPT,
-    Asking,
     CaseReader,
     CasesShape,
-    Examined,
     Notes,
-    Read,
     Specs,
+    any_of,
     declared,
     named,
+    noted,
     sound,
 )
+from karat.suites.formats.spelling import Commented
+from karat.suites.listing import is_golden_set
 from karat.suites.shapes.containers import Key, RecordShape, UnionShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape
 from karat.suites.shapes.shape import Shape
+from karat.text.wording import quoted
 
-FORMAT = "golden"
 VERSION = "1.0"
 
-_IN_EXPECTED = "golden-expected"
-_IN_CASE = "golden-case"
 _CONTAINS = "expected_contains"
 _RATE = "min_pass_rate"
 _CONSTRAINTS = "constraints"
 _NO_CHECKS = (_RATE, _CONSTRAINTS)
+_LABELS = ("id", "category")
 
 
 class GoldenShape(NamedTuple):
-    """A golden set in the words of some checks: its list, a case, and the checks that stand beside `expected`."""
+    """A golden set in the words of some checks: its list, a case, and the checks that are next to `expected`."""
 
     suite: CasesShape
     case: RecordShape
@@ -52,9 +63,10 @@ class GoldenShape(NamedTuple):
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...]) -> GoldenShape:
     known = KnownKeys()
-    beside = declared(fields, known, _IN_CASE)
+    beside = declared([field for field in fields if field.in_case], known)
     constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
-    asked = {**declared(fields, known, _IN_EXPECTED), _RATE: PASS_RATE, _CONSTRAINTS: constraints}
+    inner = declared([field for field in fields if not field.in_case], known)
+    asked = {**inner, _RATE: PASS_RATE, _CONSTRAINTS: constraints}
     inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
     if _CONTAINS in beside:
         inside = UnionShape((inside, beside[_CONTAINS].shape))
@@ -72,12 +84,42 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
     return GoldenShape(CasesShape(case), case, tuple(beside))
 
 
-def read(tree: Sequence[Json], vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
-    """The cases of a golden set."""
-    made = shape(tuple(vocabulary.fields))
-    reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, askings)
-    reader.read(tree, ())
-    return Read(FORMAT, VERSION, tuple(reader.cases), [*made.suite.examine(tree), *reader.findings], reader.warnings)
+class GoldenSet(Format):
+    """Inputs, and what is expected of a decision or of an answer."""
+
+    name = "golden"
+    title = "Karat golden set"
+    description = (
+        "a list of cases with 'input' and an 'expected' object (golden decisions), "
+        "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA)"
+    )
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        return is_golden_set(file.tree)
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        made = shape(tuple(catalog.fields))
+        reader = CaseReader(GoldenCases(made.case, made.beside), catalog, file.expectations)
+        reader.read(file.tree, ())
+        found = [*made.suite.validate(file.tree), *reader.diagnostics]
+        return ParsedSuite(VERSION, tuple(reader.cases), found, reader.warnings)
+
+    def schema(self, catalog: SuiteCatalog) -> JsonObject:
+        defs: JsonObject = {}
+        made = shape(tuple(catalog.fields)).suite.schema(defs)
+        _add_rules(defs)
+        return complete_schema(made, self.title, defs)
+
+    def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
+        beside = shape(tuple(catalog.fields)).beside
+        origin = (
+            f"Karat 1 from the golden set {quoted(file.name)}, "
+            "with 'input' as 'prompt' and all that is asked in 'expected'."
+        )
+        return Karat1Parts(Commented({}), (_convert_case(case, beside) for case in file.tree), origin, exact=True)
+
+    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
+        return frozenset(field.name for field in known if field.since != "1")
 
 
 class GoldenCases(NamedTuple):
@@ -86,8 +128,8 @@ class GoldenCases(NamedTuple):
     case_shape: RecordShape
     beside: tuple[str, ...]
 
-    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
-        """Both kinds of keys as one `expected`, each still known by where it stands."""
+    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
+        """Both kinds of keys as one `expected`, each each still known by its place."""
         usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
         flat_keys = {name: usable[name] for name in self.beside if name in usable}
         inside = raw.get("expected", {})
@@ -102,14 +144,14 @@ class GoldenCases(NamedTuple):
             return (*path, "expected") if short and field == _CONTAINS else (*path, "expected", field)
 
         asked = {name: value for name, value in inside.items() if name not in _NO_CHECKS}
-        return [Asking({**asked, **flat_keys}, path, where, whole=not faults)]
+        return [CaseExpectations({**asked, **flat_keys}, path, where, whole=not faults)]
 
-    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         if _CONTAINS in raw and isinstance(raw.get("expected"), list):
             message = f"a list in 'expected' is another spelling of '{_CONTAINS}', which is here too. Keep one."
-            yield Finding((*path, "expected"), message, "duplicate-field", key=True)
+            yield PathDiagnostic((*path, "expected"), message, "duplicate-field", key=True)
 
-    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
+    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         kept = dict(named(notes)) if notes else {}
         expected = raw.get("expected")
         inside = expected if isinstance(expected, dict) else {}
@@ -124,5 +166,34 @@ class GoldenCases(NamedTuple):
         )
 
 
-def _constraints(keys: Examined, where: str = "") -> dict[str, Json]:
+def _constraints(keys: JsonObject, where: str = "") -> dict[str, Json]:
     return {f"{where}{_CONSTRAINTS}": keys[_CONSTRAINTS]} if _CONSTRAINTS in keys else {}
+
+
+def _add_rules(defs: JsonObject) -> None:
+    case = defs["Case"]
+    beside = [key for key in case["properties"] if key not in ("id", "input", "category", "constraints", "metadata")]
+    case["anyOf"] = any_of(beside)
+    case["not"] = {"required": ["expected", "expected_contains"], "properties": {"expected": {"type": "array"}}}
+    asked = any_of(key for key in defs["Expected"]["properties"] if key not in NO_CHECKS)
+    case["if"] = {"not": {"anyOf": any_of(key for key in beside if key != "expected")}}
+    case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": asked}]}}}
+
+
+def _convert_case(case: JsonObject, beside: Sequence[str]) -> Commented:
+    """A golden case. Keys next to `expected` go into it, constraints into the metadata."""
+    given = case.get("expected", {})
+    asked = dict(given) if isinstance(given, dict) else {"expected_contains": given}
+    notes: dict[str, Json] = {}
+    comments = []
+    if "constraints" in asked:
+        notes["expected.constraints"] = asked.pop("constraints")
+    if "constraints" in case:
+        notes["constraints"] = case["constraints"]
+    if notes:
+        comments.append("Moved into metadata, where nothing judges them either: constraints.")
+    asked |= {key: case[key] for key in beside if key in case}
+    moved = ("id", "category", "input", "expected", "constraints", "metadata", *beside)
+    kept = {key: value for key, value in case.items() if key not in moved}
+    labels = {key: case[key] for key in _LABELS if key in case}
+    return Commented({**labels, "prompt": case["input"], **kept, **noted(case, notes), "expected": asked}, comments)

@@ -4,40 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, Reply, Turn
-from karat.suites.findings import Finding, Json, Path
+from karat.model.suite import Case, Reply, Suite, Turn
+from karat.suites.diagnostics import Json, Path, PathDiagnostic
+from karat.suites.formats.base import (
+    CaseExpectations,
+    Format,
+    JsonObject,
+    Karat1Parts,
+    ParsedSuite,
+    SuiteCatalog,
+    SuiteFile,
+    complete_schema,
+)
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
     LABEL,
     PASS_RATE,
     PROMPT,
     TEXT,
-    Asking,
     CaseReader,
     CasesShape,
-    Examined,
     Notes,
-    Read,
     Specs,
     declared,
     named,
-    sorted_out,
     sound,
+    split_notes,
 )
 from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
+from karat.suites.formats.spelling import Commented
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolved
+from karat.text.wording import quoted
 
-FORMAT = "karat-1"
 VERSION = "1"
 
+_VARIABLE = {"$ref": "#/$defs/Variable"}
+_ANYTHING = ("string", ["string", "number", "boolean", "null"])
+"""Types of a JSON Schema among which a variable is one value more."""
 _NO_CHECKS = ("min_pass_rate",)
 _OF_TEMPLATES = ("each", "vars")
 _ALONE = Row({}, "")
@@ -101,51 +111,63 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known), case)
 
 
-def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None, folder: FilePath) -> Read:
-    """The cases of a suite. `folder`: where its tables are."""
-    made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
-    notes, _, wrong = sorted_out(tree, made.suite.examine(tree))
-    reader = _Reader(tree, made.case, vocabulary, askings, folder)
-    reader.read(tree.get("cases"), ("cases",))
-    found = [*wrong, *_own(tree), *reader.findings]
-    if found:
-        return Read(FORMAT, VERSION, (), found, [])
-    return Read(
-        FORMAT,
-        VERSION,
-        tuple(reader.cases),
-        [],
-        reader.warnings,
-        name=tree.get("name", ""),
-        description=tree.get("description", ""),
-        metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
-        tables=tuple(reader.tables.values()),
-    )
+class Karat1(Format):
+    """Karat's own format."""
+
+    name = "karat-1"
+    title = "Karat 1 suite"
+    description = "an object with 'karat: 1' and 'cases' (Karat 1)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        return isinstance(file.tree, dict) and "karat" in file.tree
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        tree = file.tree
+        made = shape(tuple(catalog.fields), tuple(catalog.groups))
+        notes, _, wrong = split_notes(tree, made.suite.validate(tree))
+        reader = _Reader(file, made.case, catalog)
+        reader.read(tree.get("cases"), ("cases",))
+        if found := [*wrong, *_own(tree), *reader.diagnostics]:
+            return ParsedSuite(VERSION, (), found)
+        return ParsedSuite(
+            VERSION,
+            tuple(reader.cases),
+            [],
+            reader.warnings,
+            name=tree.get("name", ""),
+            description=tree.get("description", ""),
+            metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
+        )
+
+    def schema(self, catalog: SuiteCatalog) -> JsonObject:
+        defs: JsonObject = {}
+        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.whole(defs)
+        _add_rules(made, defs)
+        return complete_schema(made, self.title, defs)
+
+    def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
+        tree = file.tree
+        top = Commented({key: tree[key] for key in tree if key not in ("karat", "cases")})
+        tables = tuple(dict.fromkeys(each for case in tree["cases"] if isinstance(each := case.get("each"), str)))
+        origin = f"Karat 1 from the suite {quoted(file.name)}."
+        return Karat1Parts(top, map(Commented, tree["cases"]), origin, exact=True, tables=tables)
 
 
-def _own(tree: Examined) -> Iterator[Finding]:
+def _own(tree: JsonObject) -> Iterator[PathDiagnostic]:
     """Defaults that no two cases can share."""
     for key in {"id", "each"} & _object(tree.get("defaults")).keys():
         message = "it is another one in every case. Write it there."
-        yield Finding(("defaults", key), message, "unknown-field", key=True)
+        yield PathDiagnostic(("defaults", key), message, "unknown-field", key=True)
 
 
 class _Reader(CaseReader):
-    """Makes of each case of the file one for each row of its table, and tells of which row a finding is."""
+    """Makes of each case of the file one for each row of its table, and tells of which row a diagnostic is."""
 
-    def __init__(
-        self,
-        tree: Examined,
-        case_shape: RecordShape,
-        vocabulary: Vocabulary,
-        askings: list[Asking] | None,
-        folder: FilePath,
-    ) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, askings)
-        self._defaults = _object(tree.get("defaults"))
-        self._vars = _object(tree.get("vars"))
-        self._folder = folder
-        self.tables: dict[str, bytes] = {}
+    def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
+        super().__init__(_Cases(case_shape), vocabulary, file.expectations)
+        self._defaults = _object(file.tree.get("defaults"))
+        self._vars = _object(file.tree.get("vars"))
+        self._file = file
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
@@ -157,63 +179,63 @@ class _Reader(CaseReader):
         plain = {key: value for key, value in _merged(self._defaults, raw).items() if key not in _OF_TEMPLATES}
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
         if "vars" in raw:
-            self.findings += [finding.under(*path, "vars") for finding in VARIABLES.examine(raw["vars"])]
+            self.diagnostics += [diagnostic.under(*path, "vars") for diagnostic in VARIABLES.validate(raw["vars"])]
         columns = {name for row in rows for name in row.values}
         for row in rows:
             self._read_row(plain, given, row, columns - row.values.keys(), origin)
 
     def _read_row(
-        self, plain: Examined, given: Mapping[str, Json], row: Row, missing: set[str], origin: _Origin
+        self, plain: JsonObject, given: Mapping[str, Json], row: Row, missing: set[str], origin: _Origin
     ) -> None:
-        at, warned = len(self.findings), len(self.warnings)
+        at, warned = len(self.diagnostics), len(self.warnings)
         values, circles = resolved(given, row.values)
         for circle in circles:
-            message = f"the variables {' → '.join(circle)} stand for each other. Give one of them a value."
-            self.findings.append(Finding((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
+            message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
+            self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
-        filled = variables.filled(plain)
-        self.findings += [finding.under(*origin.path) for finding in variables.findings]
-        self.warnings += [finding.under(*origin.path) for finding in variables.near_misses]
-        if len(self.findings) == at:
+        filled = variables.substitute(plain)
+        self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in variables.diagnostics]
+        self.warnings += [diagnostic.under(*origin.path) for diagnostic in variables.near_misses]
+        if len(self.diagnostics) == at:
             self._row = row.where
             super()._read(filled, origin.path)
-        self.findings[at:] = [origin.told(finding, row.where) for finding in self.findings[at:]]
-        self.warnings[warned:] = [origin.told(finding, "") for finding in self.warnings[warned:]]
+        self.diagnostics[at:] = [origin.relocate(diagnostic, row.where) for diagnostic in self.diagnostics[at:]]
+        self.warnings[warned:] = [origin.relocate(diagnostic, "") for diagnostic in self.warnings[warned:]]
 
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
             try:
-                rows, self.tables[each] = read_table(each, self._folder)
+                rows, self._file.others[each] = read_table(each, self._file.folder)
             except TableError as error:
-                self.findings += [f if f.file else f.under(*path, "each") for f in error.findings]
+                self.diagnostics += [f if f.file else f.under(*path, "each") for f in error.diagnostics]
                 return []
             return rows
-        told = ListShape(VARIABLES).examine(each)
-        self.findings += [finding.under(*path, "each") for finding in told]
-        if told or not isinstance(each, list):
+        wrong = ListShape(VARIABLES).validate(each)
+        self.diagnostics += [diagnostic.under(*path, "each") for diagnostic in wrong]
+        if wrong or not isinstance(each, list):
             return []
         if not each:
-            self.findings.append(Finding((*path, "each"), "the table has no rows.", "empty-table"))
+            self.diagnostics.append(PathDiagnostic((*path, "each"), "the table has no rows.", "empty-table"))
         return [Row(columns_of(_object(row)), f"row {number}") for number, row in enumerate(each, 1)]
 
 
 class _Origin(NamedTuple):
     """Where the parts of a case come from: the case as it is written, or the defaults of the suite."""
 
-    raw: Examined
-    defaults: Examined
+    raw: JsonObject
+    defaults: JsonObject
     path: Path
 
-    def told(self, finding: Finding, row: str) -> Finding:
-        """A finding at the place that the value comes from, with the row that it arose in."""
-        inner = finding.path[len(self.path) :]
+    def relocate(self, diagnostic: PathDiagnostic, row: str) -> PathDiagnostic:
+        """A diagnostic at the place that the value comes from, with the row that it arose in."""
+        inner = diagnostic.path[len(self.path) :]
         inherited = len(inner) > 0 and not _holds(self.raw, inner) and _holds(self.defaults, inner)
-        message = f"{finding.message} ({row})" if row else finding.message
-        return finding._replace(path=("defaults", *inner) if inherited else finding.path, message=message)
+        message = f"{diagnostic.message} ({row})" if row else diagnostic.message
+        return diagnostic._replace(path=("defaults", *inner) if inherited else diagnostic.path, message=message)
 
 
 def _holds(tree: Json, path: Path) -> bool:
-    """Whether something stands at the first steps of a path, as far as maps are merged."""
+    """Whether there is something at the first steps of a path, as far as maps are merged."""
     for step in path:
         if not isinstance(tree, dict):
             return True
@@ -223,11 +245,11 @@ def _holds(tree: Json, path: Path) -> bool:
     return True
 
 
-def _object(value: Json) -> Examined:
+def _object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _merged(defaults: Examined, own: Examined) -> Examined:
+def _merged(defaults: JsonObject, own: JsonObject) -> JsonObject:
     """Maps merge, lists and scalars are replaced."""
     merged = {**defaults, **own}
     for key, value in own.items():
@@ -243,25 +265,27 @@ class _Cases:
     def __init__(self, case_shape: RecordShape) -> None:
         self.case_shape = case_shape
 
-    def askings(self, raw: Examined, path: Path, faults: set[Path]) -> list[Asking]:
+    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         whole = not faults
         own = _asked(sound(_object(raw.get("expected")), faults, "expected"))
         turns = raw.get("turns", ()) if whole else ()
-        case = Asking(own, path, lambda field: (*path, "expected", field), whole, answered="turns" not in raw)
-        return [case, *(_turn_asking(turn, (*path, "turns", index), path) for index, turn in enumerate(turns))]
+        case = CaseExpectations(own, path, lambda field: (*path, "expected", field), whole, answered="turns" not in raw)
+        return [case, *(_turn_expectations(turn, (*path, "turns", index), path) for index, turn in enumerate(turns))]
 
-    def wrong(self, raw: Examined, path: Path, faults: set[Path]) -> Iterator[Finding]:
+    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         if "prompt" not in raw and "turns" not in raw:
-            yield Finding(path, "the case says nothing to the agent. Give it a 'prompt' or 'turns'.", "missing-field")
-        for key, beside in (("prompt", "turns"), ("replies", "turns")):
-            if key in raw and beside in raw:
-                yield Finding((*path, key), f"'{beside}' is here too. Keep one.", "duplicate-field", key=True)
+            yield PathDiagnostic(
+                path, "the case says nothing to the agent. Give it a 'prompt' or 'turns'.", "missing-field"
+            )
+        for key, other in (("prompt", "turns"), ("replies", "turns")):
+            if key in raw and other in raw:
+                yield PathDiagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
         if "max_turns" in raw and "replies" not in raw:
             message = "it bounds 'replies', which are not there. Leave it out, or add them."
-            yield Finding((*path, "max_turns"), message, "no-effect", key=True)
+            yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
         yield from weightless(sound(raw, faults).get("scoring"), path)
 
-    def case(self, raw: Examined, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
+    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         turns = tuple(Turn(turn["prompt"], asked) for turn, asked in zip(raw.get("turns", ()), specs[1:], strict=True))
         expected = raw.get("expected", {})
         last = raw["turns"][-1].get("expected", {}) if turns else {}
@@ -285,12 +309,49 @@ class _Cases:
         )
 
 
-def _turn_asking(turn: Examined, at: Path, case: Path) -> Asking:
+def _turn_expectations(turn: JsonObject, at: Path, case: Path) -> CaseExpectations:
     expected = turn.get("expected")
-    return Asking(
+    return CaseExpectations(
         _asked(_object(expected)), case, lambda field: (*at, "expected", field), answered=expected is not None
     )
 
 
-def _asked(expected: Examined) -> Examined:
+def _asked(expected: JsonObject) -> JsonObject:
     return {key: value for key, value in expected.items() if key not in _NO_CHECKS}
+
+
+def _add_rules(made: JsonObject, defs: JsonObject) -> None:
+    """What a case says and to whom, what its defaults may hold, and variables in the place of any other value."""
+    case, templates = defs["Case"], defs["Case"]["properties"]
+    case["oneOf"] = [{"required": ["prompt"]}, {"required": ["turns"]}]
+    rows = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+    templates["each"] |= {"anyOf": [rows, {"type": "string", "pattern": r"\.(csv|jsonl)$"}]}
+    for name in ("Case", "Turn", "Reply", "Expected"):
+        properties = defs[name]["properties"]
+        defs[name]["properties"] = {key: _or_variable(node) for key, node in properties.items()}
+    own = {key: node for key, node in case["properties"].items() if key not in ("id", "each")}
+    defs["Defaults"] = {
+        **case,
+        "title": "Defaults",
+        "properties": own,
+        "description": "What every case has that does not say otherwise: maps merge.",
+    }
+    for rule in ("oneOf", "required"):
+        defs["Defaults"].pop(rule)
+    about = made["properties"]["defaults"]["description"]
+    made["properties"]["defaults"] = {"$ref": "#/$defs/Defaults", "description": about}
+    spelled = {"type": "string", "pattern": rf"^\{{{NAME}\}}$"}
+    defs["Variable"] = {"title": "Variable", "description": "A value of `vars` or of a row of `each`.", **spelled}
+
+
+def _or_variable(node: JsonObject) -> JsonObject:
+    """The same, or a variable: within lists and objects too."""
+    about = {"description": node["description"]} if "description" in node else {}
+    inner = {key: value for key, value in node.items() if key != "description"}
+    if "items" in inner:
+        inner["items"] = _or_variable(inner["items"])
+    if isinstance(inner.get("additionalProperties"), dict):
+        inner["additionalProperties"] = _or_variable(inner["additionalProperties"])
+    if not inner or inner.get("type") in _ANYTHING:
+        return node
+    return {"anyOf": [inner, _VARIABLE], **about}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.model.suite import Scoring
-from karat.suites.findings import Finding, Path
-from karat.suites.formats.cases import Examined
+from karat.suites.diagnostics import Path, PathDiagnostic
+from karat.suites.formats.base import JsonObject
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape, NumberShape
@@ -34,7 +34,7 @@ def scoring_shape(groups: tuple[str, ...], known: KnownKeys) -> RecordShape:
     return RecordShape("Scoring", SCORING, keys, known)
 
 
-def read_scoring(raw: Examined | None) -> Scoring:
+def read_scoring(raw: JsonObject | None) -> Scoring:
     if not raw:
         return _PLAIN
     soft = raw.get("soft_score", {})
@@ -46,9 +46,9 @@ def read_scoring(raw: Examined | None) -> Scoring:
     )
 
 
-def weightless(scoring: Examined | None, place: Path) -> Iterator[Finding]:
+def weightless(scoring: JsonObject | None, place: Path) -> Iterator[PathDiagnostic]:
     """Weights that count nothing at all."""
     weights = scoring.get("soft_score", {}).get("weights") if scoring else None
     if weights is not None and not any(weights.values()):
         message = "no group has a weight over zero. Give one, or leave the weights out."
-        yield Finding((*place, "scoring", "soft_score", "weights"), message, "zero-weights")
+        yield PathDiagnostic((*place, "scoring", "soft_score", "weights"), message, "zero-weights")

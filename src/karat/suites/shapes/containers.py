@@ -9,17 +9,17 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
 from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
 from karat.text.wording import listed
 
 NOTE = "note"
-"""The slug of what is no problem: a key that anything may carry, and that nothing judges."""
+"""The slug of what is not a problem: a key that anything may carry, and that nothing judges."""
 
 FILLER = "asks-nothing"
-"""The slug of a key that could ask for something and is filled with nothing: a warning, as if it were not there."""
+"""The slug of a key that could ask for something and is given nothing: a warning, as if it were not there."""
 
 _NOTES: Schema = {"description": "A note of your own: kept, never judged."}
 
@@ -33,14 +33,14 @@ class ListShape(Struct, frozen=True):
     words: ClassVar = "a list"
     types: ClassVar = (list,)
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if type(value) is not list:
             return wrong_type(self.words, value)
         found = sized(value, self.fewest, self.most, "entries")
-        examine = self.item.examine
+        validate = self.item.validate
         for index, entry in enumerate(value):
-            if wrong := examine(entry):
-                found = [*found, *(finding.under(index) for finding in wrong)]
+            if wrong := validate(entry):
+                found = [*found, *(diagnostic.under(index) for diagnostic in wrong)]
         return found
 
     def schema(self, known: dict[str, Schema]) -> Schema:
@@ -58,13 +58,13 @@ class MapShape(Struct, frozen=True):
     words: ClassVar = "an object"
     types: ClassVar = (dict,)
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if type(value) is not dict:
             return wrong_type(self.words, value)
         found = list(sized(value, self.fewest, self.most, "keys"))
         for name, entry in value.items():
-            found += [finding.under(name)._replace(key=True) for finding in self.key.examine(name)]
-            found += [finding.under(name) for finding in self.value.examine(entry)]
+            found += [diagnostic.under(name)._replace(key=True) for diagnostic in self.key.validate(name)]
+            found += [diagnostic.under(name) for diagnostic in self.value.validate(entry)]
         return found
 
     def schema(self, known: dict[str, Schema]) -> Schema:
@@ -75,7 +75,7 @@ class MapShape(Struct, frozen=True):
 
 
 class Key(Struct, frozen=True):
-    """A key of a record: what stands there, what it means, and whether it must be there."""
+    """A key of a record: its value, what it means, and whether it must be there."""
 
     shape: Shape
     doc: str = ""
@@ -101,27 +101,27 @@ class RecordShape:
     def _required(self) -> tuple[str, ...]:
         return tuple(name for name, key in self.keys.items() if key.required)
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if type(value) is not dict:
             return wrong_type(self.words, value)
-        found: list[Finding] = []
+        found: list[PathDiagnostic] = []
         shapes = self._shapes
         for name, entry in value.items():
             shape = shapes.get(name)
             if shape is None:
                 found.append(self._other(name))
-            elif wrong := shape.examine(entry):
+            elif wrong := shape.validate(entry):
                 empty = not self.keys[name].required and is_filler(shape, entry)
-                found += [_filler(name, entry)] if empty else [finding.under(name) for finding in wrong]
+                found += [_filler(name, entry)] if empty else [diagnostic.under(name) for diagnostic in wrong]
         for name in self._required:
             if name not in value:
-                found.append(Finding((name,), "this field is required and missing.", "missing-field"))
+                found.append(PathDiagnostic((name,), "this field is required and missing.", "missing-field"))
         return found
 
-    def _other(self, name: str) -> Finding:
+    def _other(self, name: str) -> PathDiagnostic:
         if is_note(name):
-            return Finding((name,), "", NOTE)
-        return Finding((name,), self.known.unknown(name, self._shapes.keys()), "unknown-field", key=True)
+            return PathDiagnostic((name,), "", NOTE)
+        return PathDiagnostic((name,), self.known.unknown(name, self._shapes.keys()), "unknown-field", key=True)
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         if self.name not in known:
@@ -166,17 +166,17 @@ class UnionShape:
                 found.setdefault(one, []).append(shape)
         return found
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         """What the kind that comes nearest has to tell."""
         meant = self._by_type.get(type(value))
-        return wrong_type(self.words, value) if meant is None else min((s.examine(value) for s in meant), key=len)
+        return wrong_type(self.words, value) if meant is None else min((s.validate(value) for s in meant), key=len)
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return {"anyOf": [shape.schema(known) for shape in self.shapes]}
 
 
 def is_filler(shape: Shape, value: object) -> bool:
-    """Whether an empty list or `false` stands where a list that must not be empty or `true` would ask for something."""
+    """Whether an empty list or `false` is where a list that must not be empty or `true` would ask for something."""
     if isinstance(shape, UnionShape):
         return any(is_filler(one, value) for one in shape.shapes)
     if isinstance(shape, ListShape):
@@ -184,9 +184,9 @@ def is_filler(shape: Shape, value: object) -> bool:
     return value is False and isinstance(shape, ChoiceShape) and shape.values == (True,)
 
 
-def _filler(name: str, value: object) -> Finding:
-    what, mend = ("false", "write true") if value is False else ("an empty list", "say what is expected")
-    return Finding((name,), f"{what} asks for nothing. Leave the field out, or {mend}.", FILLER)
+def _filler(name: str, value: object) -> PathDiagnostic:
+    what, fix = ("false", "write true") if value is False else ("an empty list", "say what is expected")
+    return PathDiagnostic((name,), f"{what} checks nothing. Remove the field, or {fix}.", FILLER)
 
 
 def is_note(key: str | int) -> bool:

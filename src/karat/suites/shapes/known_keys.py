@@ -13,24 +13,24 @@ _SYNONYMS = {"prompt": "input", "input": "prompt", "question": "input", "tests":
 
 
 class KnownKeys:
-    """The keys of a format by the level they belong to, so that one at the wrong level can be told so."""
+    """The keys of a format by the level they belong to, so that a message can say where one belongs."""
 
     def __init__(self) -> None:
         self._where: dict[str, str] = {}
-        self._told: dict[tuple[str, frozenset[str]], str] = {}
+        self._messages: dict[tuple[str, frozenset[str]], str] = {}
 
     def add(self, where: str, keys: Iterable[str]) -> None:
-        """Keys of a level; where it is known by several, the last level that was added is told."""
+        """Keys of a level; where it is known by several, messages name the last one that was added."""
         self._where |= dict.fromkeys(keys, where)
 
     def unknown(self, key: str, here: Collection[str]) -> str:
         """What to say of a key that is none of those here."""
         asked = key, frozenset(here)
-        if asked not in self._told:
-            if len(self._told) >= MOST:
+        if asked not in self._messages:
+            if len(self._messages) >= MOST:
                 return "unknown field."
-            self._told[asked] = self._say(*asked)
-        return self._told[asked]
+            self._messages[asked] = self._say(*asked)
+        return self._messages[asked]
 
     def _say(self, key: str, here: frozenset[str]) -> str:
         elsewhere = {name: where for name, where in self._where.items() if name not in here}

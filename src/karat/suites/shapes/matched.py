@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from karat.matchers.reading import DOLLAR_KEYS, flaws
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.shape import Found, Schema, sized, wrong_type
 
 NAME = "Matcher"
@@ -26,11 +26,11 @@ class MatcherShape(Struct, frozen=True):
     def types(self) -> tuple[type, ...]:
         return (dict,) if self.members else (dict, list, str, int, float, bool, type(None))
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if self.members and not isinstance(value, dict):
             return wrong_type(self.words, value)
         found = list(sized(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
-        return [*found, *(Finding(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in flaws(value))]
+        return [*found, *(PathDiagnostic(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in flaws(value))]
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         known.setdefault(NAME, _matcher_schema())

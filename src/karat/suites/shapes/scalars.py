@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.suites.findings import Finding
+from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.shape import FINE, Found, Schema, given, sized, wrong_type
 from karat.text.wording import did_you_mean, kind, listed, quoted
 
@@ -26,7 +26,7 @@ class AnyShape:
     words = "anything"
     types = (dict, list, str, int, float, bool, type(None))
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         return FINE
 
     def schema(self, known: dict[str, Schema]) -> Schema:
@@ -40,7 +40,7 @@ class PlainShape(Struct, frozen=True):
     types: tuple[type, ...]
     name: str
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         return FINE if type(value) in self.types else wrong_type(self.words, value)
 
     def schema(self, known: dict[str, Schema]) -> Schema:
@@ -56,7 +56,7 @@ class TextShape(Struct, frozen=True):
     words: ClassVar = "a string"
     types: ClassVar = (str,)
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if type(value) is not str:
             return wrong_type(self.words, value)
         if self.pattern is not None and not _compiled(self.pattern).search(value):
@@ -88,11 +88,11 @@ class NumberShape(Struct, frozen=True):
     def types(self) -> Collection[type]:
         return (int,) if self.whole else (int, float)
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if type(value) is not int and (self.whole or type(value) is not float):
             return wrong_type(self.words, value)
         broken = next(self._broken(value), None)
-        return FINE if broken is None else [Finding((), f"must be {broken}, found {value:g}.", "out-of-range")]
+        return FINE if broken is None else [PathDiagnostic((), f"must be {broken}, found {value:g}.", "out-of-range")]
 
     def _broken(self, value: float) -> Iterator[str]:
         if self.over is not None and not value > self.over:
@@ -130,20 +130,20 @@ class ChoiceShape(Struct, frozen=True):
     def types(self) -> Collection[type]:
         return {type(value) for value in self.values}
 
-    def examine(self, value: object) -> Found:
+    def validate(self, value: object) -> Found:
         if any(value == known and type(value) is type(known) for known in self.values):
             return FINE
         if not all(isinstance(known, str) for known in self.values):
             found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
             leave = " Leave the field out if it shall not be checked." if self.values == (True,) else ""
-            return [Finding((), f"expected {self.words}, found {found}.{leave}", "wrong-type")]
+            return [PathDiagnostic((), f"expected {self.words}, found {found}.{leave}", "wrong-type")]
         if not isinstance(value, str):
             quote = f' Did you mean "{value}"?' if str(value) in self.values else ""
             message = f"expected {self.words} as a string, found {kind(value)}.{quote}"
-            return [Finding((), message, "wrong-type")]
+            return [PathDiagnostic((), message, "wrong-type")]
         known = [str(one) for one in self.values]
         parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known are {listed(known, 'and')}."
-        return [Finding((), " ".join(filter(None, parts)), "unknown-value")]
+        return [PathDiagnostic((), " ".join(filter(None, parts)), "unknown-value")]
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return {"const": self.values[0]} if len(self.values) == 1 else {"enum": list(self.values)}
@@ -155,13 +155,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
-def _off_pattern(value: str, pattern: str) -> Finding:
+def _off_pattern(value: str, pattern: str) -> PathDiagnostic:
     if not value.strip():
-        return Finding((), "must not be blank.", "empty-value")
+        return PathDiagnostic((), "must not be blank.", "empty-value")
     if pattern in (ONE_LINE, NOT_BLANK):
         message = "holds a control character. Write it on one line, without tabs and escapes."
-        return Finding((), message, "control-character")
-    return Finding((), f"{quoted(value)} is not of the form {pattern}.", "invalid-value")
+        return PathDiagnostic((), message, "control-character")
+    return PathDiagnostic((), f"{quoted(value)} is not of the form {pattern}.", "invalid-value")
 
 
 def _spelled(value: str | bool | int | None) -> str:

@@ -1,15 +1,15 @@
-"""What a value of a suite may be: judged in plain words, and told as JSON Schema."""
+"""What a value of a suite may be: validated in plain words, and described by JSON Schema."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from karat.suites.findings import Finding, Json
+from karat.suites.diagnostics import Json, PathDiagnostic
 from karat.text.wording import kind
 
 Schema = dict[str, "Schema | Json"]
-Found = Sequence[Finding]
+Found = Sequence[PathDiagnostic]
 
 FINE: Found = ()
 
@@ -21,8 +21,8 @@ class Shape(Protocol):
     def words(self) -> str: ...
     @property
     def types(self) -> Collection[type]: ...
-    def examine(self, value: object) -> Found:
-        """What is to be told of a value, with paths from it on."""
+    def validate(self, value: object) -> Found:
+        """What is wrong with a value, with paths below it."""
         ...
 
     def schema(self, known: dict[str, Schema]) -> Schema:
@@ -32,7 +32,7 @@ class Shape(Protocol):
 
 def wrong_type(wanted: str, value: object) -> Found:
     found = f"{value}" if wanted == "a whole number" and isinstance(value, float) else kind(value)
-    return [Finding((), f"expected {wanted}, found {found}.", "wrong-type")]
+    return [PathDiagnostic((), f"expected {wanted}, found {found}.", "wrong-type")]
 
 
 def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
@@ -42,9 +42,9 @@ def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | Non
     if not size:
         empty = "string" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
         message = f"an empty {empty} expects nothing. Say what is expected, or leave the field out."
-        return [Finding((), message, "empty-expectation")]
+        return [PathDiagnostic((), message, "empty-expectation")]
     wanted = f"at least {least}" if size < least else f"at most {most}"
-    return [Finding((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
+    return [PathDiagnostic((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
 
 
 def given(limits: Mapping[str, Json]) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 from uuid import uuid4
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import misfit
 from karat.targets.http.options import ServiceOptions

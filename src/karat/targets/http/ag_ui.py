@@ -10,7 +10,7 @@ import msgspec
 from msgspec import field
 
 from karat.model.trace import Tokens
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
 from karat.targets.http.json_patch import patched

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec import field
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
 from karat.targets.http.options import ServiceOptions

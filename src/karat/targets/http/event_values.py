@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.streams import WireEvent
 from karat.text.wording import shorten, visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 
 ANSWERS = (
     "answer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import deepcopy
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 
 MOST = 10_000
 """So many operations of one patch are followed."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 
 if TYPE_CHECKING:
     from jsonpath_rfc9535 import JSONPathQuery

@@ -11,7 +11,7 @@ from typing import ClassVar
 from msgspec import field
 
 from karat.model.trace import Tokens
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import Text
 from karat.targets.http.event_values import EventKinds, misfit

@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from karat.errors import ConfigError
 from karat.model.cost import COST
 from karat.model.trace import Tokens
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import place_of
 from karat.targets.http.call_book import CallSoFar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from karat.model.trace import Tokens
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.call_book import CallSoFar, arguments_text
 from karat.targets.http.event_values import DONE, event_json, misfit

@@ -23,7 +23,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from karat.errors import ConfigError
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import DENIED, TargetError
 from karat.targets.http.event_values import MISFIT
 from karat.targets.http.options import Format, ServiceOptions

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.http.options import Format
 from karat.targets.http.strict_json import loads
 

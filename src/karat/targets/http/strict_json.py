@@ -7,7 +7,7 @@ from typing import cast
 
 import jiter
 
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.traces.clean import jsonable
 
 _BOM = b"\xef\xbb\xbf"

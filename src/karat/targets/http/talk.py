@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from karat.model.suite import Case
 from karat.model.trace import Message, Tokens, ToolCall
-from karat.suites.findings import Json
+from karat.suites.diagnostics import Json
 from karat.targets.base import RunContext, TargetError
 from karat.targets.http.call_book import CallBook
 from karat.targets.http.received import Received

@@ -17,7 +17,7 @@ MOST = 10_000
 """Problems reported of one file; a line counts the rest."""
 
 
-class Finding(NamedTuple):
+class PathDiagnostic(NamedTuple):
     """One thing to tell of a path. `key`: of the name of the last step rather than of its value. `file`: if another."""
 
     path: Path
@@ -27,19 +27,19 @@ class Finding(NamedTuple):
     place: Place | None = None
     file: str = ""
 
-    def under(self, *steps: str | int) -> Finding:
-        """The same, told from further up."""
+    def under(self, *steps: str | int) -> PathDiagnostic:
+        """The same, with a path from further up."""
         return self._replace(path=(*steps, *self.path))
 
 
 class Document(Protocol):
-    """A file read into plain values, which can still tell where each of them stands.
+    """A file read into plain values, which still knows the place of each.
 
-    `tree` may hold the cases as a sequence that parses each when it is asked for; then `findings` grow as they are.
+    `tree` may hold the cases as a sequence that parses each when it is asked for; then `diagnostics` grow as they are.
     """
 
     tree: Tree
-    findings: list[Finding]
+    diagnostics: list[PathDiagnostic]
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         """The line and column of the value at a path, or of its key; of the nearest value around it if it is absent."""
@@ -49,13 +49,13 @@ class Document(Protocol):
 class RefusedError(Exception):
     """A file that gives no tree at all."""
 
-    def __init__(self, *findings: Finding) -> None:
-        super().__init__(findings)
-        self.findings = findings
+    def __init__(self, *diagnostics: PathDiagnostic) -> None:
+        super().__init__(diagnostics)
+        self.diagnostics = diagnostics
 
 
 def refuse(message: str, slug: str, place: Place = (1, 1), path: Path = ()) -> RefusedError:
-    return RefusedError(Finding(path, message, slug, place=place))
+    return RefusedError(PathDiagnostic(path, message, slug, place=place))
 
 
 def render(path: Path) -> str:
@@ -69,10 +69,10 @@ def _name(step: str) -> str:
 
 
 def problems(
-    file: str, findings: Iterable[Finding], document: Document | None, *, warning: bool = False
+    file: str, diagnostics: Iterable[PathDiagnostic], document: Document | None, *, warning: bool = False
 ) -> list[Diagnostic]:
-    """Findings with their lines and columns, in the order of the file, the same one only once."""
-    found = list(dict.fromkeys(findings))
+    """Diagnostics with their lines and columns, in the order of the file, the same one only once."""
+    found = list(dict.fromkeys(diagnostics))
     located = [
         Diagnostic(f.file or file, *_place(f, document), render(f.path), f.message, f.slug, warning)
         for f in found[:MOST]
@@ -85,7 +85,7 @@ def problems(
     return located
 
 
-def _place(finding: Finding, document: Document | None) -> Place:
-    if finding.place is not None or document is None:
-        return finding.place or (1, 1)
-    return document.place(finding.path, key=finding.key)
+def _place(diagnostic: PathDiagnostic, document: Document | None) -> Place:
+    if diagnostic.place is not None or document is None:
+        return diagnostic.place or (1, 1)
+    return document.place(diagnostic.path, key=diagnostic.key)

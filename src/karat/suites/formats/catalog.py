@@ -1,0 +1,136 @@
+"""The suite formats that there are: ours, and those of installed packages and of the project."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import TypeGuard
+
+from karat.errors import ConfigError, KaratError, UsageError
+from karat.plugins import packages
+from karat.plugins.packages import FIX
+from karat.plugins.project import Project
+from karat.suites.diagnostics import PathDiagnostic, RefusedError
+from karat.suites.formats.base import Format, SuiteFile
+from karat.suites.formats.eval_set import EvalSet
+from karat.suites.formats.golden import GoldenSet
+from karat.suites.formats.karat1 import Karat1
+from karat.text.wording import did_you_mean, listed, said
+
+FORMATS: tuple[type[Format], ...] = (Karat1, EvalSet, GoldenSet)
+ENTRY_POINTS = "karat.formats"
+
+_REQUIRED = ("recognizes", "read")
+
+
+def known_formats(project: Project) -> tuple[Format, ...]:
+    """Those of the project and of packages come first: ours take any object with `cases`, and any list."""
+    known = {cls.name: cls() for cls in FORMATS}
+    others: dict[str, Format] = {}
+    for where, fix, found in (*_of_packages(), *_of_project(project)):
+        if flaw := flaw_of(found):
+            raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
+        if not _is_format(found):
+            continue
+        if found.name in known or found.name in others:
+            raise ConfigError(f"there is another format called {found.name!r}.", where=where, fix=fix)
+        try:
+            others[found.name] = found()
+        except Exception as error:  # the code of others may raise anything
+            why = f"it cannot be created: {type(error).__name__}: {said(error)}{_last_line(error)}."
+            raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
+    return (*others.values(), *known.values())
+
+
+def _of_packages() -> Iterator[tuple[str, str, object]]:
+    for point in packages.brought(ENTRY_POINTS).values():
+        yield packages.where(point), FIX, packages.loaded(point)
+
+
+def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
+    for name, spec in project.formats.items():
+        where, found = project.where("formats", name), project.load("formats", name, spec)
+        if not flaw_of(found) and (called := found.name) != name:
+            raise ConfigError(f"the format is called {called!r}.", where=where, fix=f"Write {called} = {spec!r}.")
+        yield where, "Give it another name.", found
+
+
+def _is_format(found: object) -> TypeGuard[type[Format]]:
+    return isinstance(found, type) and issubclass(found, Format)
+
+
+def flaw_of(found: object) -> str:
+    """Why something is not a format, else the empty string."""
+    if not _is_format(found):
+        return "it is not a subclass of karat.Format."
+    name = getattr(found, "name", None)
+    if not (isinstance(name, str) and name.replace("-", "_").replace(".", "_").isidentifier()):
+        return "it has no `name` of letters, digits, - and _."
+    missing = [method for method in _REQUIRED if getattr(found, method) is getattr(Format, method)]
+    return f"it has no method {listed([f'`{method}`' for method in missing], 'and')}." if missing else ""
+
+
+def find_format(name: str, formats: Sequence[Format]) -> Format:
+    """The format of this name. Raises UsageError if there is none."""
+    for one in formats:
+        if one.name == name:
+            return one
+    names = [one.name for one in formats]
+    fix = did_you_mean(name, names) or f"Known are {listed(names, 'and')}."
+    raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
+
+
+def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
+    """The format of a file: the one of others that recognises it, else one of ours.
+
+    Raises RefusedError if none does, or if two of others do.
+    """
+    found = [one for one in formats if not isinstance(one, FORMATS) and _recognizes(one, file)]
+    if len(found) > 1:
+        names = listed([one.name for one in found], "and")
+        message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
+        raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
+    for one in found or (one for one in formats if isinstance(one, FORMATS) and _recognizes(one, file)):
+        return one
+    document = file.document
+    near = ""
+    if isinstance(document.tree, dict):
+        near = next((hint for key in document.tree if (hint := did_you_mean(key, ["cases"]))), "")
+    message = f"not a suite: {_descriptions(formats)} {near}".rstrip()
+    raise RefusedError(*document.diagnostics, PathDiagnostic((), message, "unknown-format"))
+
+
+def _descriptions(formats: Iterable[Format]) -> str:
+    ours_first = sorted(formats, key=lambda one: not isinstance(one, FORMATS))
+    return f"a suite is {listed([one.description or one.name for one in ours_first])}."
+
+
+def _recognizes(one: Format, file: SuiteFile) -> bool:
+    with blame(one, file):
+        try:
+            return one.recognizes(file)
+        except RefusedError:
+            return False
+
+
+@contextmanager
+def blame(one: Format, file: SuiteFile | None = None) -> Iterator[None]:
+    """Say which format failed, and where, if the code of others raises what it should not."""
+    if isinstance(one, FORMATS):
+        yield
+        return
+    try:
+        yield
+    except (KaratError, RefusedError):
+        raise
+    except Exception as error:  # the code of others may raise anything
+        why = f"the format {one.name!r} failed: {type(error).__name__}: {said(error)}{_last_line(error)}."
+        fix = "Fix it, or uninstall the package that provides it."
+        raise ConfigError(why, where=file.path if file else "", fix=fix) from error
+
+
+def _last_line(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -1,0 +1,123 @@
+"""Cases of other formats in the words of Karat 1: each check as the field of `expected` that asks for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karat.model.check import Field, Vocabulary
+from karat.model.suite import Case, CheckSpec
+from karat.suites.diagnostics import Json
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.types import shape_of
+
+NO_EQUAL = "No equal in Karat 1"
+_COPIED = ("category", "tags", "skip", "xfail", "setup_prompts", "preconditions", "max_turns")
+
+Asked = list[tuple[str, Any]]
+"""Checks by name and arguments."""
+
+
+class Commented(NamedTuple):
+    """A part of a suite, and what a reader should know of how it came about."""
+
+    value: dict[str, Any]
+    comments: Sequence[str] = ()
+
+
+def spell_cases(cases: Iterable[Case], vocabulary: Vocabulary) -> Iterator[Commented]:
+    """Each case as Karat 1 writes it."""
+    return (_CaseSpeller(case, vocabulary).spell() for case in cases)
+
+
+class _CaseSpeller:
+    def __init__(self, case: Case, vocabulary: Vocabulary) -> None:
+        self._case = case
+        self._vocabulary = vocabulary
+        self._weights = case.scoring.weights or {}
+        self._comments: list[str] = []
+
+    def spell(self) -> Commented:
+        case = self._case
+        value: dict[str, Any] = {"id": case.id}
+        value |= {key: _plain(given) for key in _COPIED if (given := getattr(case, key))}
+        if case.turns:
+            value["turns"] = [
+                {"prompt": turn.prompt, **({"expected": expected} if (expected := self._expected(turn.checks)) else {})}
+                for turn in case.turns
+            ]
+        else:
+            value["prompt"] = case.prompt
+        if case.replies:
+            value["replies"] = [{"asks_for": list(reply.asks_for), "say": reply.say} for reply in case.replies]
+        expected = self._expected(case.checks)
+        if not expected and not any("expected" in turn for turn in value.get("turns", ())):
+            # A case that asks for nothing any more must not pass.
+            value.setdefault("skip", "nothing that it expects has an equal in Karat 1")
+            expected["outcome"] = case.outcome
+        if case.min_pass_rate is not None:
+            expected["min_pass_rate"] = case.min_pass_rate
+        if scoring := self._scoring():
+            value["scoring"] = scoring
+        if case.metadata:
+            value["metadata"] = case.metadata
+        return Commented({**value, "expected": expected}, self._comments)
+
+    def _scoring(self) -> dict[str, Any]:
+        groups, scoring = self._vocabulary.groups, self._case.scoring
+        soft: dict[str, Any] = {} if scoring.threshold is None else {"threshold": scoring.threshold}
+        known = {group: weight for group, weight in self._weights.items() if group in groups}
+        if any(known.values()):
+            soft["weights"] = known
+        hard_fail = [group for group in scoring.hard_fail if group in groups]
+        return {**({"hard_fail": hard_fail} if hard_fail else {}), **({"soft_score": soft} if soft else {})}
+
+    def _expected(self, specs: Iterable[CheckSpec]) -> dict[str, Any]:
+        """The `expected` that asks for these checks and no others; a comment on each that it cannot ask for."""
+        expected: dict[str, Any] = {}
+        usual = self._asked({})
+        asked: Asked = []
+        for spec in specs:
+            args = msgspec.json.decode(spec.args)
+            if group := args.pop("$group", ""):
+                weighs = f", which weighs {self._weights[group]:g}" if group in self._weights else ""
+                self._comments.append(f"{NO_EQUAL}: the group {group}{weighs} (of {spec.path or spec.name}).")
+            one = spec.name, args
+            if one in usual or one in asked:
+                continue
+            for more in _candidates(args, self._vocabulary.fields_of(spec.name), expected):
+                # What is written together may mean something else: it must ask for this check more, and no other.
+                found = [each for each in self._asked(more) if each not in usual]
+                if len(found) == len(asked) + 1 and all(each in found for each in (*asked, one)):
+                    expected, asked = more, found
+                    break
+            else:
+                negated = "not " if args.pop("$not", False) else ""
+                asks = f"{negated}{spec.name} {msgspec.json.encode(args).decode()}"
+                self._comments.append(f"{NO_EQUAL}: {asks}{f' ({spec.path})' if spec.path else ''}.")
+        return expected
+
+    def _asked(self, expected: Mapping[str, Any]) -> Asked:
+        return [(one.spec.name, msgspec.json.decode(one.spec.args)) for one in self._vocabulary.read(expected)]
+
+
+def _plain(given: object) -> object:
+    return list(given) if isinstance(given, tuple) else given
+
+
+def _candidates(
+    args: Mapping[str, Json], fields: Sequence[Field], expected: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """What is expected already with a field of the check, in the ways in which its arguments might be written."""
+    values = [*args.values()] if len(args) == 1 else [dict(args), *args.values()]
+    for field in fields:
+        for value in (written for one in values for written in (one, [one])):
+            if shape_of(field.type, KnownKeys()).validate(value):
+                continue
+            there = expected.get(field.name)
+            if there is None:
+                yield {**expected, field.name: value}
+            elif isinstance(value, list) and isinstance(there, list):
+                yield {**expected, field.name: [*there, *value]}

@@ -1,0 +1,83 @@
+"""Checks that formats of others ask for: negated, or in a group of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karat import scoring
+from karat.checks.catalog import CATALOG
+from karat.checks.modified import is_negated
+from karat.model.run import CaseRecord
+from karat.model.suite import Case, CheckSpec
+from karat.model.trace import Trace
+from karat.model.verdict import Status
+from karat.reports.facts import facts, required_sources
+
+SAYS = Trace(case_id="A", final_message="Yes, please.")
+SILENT = Trace(case_id="A", final_message="No.")
+UNSEEN = Trace(case_id="A", unobserved={"final_message": "the page moved on"})
+
+
+def spec(name: str, **args: Any) -> CheckSpec:
+    asked = CATALOG.ask(name, args, ("assert", 0))
+    assert asked.flaws == ()
+    return asked.spec
+
+
+@pytest.mark.parametrize(
+    ("trace", "negated", "status"),
+    [
+        pytest.param(SAYS, False, Status.PASSED, id="holds"),
+        pytest.param(SAYS, True, Status.FAILED, id="must-not-hold"),
+        pytest.param(SILENT, True, Status.PASSED, id="does-not-hold"),
+        pytest.param(UNSEEN, True, Status.UNKNOWN, id="unknown-stays-unknown"),
+    ],
+)
+def test_a_negated_check_gives_the_opposite(trace: Trace, negated: bool, status: Status) -> None:
+    asked = spec("must_say_any", phrases=["please"], **({"$not": True} if negated else {}))
+    (check,) = CATALOG.checks([asked])
+    result = scoring.carried_out(check, trace)
+    assert (result.name, result.status) == ("must_say_any", status)
+    assert result.expected == ("not: 'please'" if negated else "'please'")
+    assert is_negated(asked) is negated
+
+
+def test_a_check_scores_in_the_group_that_it_is_given() -> None:
+    asked = spec("must_not_say", phrase="please", **{"$group": "tone"})
+    verdict = scoring.judge_case(Case(id="A", prompt="?", checks=(asked,)), SAYS)
+    assert {name: (score.passed, score.judged) for name, score in verdict.groups.items()} == {"tone": (0, 1)}
+
+
+def test_words_that_begin_with_a_dollar_sign_modify_nothing() -> None:
+    (plain,) = CATALOG.checks([spec("must_not_say", phrase='"$not": true')])
+    assert type(plain).__name__ == "MustNotSay"
+    assert not is_negated(spec("must_not_say", phrase='"$not": true'))
+
+
+def test_a_source_that_must_not_be_named_is_not_missing() -> None:
+    sources = [spec("required_sources", source="erp", phrases=["ERP"], **more) for more in ({}, {"$not": True})]
+    case = Case(id="A", prompt="?", checks=(sources[1],))
+    trace = Trace(case_id="A", final_message="By the ERP.")
+    record = CaseRecord(index=0, case=case, trace=trace, verdict=scoring.judge_case(case, trace))
+    assert (facts(record).missing_sources, required_sources(record)) == ([], [])
+    asked = CaseRecord(
+        index=0, case=msgspec.structs.replace(case, checks=(sources[0],)), trace=trace, verdict=record.verdict
+    )
+    assert required_sources(asked) == ["erp"]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "slug"),
+    [
+        pytest.param("must_sey_any", {"phrases": ["a"]}, "unknown-check", id="no-such-check"),
+        pytest.param("must_say_any", {"phrase": ["a"]}, "unknown-argument", id="no-such-argument"),
+        pytest.param("must_say_any", {"phrases": 3}, "invalid-value", id="wrong-type"),
+        pytest.param("must_say_any", {}, "invalid-value", id="missing"),
+        pytest.param("must_say_any", {"phrases": [" "]}, "empty-expectation", id="no-sense"),
+    ],
+)
+def test_what_is_wrong_with_a_check_by_name_and_arguments(name: str, args: Any, slug: str) -> None:
+    assert [flaw.slug for flaw in CATALOG.ask(name, args, ("assert", 0)).flaws] == [slug]
