@@ -17,7 +17,7 @@ from karat.smells.base import Surroundings
 from karat.smells.linter import SLUGS, lint
 from karat.suites import load, loads
 from karat.suites.documents.source import read_bytes
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 from suites.support import lines
 
 DESK = """\
@@ -324,5 +324,7 @@ def test_lint_looks_at_conversations(tmp_path: Path) -> None:
     path = tmp_path / "desk.yaml"
     path.write_text(DESK)
     path.write_text(DESK.replace("as an AI", "as an AI, money").replace("never]", "never, I want my money back.]"))
-    slugs = {problem.slug for problem in lint(located(read_bytes(path), str(path), CATALOG), CATALOG, Surroundings())}
+    slugs = {
+        problem.slug for problem in lint(locate_suite(read_bytes(path), str(path), CATALOG), CATALOG, Surroundings())
+    }
     assert slugs <= set(SLUGS)

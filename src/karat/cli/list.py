@@ -40,10 +40,9 @@ def command(
 
 def _rows(suite: str) -> list[tuple[str, str, str]]:
     """The slow way, for what the quick look could not read; it says what is wrong with the file."""
-    from karat.plugins.packages import may_have_formats
     from karat.suites.listing import rows
 
-    found = None if may_have_formats() else rows(suite)
+    found = rows(suite)
     if found is None:
         from karat.api import list_cases
 

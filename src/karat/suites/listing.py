@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from karat.plugins.packages import may_have_formats
 from karat.text.wording import visible
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ Row = tuple[str, str, str]
 
 
 def rows(path: str | Path) -> list[Row] | None:
-    """Id, category and prompt of every case, or None where only `karat.suites.load` can say what is wrong."""
+    """Id, category and prompt of every case, or None if the file needs another format or has a problem."""
+    if may_have_formats():
+        return None
     try:
         with open(path, encoding="utf-8-sig") as file:
             tree = json.load(file, parse_constant=_refuse)
