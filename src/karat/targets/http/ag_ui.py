@@ -13,7 +13,6 @@ from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
 from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
-from karat.targets.http.json_patch import patched
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
@@ -24,6 +23,8 @@ from karat.text.wording import shorten, visible
 from karat.traces.clean import table
 
 STATE = "state"
+MOST_OPERATIONS = 10_000
+"""Longest patch of a state that is applied."""
 NOT_FINE = ("failed", "retried", "denied", "error")
 """Outcomes of a tool that pydantic-ai tells beside a result that looks like any other."""
 
@@ -155,14 +156,27 @@ class AgUiReader:
 
     def state_delta(self, told: dict[str, Json]) -> None:
         try:
-            self._keep(patched(self._state, told.get("delta")))
+            self._keep(apply_delta(self._state, told.get("delta")))
         except ValueError:
-            self._keep(None)  # nobody knows the state until the next snapshot
+            self._keep(None)  # unknown until the next snapshot
 
     def _keep(self, state: Json) -> None:
         self._state = self._notes[STATE] = state
         known = state if isinstance(state, dict) else {}
         self._heard.state = table({key: value for key, value in known.items() if key != "messages"})
+
+
+def apply_delta(state: Json, delta: Json) -> Json:
+    """Return the state after a JSON Patch (RFC 6902). Raise ValueError if the patch does not fit it."""
+    from jsonpatch import JsonPatchException, JsonPointerException, apply_patch  # part of the extra `http`
+
+    if not isinstance(delta, list) or len(delta) > MOST_OPERATIONS:
+        raise ValueError("not a list of operations, or a very long one")
+    try:
+        state = apply_patch(state, delta)
+    except (JsonPatchException, JsonPointerException) as error:
+        raise ValueError(f"the patch does not fit: {error}") from error
+    return state
 
 
 READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
