@@ -13,8 +13,8 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from karat.errors import JournalError
-from karat.journal.forks import pieces
 from karat.journal.integrity import Derived, Places, SeenRecord
+from karat.journal.parallel import map_in_processes
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
 
@@ -160,7 +160,7 @@ class Journal:
     def glimpses(self, workers: int = 1) -> Iterator[Glimpse]:
         """How every case came out, in suite order."""
         statuses = []
-        for piece in pieces(self._glimpsed, -(-len(self) // PIECE), workers, _pack, _unpack):
+        for piece in map_in_processes(self._glimpsed, -(-len(self) // PIECE), workers, _pack, _unpack):
             for seen in piece:
                 statuses.append(seen.verdict.status)
                 yield seen

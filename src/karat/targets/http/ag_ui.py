@@ -172,8 +172,11 @@ def apply_delta(state: Json, delta: Json) -> Json:
 
     if not isinstance(delta, list) or len(delta) > MOST_OPERATIONS:
         raise ValueError("not a list of operations, or a very long one")
+    operations = [each for each in delta if isinstance(each, dict)]
+    if len(operations) < len(delta):
+        raise ValueError("an operation is not an object")
     try:
-        state = apply_patch(state, delta)
+        state = apply_patch(state, operations)
     except (JsonPatchException, JsonPointerException) as error:
         raise ValueError(f"the patch does not fit: {error}") from error
     return state
