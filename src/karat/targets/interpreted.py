@@ -16,7 +16,7 @@ from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
-from karat.telemetry.failures import broken_backend
+from karat.telemetry.events import broken_backend
 from karat.telemetry.tool_results import structured
 from karat.text.regexes import safe_regex
 from karat.text.wording import did_you_mean, shorten, visible

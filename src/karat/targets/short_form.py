@@ -26,7 +26,7 @@ from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trac
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
-from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 from karat.text.wording import did_you_mean
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
@@ -240,7 +240,7 @@ def tool_call(call: ShortCall) -> ToolCall:
     result = jsonable(call.result)
     success = call.success
     if success is None:
-        success = said(result).told() if call.error is None else False
+        success = read_outcome(result).as_success() if call.error is None else False
     given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
     return ToolCall(
         call.name,

@@ -80,10 +80,10 @@ async def test_late_lines_are_waited_for(logging_stub: Stub) -> None:
             id="never-written",
             marks=pytest.mark.thorough,
         ),
-        pytest.param("folder", "{} is no log: Is a directory", id="folder"),
+        pytest.param("folder", "{} is not a log: Is a directory", id="folder"),
         pytest.param(
             "endless",
-            "{} did not show the end of the turn within 0.7 s: mend what ends a turn, or wait longer for it",
+            "{} did not show the end of the turn within 0.7 s: correct the end-of-turn event, or increase `wait_ms`",
             id="no-end",
         ),
     ],

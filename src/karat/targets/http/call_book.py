@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from karat.model.trace import ToolCall
 from karat.targets.http.strict_json import loads
-from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 from karat.traces.clean import jsonable
 
 MOST = 10_000
@@ -73,11 +73,11 @@ class CallBook:
     def end(
         self, call: CallSoFar, result: object = None, error: str | None = None, *, fine: bool | None = None
     ) -> None:
-        """How it came out; `fine`: what its end means where the result is no word about success."""
+        """How it came out; `fine`: what its end means where the result does not mention success."""
         call.result, call.error = result, error
         call.ran = call.ended = True
         call.ended_at = time()
-        call.success = False if error is not None else said(jsonable(result)).told(fine)
+        call.success = False if error is not None else read_outcome(jsonable(result)).as_success(fine)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

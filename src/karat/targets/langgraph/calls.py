@@ -17,7 +17,7 @@ from karat.model.trace import CallKind, ToolCall
 from karat.targets.langgraph.callbacks import Book, Run, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
 from karat.targets.langgraph.provider_tools import provider_calls
-from karat.telemetry.tool_results import Said, missing_fields, said, structured
+from karat.telemetry.tool_results import ToolOutcome, missing_fields, read_outcome, structured
 from karat.traces.clean import jsonable
 
 if TYPE_CHECKING:
@@ -94,8 +94,10 @@ class CallEnding:
         """What the result says, else what it carries beside it; where neither says a word, it went well."""
         if self.broke or not self.over:
             return False if self.broke else None
-        told = said(self.result)
-        return (told if told is not Said.NOTHING else said(jsonable(self.artifact))).told(otherwise=True)
+        outcome = read_outcome(self.result)
+        return (outcome if outcome is not ToolOutcome.NOTHING else read_outcome(jsonable(self.artifact))).as_success(
+            default=True
+        )
 
 
 def run_as_call(run: Run) -> ToolCall:

@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.model.trace import ToolCall
 from karat.targets.langgraph.callbacks import WrittenMessage
-from karat.telemetry.tool_results import Said, said
+from karat.telemetry.tool_results import ToolOutcome, read_outcome
 from karat.traces.clean import jsonable
 
 NAMED = frozenset({"server_tool_call", "server_tool_use", "mcp_tool_use", "mcp_call"})
@@ -82,15 +82,15 @@ def _call(name: str, block: dict[str, object], answer: dict[str, object] | None,
 def _success(status: object, result: object, *, error: bool) -> bool | None:
     if error or _tells_of_error(result):
         return False
-    told = said({"status": status}) if isinstance(status, str) else Said.NOTHING
-    return told.told(otherwise=True)
+    told = read_outcome({"status": status}) if isinstance(status, str) else ToolOutcome.NOTHING
+    return told.as_success(default=True)
 
 
 def _tells_of_error(result: object) -> bool:
     """Anthropic's results have a type of their own where they failed."""
     first = result[0] if isinstance(result, list) and result else result
     kind = first.get("type") if isinstance(first, dict) else None
-    return (isinstance(kind, str) and kind.endswith("_error")) or said(result) is Said.FAILURE
+    return (isinstance(kind, str) and kind.endswith("_error")) or read_outcome(result) is ToolOutcome.FAILURE
 
 
 def _id(block: dict[str, object]) -> object:

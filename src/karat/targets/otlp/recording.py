@@ -19,9 +19,8 @@ from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
 from karat.telemetry.spans import otlp_json
 from karat.telemetry.spans.facts import facts
 from karat.telemetry.spans.marks import CASE_ENTRY
-from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.reading import SpanReading, read_turn, units
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.spans.turns import units
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096

@@ -17,9 +17,8 @@ from karat.targets.otlp.options import Otlp, handed_on
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process
-from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.reading import SpanReading, by_turn, read_turn
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.spans.turns import by_turn
 from karat.text.wording import shorten, visible
 from karat.traces.recorder import completed
 from karat.traces.turns import conversation

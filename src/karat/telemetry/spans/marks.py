@@ -50,7 +50,7 @@ class Marks:
         self.case_id = case_id
 
     def begin_turn(self) -> None:
-        """A turn begins, with a trace of its own, unless the agent is a process that was told of one already."""
+        """A turn begins, with a trace of its own, unless the agent is a process that already has one."""
         self.turns.append(TurnMark(*(self._told_process or _new_ids()), time.time()))
 
     @property
