@@ -27,7 +27,7 @@ from karat.journal.reader import Journal
 from karat.journal.writer import begin, encode
 from karat.reports.artifacts import whole_file
 from karat.reports.html.report import HtmlReport
-from karat.targets.browser.chromium import arguments, find
+from karat.targets.browser.environment import arguments, find
 from karat.viewer.serving import bound, served
 
 MOST_MB, MOST_MS, MOST_TIMES, MOST_MEMORY, MOST_FIRST = 25.0, 100.0, 3.0, 1.25, 1.0

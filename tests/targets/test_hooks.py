@@ -12,7 +12,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import Limits, RunContext, TargetError
 from karat.targets.config import TargetConfig
-from karat.targets.hooks import Hooked
+from karat.targets.hooks import WithHooks
 
 from .conftest import case, opened
 
@@ -192,7 +192,7 @@ async def test_a_target_that_breaks_its_contract_is_reset_too(
 ) -> None:
     name = hooks.stem
     config = TargetConfig(kind="breaks", spec="", root=hooks.parent, teardown=f"{name}:{teardown}")
-    target = Hooked(Breaks(error), config)
+    target = WithHooks(Breaks(error), config)
     await target.open()
     trace = await observe(case("p"), target, 60.0, RunContext())
     await target.close()

@@ -133,7 +133,7 @@ def is_target(found: object) -> bool:
     return isinstance(found, type) and hasattr(found, "run")
 
 
-def made(kind: Callable[[object], object], config: object, where: str) -> Target:
+def build_external(kind: Callable[[object], object], config: object, where: str) -> Target:
     """A target of other people's making, if it can be made and is one."""
     try:
         target = kind(config)

@@ -15,8 +15,8 @@ from karat.model.trace import Trace
 from karat.plugins.code import extend_path, load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
-from karat.targets.patience import within
 from karat.targets.threads import DaemonThreads
+from karat.targets.timeouts import timeout
 from karat.targets.user_code import Callee, failed, from_outside
 from karat.traces.clean import jsonable
 
@@ -26,7 +26,7 @@ RESET_GRACE = 5.0
 """How long a teardown hook may take once its case was cancelled."""
 
 
-class Hooked:
+class WithHooks:
     """A target with hooks. A hook that fails makes its case an ERROR: nobody knows what it was run on.
 
     Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case or its
@@ -110,7 +110,7 @@ class Hooked:
         """Reset what broke or was cancelled too, but then not for ever: who cancelled is waiting."""
         task = asyncio.current_task()
         try:
-            async with within(RESET_GRACE if task is not None and task.cancelling() else None):
+            async with timeout(RESET_GRACE if task is not None and task.cancelling() else None):
                 await self._reset(case, context)
         except TargetError as second:
             _tell(error, second.message)

@@ -10,9 +10,9 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.targets.base import Limits
-from karat.targets.browser import chromium
+from karat.targets.browser import environment
+from karat.targets.browser.environment import BrowserEnvironment
 from karat.targets.browser.options import BrowserOptions
-from karat.targets.browser.stage import Stage
 from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
 from karat.targets.config import TargetConfig, load, resolve
 
@@ -124,7 +124,7 @@ async def test_without_playwright_it_is_told_how_to_get_it(monkeypatch: pytest.M
 
 async def test_an_app_that_was_started_again_meanwhile_is_told() -> None:
     options = BrowserOptions(start="app")
-    stage = Stage(TargetConfig(kind="browser", spec="app"), options)
+    stage = BrowserEnvironment(TargetConfig(kind="browser", spec="app"), options)
     stage.starts = 2
     assert await stage.left(1) == "the app ended, and was started again for another case"
     assert await stage.left(2) == ""
@@ -149,15 +149,15 @@ class TestFindingABrowser:
     def test_the_configured_one_comes_first(self, tmp_path: Path) -> None:
         self.put(tmp_path / "chromium")
         own = self.put(tmp_path / "mine")
-        assert chromium.find(own, "/nowhere") == own
+        assert environment.find_browser(own, "/nowhere") == own
 
     def test_debians_shell_comes_before_the_rest_and_before_playwrights(self, tmp_path: Path) -> None:
         own = self.put(tmp_path / "playwrights")
-        assert chromium.find("", own) == own
+        assert environment.find_browser("", own) == own
         browser = self.put(tmp_path / "chromium")
-        assert chromium.find("", own) == browser
+        assert environment.find_browser("", own) == browser
         shell = self.put(tmp_path / "chromium-headless-shell")
-        assert chromium.find("", own) == shell
+        assert environment.find_browser("", own) == shell
 
     @pytest.mark.parametrize(
         ("configured", "message"),
@@ -165,7 +165,7 @@ class TestFindingABrowser:
     )
     def test_none_says_how_to_get_one(self, configured: str, message: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            chromium.find(configured, "/nowhere")
+            environment.find_browser(configured, "/nowhere")
         assert str(caught.value) == (
             f"{message} On Debian: apt-get install chromium-headless-shell. Elsewhere: playwright install "
             "chromium-headless-shell. [no-browser]"

@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import Page
 
 from karat.targets.base import TargetError
-from karat.targets.browser.echo import Echo
-from karat.targets.browser.words import Words
+from karat.targets.browser.answer_text import AnswerTracker
+from karat.targets.browser.prompt_echo import PromptMatcher
 
 from . import strange_pages
 from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened
@@ -83,10 +83,10 @@ async def test_what_is_said_is_told_from_what_stood_there(pages: Stub) -> None:
 
 async def test_a_message_that_was_read_and_is_gone_has_no_snapshot(pages: Stub, page: Page) -> None:
     await page.goto(f"{pages.url}/echo?page=0")
-    words = Words(page, page.locator(".bot"))
+    words = AnswerTracker(page, page.locator(".bot"))
     await words.mark()
     await page.evaluate("() => put(log, 'bot', 'Booked.')")
-    assert (await words.since([Echo(PROMPT)])).text == "Booked."
+    assert (await words.since([PromptMatcher(PROMPT)])).text == "Booked."
     assert await words.snapshot() == "- paragraph: Booked."
     await page.evaluate("() => log.replaceChildren()")
     assert await words.snapshot() is None

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from karat.errors import ConfigError
-from karat.targets.langgraph.project import read_project
+from karat.targets.langgraph.loading import read_project
 from targets.conftest import ask, opened
 
 GRAPH = """\

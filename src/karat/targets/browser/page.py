@@ -14,23 +14,21 @@ from urllib.parse import urlsplit
 
 from karat.model.trace import ScreenMap
 from karat.targets.base import TargetError
-from karat.targets.browser.echo import Echo
+from karat.targets.browser.answer_text import LOADING, UNTOLD, AnswerTracker, AnswerWords
 from karat.targets.browser.log import TurnLog
+from karat.targets.browser.navigation import ChatNavigation, located
 from karat.targets.browser.options import BrowserOptions, Place
-from karat.targets.browser.screen import element_boxes, screen_map
-from karat.targets.browser.scripts import with_sight
-from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prompts
+from karat.targets.browser.prompt_echo import PromptMatcher
+from karat.targets.browser.screen import SentPrompt, element_boxes, screen_map, with_sight, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
-from karat.targets.browser.way import Way, located
 from karat.targets.browser.window import HURRY
-from karat.targets.browser.words import LOADING, UNTOLD, AnswerWords, Words
 from karat.telemetry.calls import tool_calls
 from karat.text.wording import likeness, listed, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Response
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 PATIENCE = 20.0
 """Seconds that a look at the page may take."""
@@ -102,7 +100,7 @@ class Glance(NamedTuple):
 
 
 @dataclass(slots=True)
-class Stillness:
+class AnswerStability:
     """Since when the answer has not changed, and since when nothing shows work."""
 
     changed: float
@@ -122,7 +120,7 @@ class ChatPage:
     def __init__(self, page: Page, options: BrowserOptions, base: str, session: str) -> None:
         self._page = page
         self._options = options
-        self._way = Way(page, options, base, session)
+        self._way = ChatNavigation(page, options, base, session)
         self._look_at(page)
         self._said = AnswerWords("")
         self._log: TurnLog | None = None
@@ -148,7 +146,7 @@ class ChatPage:
         answer = self._options.answer
         self._view = view
         self._watch = Watch(view, self._options.complete)
-        self._words = Words(view, located(view, answer) if answer is not None else None)
+        self._words = AnswerTracker(view, located(view, answer) if answer is not None else None)
 
     async def ask(self, prompt: str, log: TurnLog | None) -> AnswerWords:
         """Send a prompt and wait for the answer; the assistant's own words of this turn."""
@@ -158,7 +156,7 @@ class ChatPage:
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
-                self._sent.append(SentPrompt(Echo(prompt), self._seen))
+                self._sent.append(SentPrompt(PromptMatcher(prompt), self._seen))
                 await self._send(prompt)
                 await self._complete()
         except (TimeoutError, TooLongError) as error:
@@ -261,7 +259,7 @@ class ChatPage:
         """Wait until the answer is complete."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        stillness = Stillness(began, began)
+        stillness = AnswerStability(began, began)
         while True:
             seen = await self._glance()
             now = loop.time()
@@ -271,7 +269,7 @@ class ChatPage:
                 return
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 10))
 
-    async def _is_complete(self, seen: Glance, now: float, stillness: Stillness) -> bool:
+    async def _is_complete(self, seen: Glance, now: float, stillness: AnswerStability) -> bool:
         unchanged, over = now - stillness.changed, now - stillness.over_since
         if seen.work.unseen and not seen.work.fresh:
             if unchanged >= LAST_WORDS and await self.answer():

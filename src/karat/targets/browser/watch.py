@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from karat.targets.browser.options import Complete
 
 if TYPE_CHECKING:
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 POLL = 0.05
 

@@ -12,13 +12,13 @@ from msgspec import field
 from karat.model.trace import Tokens
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.event_values import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget
+from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 from karat.traces.clean import table
 
@@ -37,12 +37,12 @@ class AgUiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_on
     forwarded_props: dict[str, object] = field(default_factory=dict)
 
 
-class AgUiTarget(WireTarget[AgUiOptions]):
+class AgUiTarget(ServiceTarget[AgUiOptions]):
     """An endpoint that takes a RunAgentInput and streams events."""
 
     form: ClassVar[type[ServiceOptions]] = AgUiOptions
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         body = {
             "threadId": talk.id,
             "runId": str(uuid4()),
@@ -55,14 +55,14 @@ class AgUiTarget(WireTarget[AgUiOptions]):
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return AgUiReader(heard, talk.notes, self._options.state)
 
 
 class AgUiReader:
     """The events of one run."""
 
-    def __init__(self, heard: Heard, notes: dict[str, object], state: object) -> None:
+    def __init__(self, heard: TurnBuffer, notes: dict[str, object], state: object) -> None:
         self._heard = heard
         self._notes = notes
         self._state: Json = cast(Json, notes.get(STATE, state))
@@ -73,7 +73,7 @@ class AgUiReader:
         """The calls by the ids of the messages that tell their results."""
 
     def whole(self, value: Json) -> None:
-        raise misfit("the answer is no stream of AG-UI events")
+        raise protocol_error("the answer is no stream of AG-UI events")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
@@ -199,7 +199,7 @@ READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
 }
 
 
-def _history(talk: WireTalk) -> list[dict[str, object]]:
+def _history(talk: HttpConversation) -> list[dict[str, object]]:
     """What was said and done before, as a client of AG-UI keeps it."""
     messages: list[dict[str, object]] = []
     for turn in talk.past:

@@ -11,12 +11,12 @@ from msgspec import field
 
 from karat.suites.findings import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.event_values import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget
+from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
 PART = re.compile(r"[a-z]+(?:-|$)")
@@ -30,25 +30,25 @@ class AiSdkOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_o
     """What the route wants beside the messages."""
 
 
-class AiSdkTarget(WireTarget[AiSdkOptions]):
+class AiSdkTarget(ServiceTarget[AiSdkOptions]):
     """A route that takes UI messages and streams them."""
 
     form: ClassVar[type[ServiceOptions]] = AiSdkOptions
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         messages = [*_history(talk), _message("user", {"type": "text", "text": prompt})]
         body = {**self._options.body, "id": talk.id, "trigger": "submit-message", "messages": messages}
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return AiSdkReader(heard)
 
 
 class AiSdkReader:
     """The parts of one message, step by step; the text of the last step that has any is the answer."""
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: TurnBuffer) -> None:
         self._heard = heard
         self._step = 0
         self._finished = False
@@ -56,7 +56,7 @@ class AiSdkReader:
         self._error = ""
 
     def whole(self, value: Json) -> None:
-        raise misfit("the answer is no stream of UI messages")
+        raise protocol_error("the answer is no stream of UI messages")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
@@ -131,7 +131,7 @@ def _message(role: str, *parts: dict[str, object]) -> dict[str, object]:
     return {"id": str(uuid4()), "role": role, "parts": list(parts)}
 
 
-def _history(talk: WireTalk) -> list[dict[str, object]]:
+def _history(talk: HttpConversation) -> list[dict[str, object]]:
     """What was said and done before, as a client of the AI SDK keeps it."""
     messages = []
     for turn in talk.past:

@@ -5,23 +5,25 @@ What is not mapped is not observed: without `tool_calls`, tools are unknown.
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple, cast
+from urllib.parse import urljoin
 
 from karat.errors import ConfigError
 from karat.model.cost import COST
 from karat.model.trace import Tokens
 from karat.suites.findings import Json
-from karat.targets.base import TargetError
+from karat.targets.base import DENIED, TargetError
 from karat.targets.config import place_of
-from karat.targets.http.call_book import CallSoFar
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.guess import answer_path
 from karat.targets.http.jsonpath import JsonPath, count, words
-from karat.targets.http.options import HttpOptions, ServiceOptions, ToolCallPaths
-from karat.targets.http.preconditions import Preparations
+from karat.targets.http.options import HttpOptions, Preparation, ServiceOptions, ToolCallPaths
 from karat.targets.http.service import Body, WireRequest
-from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget, values
+from karat.targets.http.streams import Received, WireEvent
+from karat.targets.http.target import ServiceTarget, values
+from karat.targets.http.templates import Template
+from karat.targets.http.tool_call_log import CallSoFar
 from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"
@@ -36,7 +38,7 @@ USUAL = ToolCallPaths(
 """How tools spell themselves in streams, where nobody says otherwise."""
 
 
-class HttpTarget(WireTarget[HttpOptions]):
+class HttpTarget(ServiceTarget[HttpOptions]):
     """A service whose answers are mapped."""
 
     form: ClassVar[type[ServiceOptions]] = HttpOptions
@@ -56,14 +58,14 @@ class HttpTarget(WireTarget[HttpOptions]):
         if options.preconditions and options.conversation is not None:
             raise self.flawed("preconditions", "the service names the conversation, which has not begun by then")
 
-    def greet(self, talk: WireTalk) -> None:
+    def greet(self, talk: HttpConversation) -> None:
         if self._options.conversation is not None:
             talk.id = None  # the service names it in its first answer
 
-    async def bring_about(self, talk: WireTalk) -> None:
-        await self._preparations.bring_about(talk, self.address(talk), values(talk, ""))
+    async def apply_preconditions(self, talk: HttpConversation) -> None:
+        await self._preparations.apply_preconditions(talk, self.address(talk), values(talk, ""))
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
         return WireRequest(
             self.address(talk, prompt),
@@ -74,7 +76,7 @@ class HttpTarget(WireTarget[HttpOptions]):
             broken=options.failure.status,
         )
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return MappedReader(self._options, self._paths, talk, heard)
 
     def path(self, option: str, text: str) -> JsonPath | None:
@@ -123,7 +125,7 @@ CALL = ("name", "arguments", "result", "error", "id")
 class MappedReader:
     """One answer, read by the paths of the configuration."""
 
-    def __init__(self, options: HttpOptions, paths: Paths, talk: WireTalk, heard: Heard) -> None:
+    def __init__(self, options: HttpOptions, paths: Paths, talk: HttpConversation, heard: TurnBuffer) -> None:
         self._options = options
         self._paths = paths
         self._talk = talk
@@ -249,3 +251,49 @@ class MappedReader:
         guess = answer_path(value)
         hint = f', for instance answer = "{guess}"' if guess else ""
         return f"nobody said where the answer stands in {visible(has)}: set `answer`{hint}"
+
+
+MakeTemplate = Callable[[str, object], Template]
+
+
+class _Step(NamedTuple):
+    method: str
+    url: Template
+    body: Template
+
+
+class Preparations:
+    """The requests for each sentence that a case may list. Without any, sentences are for people to read."""
+
+    def __init__(self, given: Mapping[str, tuple[Preparation, ...]], template: MakeTemplate) -> None:
+        self._steps = {
+            sentence: [
+                _Step(step.method, template("preconditions", step.url), template("preconditions", step.body))
+                for step in steps
+            ]
+            for sentence, steps in given.items()
+        }
+
+    async def apply_preconditions(self, talk: HttpConversation, address: str, values: Mapping[str, object]) -> None:
+        """Send what the case's sentences ask for, in their order; spans of it are no part of the first turn."""
+        sentences = talk.case.preconditions if self._steps else ()
+        missing = next((sentence for sentence in sentences if sentence not in self._steps), None)
+        if missing is not None:
+            what = f"nobody said how to bring about {visible(missing)!r}: add it to `preconditions`"
+            raise TargetError("setup", what)
+        if sentences:
+            talk.begin()
+        for sentence in sentences:
+            for number, step in enumerate(self._steps[sentence], 1):
+                await _send(step, talk, address, values, f"request {number} of the precondition {visible(sentence)!r}")
+
+
+async def _send(step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], what: str) -> None:
+    url = urljoin(address, step.url.address(values))
+    request = WireRequest(url, cast(Body, step.body.filled(values)), step.method, talk.trace_headers)
+    try:
+        await talk.service.raw(request, talk.cookies, Received())
+    except TargetError as error:
+        error.kind = error.kind if error.kind == DENIED else "setup"
+        error.message = f"{what}: {error.message}"
+        raise

@@ -27,9 +27,7 @@ from karat.suites.findings import Json
 from karat.targets.base import DENIED, TargetError
 from karat.targets.http.event_values import MISFIT
 from karat.targets.http.options import Format, ServiceOptions
-from karat.targets.http.received import Received
-from karat.targets.http.streams import WireEvent, parser
-from karat.targets.http.strict_json import loads
+from karat.targets.http.streams import Received, WireEvent, loads, parser
 from karat.text.wording import said, shorten, visible
 
 if TYPE_CHECKING:
@@ -299,8 +297,8 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     if 300 <= status < 400:
         to = visible(shorten(response.headers.get("location", "nowhere"), 200))
         raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
-    misfit = status in MISFITS or (request.protocol and status == UNREADABLE)
-    error = received.error("config" if misfit else "agent", f"{what}: {MISFIT}" if misfit else what)
+    protocol_error = status in MISFITS or (request.protocol and status == UNREADABLE)
+    error = received.error("config" if protocol_error else "agent", f"{what}: {MISFIT}" if protocol_error else what)
     error.retry_after = retry_after(response)
     raise error
 

@@ -47,7 +47,7 @@ class Likeness(Enum):
     OTHER = auto()
 
 
-class Echo:
+class PromptMatcher:
     """Finds one prompt, however its lines, spaces and marks are shown."""
 
     def __init__(self, prompt: str) -> None:

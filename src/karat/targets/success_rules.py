@@ -63,7 +63,7 @@ class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     otlp: bool | Otlp = False
 
 
-class Interpreted:
+class WithSuccessRules:
     """A target whose traces are read as its configuration says. A backend that broke makes a case an ERROR."""
 
     def __init__(self, target: Target, config: TargetConfig) -> None:

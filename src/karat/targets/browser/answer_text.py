@@ -10,15 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from karat.model.trace import ElementBox
-from karat.targets.browser.echo import FEW, Echo, Likeness, count_words
-from karat.targets.browser.screen import answer_boxes
-from karat.targets.browser.scripts import with_sight
+from karat.targets.browser.prompt_echo import FEW, Likeness, PromptMatcher, count_words
+from karat.targets.browser.screen import answer_boxes, with_sight
 from karat.text.wording import quoted, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
 READ = with_sight("read.js")
@@ -87,7 +86,7 @@ class NewWords(NamedTuple):
     """Whether it was said in an earlier turn, as far as anybody can tell."""
 
 
-class Words:
+class AnswerTracker:
     """What is said on one page; `messages` are those of the assistant, if anybody told where they stand."""
 
     def __init__(self, page: View, messages: Locator | None) -> None:
@@ -109,7 +108,7 @@ class Words:
         self._before = _counted(part["text"] for part in seen["places"])
         self._known |= Counter(part["text"] for part in seen["places"])
 
-    async def since(self, prompts: Sequence[Echo]) -> AnswerWords:
+    async def since(self, prompts: Sequence[PromptMatcher]) -> AnswerWords:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
         if not prompts:
             return AnswerWords("")
@@ -129,7 +128,7 @@ class Words:
         caught, _ = self._configured(seen["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
-    def _configured(self, places: Sequence[SeenMessage], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
+    def _configured(self, places: Sequence[SeenMessage], prompts: Sequence[PromptMatcher]) -> tuple[str, list[str]]:
         """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
         gone = self._before - _counted(place["text"] for place in places if place["was"] is not None)
         there = Counter(place["text"] for place in places)
@@ -194,7 +193,7 @@ def _grown(was: str, text: str) -> str:
     return more.strip() if not was or not more or more.startswith("\n") else text[was.rfind("\n") + 1 :]
 
 
-def _is_panel(text: str, was: str, prompts: Sequence[Echo]) -> bool:
+def _is_panel(text: str, was: str, prompts: Sequence[PromptMatcher]) -> bool:
     """Whether a place shows one answer after the other: it changed, and holds nothing that was asked."""
     now, before = [*lines(text)], [*lines(was)]
     asked = (Likeness.WHOLE in echo.likenesses(shown) for echo in prompts for shown in (now, before))
@@ -213,7 +212,7 @@ def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
     yield from (message.text for run in told for message in run)
 
 
-def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: Echo) -> str:
+def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: PromptMatcher) -> str:
     """Why messages may hold the prompt: nothing else is new in them, or one names it and it is seen nowhere else."""
     if not said:
         return ALL_REPEATED if fresh else ""
@@ -226,7 +225,7 @@ def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: E
     return "" if told else EITHER.format(quoted(odd))
 
 
-def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[Echo]) -> AnswerWords:
+def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[PromptMatcher]) -> AnswerWords:
     """All that is new after the first line that repeats the prompt, less what repeats it or an earlier one."""
     old = before.copy()
     fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _taken(line, old)]
@@ -245,7 +244,7 @@ def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequen
     return AnswerWords("\n".join(texts[n] for n in words), doubt, found, elsewhere=where)
 
 
-def _without_own_prompt(text: str, echo: Echo) -> str:
+def _without_own_prompt(text: str, echo: PromptMatcher) -> str:
     """A new message without the prompt, unless that stands after more than a few other words: then it is quoted."""
     found = [*lines(text)]
     alike = echo.likenesses(found)
@@ -253,7 +252,7 @@ def _without_own_prompt(text: str, echo: Echo) -> str:
     return text if count_words(" ".join(found[:first])) > FEW else _without_prompt(text, echo)
 
 
-def _without_prompt(text: str, echo: Echo) -> str:
+def _without_prompt(text: str, echo: PromptMatcher) -> str:
     found = [*lines(text)]
     alike = echo.likenesses(found)
     if Likeness.WHOLE not in alike:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.model.trace import ToolCall
-from karat.targets.http.strict_json import loads
+from karat.targets.http.streams import loads
 from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 from karat.traces.clean import jsonable
 
@@ -35,7 +35,7 @@ class CallSoFar(Struct):
     ended_at: float | None = None
 
 
-class CallBook:
+class ToolCallLog:
     """Calls in the order in which they began, found again by their ids."""
 
     def __init__(self) -> None:

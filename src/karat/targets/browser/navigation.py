@@ -29,7 +29,7 @@ def located(view: View | FrameLocator, place: Place) -> Locator:
     return view.get_by_text(place.text)
 
 
-class Way:
+class ChatNavigation:
     """The way of one conversation."""
 
     def __init__(self, page: Page, options: BrowserOptions, base: str, session: str) -> None:

@@ -31,7 +31,7 @@ SHORT_WAIT = 0.5
 ONE_PORT = "the receiver of spans has a port of its own"
 
 
-class Spanned:
+class SpanCapture:
     """Opens the receiver before the target, which is made anew with the receiver's address in its configuration."""
 
     def __init__(self, make: Callable[[TargetConfig], Target], config: TargetConfig, otlp: Otlp) -> None:
