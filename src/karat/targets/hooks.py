@@ -27,7 +27,7 @@ RESET_GRACE = 5.0
 
 
 class WithHooks:
-    """A target with hooks. A hook that fails makes its case an ERROR: nobody knows what it was run on.
+    """A target with hooks. A hook that fails makes its case an ERROR: what it was run on is unknown.
 
     Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case or its
     `case_id`, and what it returns is handed to the agent as `context`; the teardown hook may take these and `context`.
@@ -67,7 +67,7 @@ class WithHooks:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         task = asyncio.current_task()
-        for lost in context.untidy:
+        for lost in context.needs_teardown:
             try:
                 await self._reset(lost, RunContext())
             except TargetError as error:
