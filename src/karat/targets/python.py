@@ -148,7 +148,7 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
         if isinstance(answer, Trace):
             return _whole(answer, case)
     except ValueError as error:
-        raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is no trace: {error}") from error
+        raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is not a trace: {error}") from error
     what = "None" if answer is None else f"a value of type {type(answer).__name__}"
     raise TargetError("bad-answer", f"the agent returned {what}, not text, a dict or a Trace")
 

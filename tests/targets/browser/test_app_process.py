@@ -52,7 +52,7 @@ async def test_places_are_filled_in(tmp_path: Path) -> None:
     [
         pytest.param(
             "/no/such/app",
-            "the app cannot be started: [Errno 2] No such file or directory: '/no/such/app'. Mend `start`.",
+            "the app cannot be started: [Errno 2] No such file or directory: '/no/such/app'. Fix `start`.",
             id="no-program",
         ),
         pytest.param(
@@ -67,7 +67,7 @@ async def test_places_are_filled_in(tmp_path: Path) -> None:
         ),
         pytest.param(
             "sleep 60",
-            "the app did not answer at http://127.0.0.1:{port}/chat within 0.3 s. Mend `start` or `health`, or raise "
+            "the app did not answer at http://127.0.0.1:{port}/chat within 0.3 s. Fix `start` or `health`, or increase "
             "`start_timeout`.",
             id="never-answers",
         ),

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 NO_END = "`complete.event` waits for a line that is not named. Set `telemetry.end_event`. [bad-options]"
 UNTOLD_SESSION = (
-    "`telemetry.correlation_field` is set, but the app is not told the conversation. Set `session_query`, or write "
+    "`telemetry.correlation_field` is set, but the app does not get the conversation. Set `session_query`, or write "
     "{session} into a header, a cookie or an address. [bad-options]"
 )
 

@@ -22,7 +22,7 @@ PROMPT = "Please book a room for me now"
 EARLIER = ("Is the desk open?", "And the bar?")
 FREE, ALSO_FREE = "Three are free:\n- Blue\n- Red", "Three are free:\n- Green\n- Red"
 BOOKED = "Booked. Room 7 is yours."
-SAME = "the place of the answer shows the words that it showed before: nobody can tell whether they were said again"
+SAME = "the place of the answer shows the words that it showed before: whether they were said again is unknown"
 
 
 class Row(NamedTuple):
@@ -97,6 +97,6 @@ async def test_an_answer_that_may_be_the_prompt_is_an_error(pages: Stub) -> None
         with pytest.raises(TargetError) as caught:
             await ask(target, PROMPT, preconditions=(str(len(ROWS) - 1),))
     assert str(caught.value) == (
-        f"the answer could not be told from the prompt: 'You asked: {PROMPT} {BOOKED}' may be either; set `answer` to "
-        "the assistant's messages alone [bad-answer]"
+        f"the answer could not be separated from the prompt: 'You asked: {PROMPT} {BOOKED}' may be either; set "
+        "`answer` to the assistant's messages alone [bad-answer]"
     )

@@ -27,7 +27,7 @@ def telemetry(log: Path | None, **rest: Any) -> dict[str, Any]:
     return {"telemetry": given | ({"log": str(log)} if log else {}), "answer": {"selector": ".bot"}}
 
 
-NOBODYS = "an event of tool.drop has no 'conversation', so nobody can say whose it is"
+NOBODYS = "an event of tool.drop has no 'conversation', so its conversation is unknown"
 TOO_LATE = "within 0.7 s: see where the app writes it"
 
 

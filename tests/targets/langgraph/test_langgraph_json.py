@@ -93,7 +93,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
             id="neither",
         ),
         pytest.param(
-            {"dependencies": ["./gone"]}, "its dependency './gone' is no folder. Mend `dependencies`.", id="no-folder"
+            {"dependencies": ["./gone"]}, "its dependency './gone' is not a folder. Fix `dependencies`.", id="no-folder"
         ),
         pytest.param(
             {"dependencies": "."},

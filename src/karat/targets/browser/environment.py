@@ -180,10 +180,10 @@ def find_browser(configured: str, own: str) -> str:
     raise ConfigError("no browser was found.", fix=INSTALL_BROWSER, slug="no-browser")
 
 
-def launch_error(told: str) -> str:
+def launch_error(message: str) -> str:
     """Why a browser did not start, in one line: what it printed, else the first that its driver says."""
-    printed = " ".join(" ".join(dict.fromkeys(_PRINTED.findall(told))).split())  # it is told twice
-    return visible(shorten(printed or told.strip().split("\n", 1)[0], LONGEST)).rstrip(".")
+    printed = " ".join(" ".join(dict.fromkeys(_PRINTED.findall(message))).split())  # it is printed twice
+    return visible(shorten(printed or message.strip().split("\n", 1)[0], LONGEST)).rstrip(".")
 
 
 def launch_arguments() -> list[str]:
@@ -201,7 +201,7 @@ class AppProcess:
     """An app that can be started, and started again.
 
     In its command, environment and addresses `{port}` is a free port, `{log}` the telemetry log (a fresh one unless it
-    is given), `{data}` a folder that nobody else uses, `{python}` this interpreter.
+    is given), `{data}` a folder of its own, `{python}` this interpreter.
     """
 
     def __init__(self, command: str, root: Path, env: dict[str, str], log: Path | None = None) -> None:
@@ -266,7 +266,7 @@ class AppProcess:
             )
         except OSError as error:
             raise ConfigError(
-                f"the app cannot be started: {error}.", fix="Mend `start`.", slug="app-not-started"
+                f"the app cannot be started: {error}.", fix="Fix `start`.", slug="app-not-started"
             ) from error
         finally:
             os.close(printed)
@@ -282,7 +282,7 @@ class AppProcess:
                 await self.end()
                 raise ConfigError(
                     f"the app did not answer at {self.filled(health)} within {seconds:g} s.",
-                    fix="Mend `start` or `health`, or raise `start_timeout`.",
+                    fix="Fix `start` or `health`, or increase `start_timeout`.",
                     slug="app-not-started",
                 )
             await asyncio.sleep(0.05)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from karat.model.trace import ScreenMap
 from karat.targets.base import TargetError
-from karat.targets.browser.answer_text import LOADING, UNTOLD, AnswerTracker, AnswerWords
+from karat.targets.browser.answer_text import LOADING, UNSEPARATED, AnswerTracker, AnswerWords
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.navigation import ChatNavigation, located
 from karat.targets.browser.options import BrowserOptions, Place
@@ -43,7 +43,7 @@ PAUSE_MS = 800
 LAST_WORDS = 3.0
 """How long an app that is no longer at work may owe its answer to the page, or a sign of work to its answer."""
 STUCK_AFTER = 2.0
-"""A page that lets nobody look for so long is stuck."""
+"""A page that cannot be read for so long is stuck."""
 
 REST_MS = 500
 """So long the page must not have changed before the first prompt is sent."""
@@ -69,7 +69,7 @@ CLEARED = """(elements) => {
   }
 }"""
 # What is at the place of the answer is held on to: it may go before it is complete. Words in shadow roots and in boxes
-# that nobody can write into count too.
+# that cannot be written into count too.
 SIZE = """(elements) => {
   if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
   const own = (one) => /^(TEXTAREA|INPUT)$/.test(one.tagName) ? one.value : one.innerText || "";
@@ -163,7 +163,7 @@ class ChatPage:
             why = f"no complete answer within {self._options.wait_ms} ms: {await self._stuck() or self._trouble()}"
             raise TargetError("timeout", why) from error
         if self._said.doubt:
-            raise TargetError("bad-answer", UNTOLD.format(why=self._said.doubt))
+            raise TargetError("bad-answer", UNSEPARATED.format(why=self._said.doubt))
         return self._said if self._said.text or not self._said.elsewhere else self._wordless()
 
     def _trouble(self) -> str:
@@ -172,7 +172,7 @@ class ChatPage:
         troubles = (
             self._unsent,
             self._watch.trouble if not self._unsent else "",
-            UNTOLD.format(why=said.doubt) if said.doubt else "",
+            UNSEPARATED.format(why=said.doubt) if said.doubt else "",
             self._elsewhere() if said.elsewhere and not said.text else "",
             said.unseen if not said.text else "",
             f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
@@ -180,7 +180,7 @@ class ChatPage:
         return "; ".join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)
 
     async def _stuck(self) -> str:
-        """That the page answers nothing at all, if so; then nobody knows whether the prompt was sent."""
+        """That the page answers nothing at all, if so; then it is unknown whether the prompt was sent."""
         from playwright.async_api import Error
 
         try:
@@ -196,7 +196,7 @@ class ChatPage:
     def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
         if self._log is None or not tool_calls(tuple(self._log.so_far())):
-            raise TargetError("config", f"{self._elsewhere()}: mend `answer`")
+            raise TargetError("config", f"{self._elsewhere()}: correct `answer`")
         return self._said._replace(unseen=MATCHED_NOTHING.format(place=self._options.answer))
 
     def _elsewhere(self) -> str:
@@ -240,7 +240,7 @@ class ChatPage:
         await self._page.screenshot(path=str(file), full_page=True)
 
     async def screen(self, screenshot: Path) -> ScreenMap:
-        """What stands where on a screenshot that was just taken; in a frame other coordinates hold."""
+        """What is where on a screenshot that was just taken; in a frame other coordinates hold."""
         if self._view is not self._page:
             return await screen_map(self._page, screenshot, ())
         boxes = await element_boxes(self._page, self._seen, self._sent[-1].before if self._sent else "")
@@ -248,7 +248,7 @@ class ChatPage:
         return await screen_map(self._page, screenshot, boxes)
 
     async def _remember(self) -> None:
-        """What is there before the prompt, so that what comes after it can be told from it."""
+        """What is there before the prompt, so that what comes after it can be distinguished from it."""
         await self._words.mark()
         self._complained = await self._complaints()
         if self._complained and self._options.failure is not None:
@@ -291,9 +291,9 @@ class ChatPage:
             return False
         if self._watch and not work.unseen:
             pause = SETTLE_MS if self._ended() else PAUSE_MS
-            told = over if complete.event else math.inf
+            ended = over if complete.event else math.inf
             still = unchanged if self._options.answer is not None else math.inf
-            return min(work.calm, told, still) * 1000 >= pause
+            return min(work.calm, ended, still) * 1000 >= pause
         if complete.quiet_ms is not None:
             return True
         return unchanged * 1000 >= (SETTLE_MS if complete.event and not self._watch else UNSEEN_MS)

@@ -49,7 +49,7 @@ def role_of(line: str) -> str:
 
 
 class SentPrompt(NamedTuple):
-    """A prompt, and the page right before it was sent: what stood there repeats nothing."""
+    """A prompt, and the page right before it was sent: what was there repeats nothing."""
 
     echo: PromptMatcher
     before: str
@@ -183,7 +183,7 @@ async def answer_boxes(page: View, messages: Locator | None, fresh: Sequence[int
 
 
 def _placed(answer: str, blocks: Sequence[TextBlock]) -> Iterator[ElementBox]:
-    """From the last line up: what stands last on the page is the answer rather than what stood there before."""
+    """From the last line up: what is last on the page is the answer rather than what was there before."""
     at = len(blocks) - 1
     squeezed = ["".join(block["text"].split()) for block in blocks]
     for number, line in reversed([*enumerate(answer.split("\n"))]):

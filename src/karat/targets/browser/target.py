@@ -1,7 +1,7 @@
 """`browser:URL`: a live web app in a real browser, with its telemetry log.
 
 One browser, a fresh context per case. With a telemetry log and no field that tells conversations apart, cases run one
-at a time, because nobody could say whose line is whose.
+at a time, because lines could not be attributed.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Error
 
 
-NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
+NO_FIELD = "its telemetry has no correlation_field, so lines of concurrent cases could not be attributed"
 ONE_SESSION = "all cases share the session that was given"
 NO_LOG = (
-    "nobody said where the app's telemetry log is: set `telemetry.log` of the target, or write {log} into `start` or "
+    "no telemetry log is configured: set `telemetry.log` of the target, or write {log} into `start` or "
     "`start_env` (TELEMETRY_LOG_PATH for the script)"
 )
 NO_LOG_SEEN = {"tools": NO_LOG, "telemetry": NO_LOG}
@@ -103,7 +103,7 @@ class BrowserTarget:
             raise await self._explained(error) from error
 
     async def _explained(self, error: TargetError) -> TargetError:
-        """What breaks because the app is gone is told as that."""
+        """Report what breaks because the app is gone as that."""
         why = await self._stage.gone() if error.kind != "gone" else ""
         return TargetError("gone", f"{why} ({error.message})", detail=error.detail) if why else error
 

@@ -73,7 +73,7 @@ class A2aReader:
             if event.torn:
                 return False
             shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is no JSON-RPC: {error}: {shown}") from error
+            raise TargetError("bad-answer", f"an event is not JSON-RPC: {error}: {shown}") from error
         return self._state not in GOING_ON
 
     def whole(self, value: Json) -> None:
@@ -83,21 +83,21 @@ class A2aReader:
             raise TargetError(kind, f"the agent gave an error: {visible(shorten(str(error.get('message')), 300))}")
         result = value.get("result") if isinstance(value, dict) else None
         if not isinstance(result, dict):
-            raise protocol_error("the answer is no JSON-RPC of A2A")
-        kind, told = _unwrapped(result)
-        if isinstance(told.get("contextId"), str):
-            self._talk.id = str(told["contextId"])
+            raise protocol_error("the answer is not JSON-RPC of A2A")
+        kind, payload = _unwrapped(result)
+        if isinstance(payload.get("contextId"), str):
+            self._talk.id = str(payload["contextId"])
             self._talk.context.marks.known_as.add(self._talk.id)
         if kind == "message":
-            self._heard.say(_text(told))
+            self._heard.say(_text(payload))
             self._state = "completed"
         elif kind == "artifact":
-            self._artifact(told.get("artifact"))
+            self._artifact(payload.get("artifact"))
         elif kind in ("task", "status"):
-            self._talk.notes["task"] = told.get("id" if kind == "task" else "taskId")
-            for artifact in _list(told.get("artifacts")):
+            self._talk.notes["task"] = payload.get("id" if kind == "task" else "taskId")
+            for artifact in _list(payload.get("artifacts")):
                 self._artifact(artifact)
-            self._status(told.get("status"))
+            self._status(payload.get("status"))
 
     def ended(self) -> None:
         if self._state in GOING_ON:
@@ -125,9 +125,9 @@ class A2aReader:
 def _unwrapped(result: dict[str, Json]) -> tuple[str, dict[str, Json]]:
     """What a result is, and its content: 1.0 has it under its name, 0.3 has its name in it."""
     for key, kind in KINDS.items():
-        told = result.get(key)
-        if isinstance(told, dict) and "kind" not in result:
-            return kind, told
+        payload = result.get(key)
+        if isinstance(payload, dict) and "kind" not in result:
+            return kind, payload
     return str(result.get("kind", "")).removesuffix("-update"), result
 
 

@@ -26,7 +26,7 @@ STATE = "state"
 MOST_OPERATIONS = 10_000
 """Longest patch of a state that is applied."""
 NOT_FINE = ("failed", "retried", "denied", "error")
-"""Outcomes of a tool that pydantic-ai tells beside a result that looks like any other."""
+"""Outcomes of a tool that pydantic-ai sends next to a result that looks like any other."""
 
 
 class AgUiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -73,17 +73,17 @@ class AgUiReader:
         """The calls by the ids of the messages that tell their results."""
 
     def whole(self, value: Json) -> None:
-        raise protocol_error("the answer is no stream of AG-UI events")
+        raise protocol_error("the answer is not a stream of AG-UI events")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
-        told = event_object(event, "AG-UI")
-        kind = str(told["type"])
+        payload = event_object(event, "AG-UI")
+        kind = str(payload["type"])
         self._kinds.saw(kind, fits=kind.isupper())
         reading = READING.get(kind)
         if reading is not None:
-            reading(self, told)
+            reading(self, payload)
         return self._finished
 
     def ended(self) -> None:
@@ -91,50 +91,52 @@ class AgUiReader:
             raise self._kinds.unended("the stream ended without RUN_FINISHED or RUN_ERROR")
         self._heard.checked("the run")
 
-    def run_finished(self, told: dict[str, Json]) -> None:
+    def run_finished(self, payload: dict[str, Json]) -> None:
         self._finished = True
-        for used in objects(told.get("usage")):
+        for used in objects(payload.get("usage")):
             self._heard.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
-        outcome = told.get("outcome")
+        outcome = payload.get("outcome")
         if isinstance(outcome, dict) and outcome.get("type") == "interrupt":
             self._heard.metadata["interrupts"] = outcome.get("interrupts")
 
-    def run_error(self, told: dict[str, Json]) -> None:
-        raise TargetError("agent", f"the run ended with RUN_ERROR: {visible(shorten(str(told.get('message')), 300))}")
+    def run_error(self, payload: dict[str, Json]) -> None:
+        raise TargetError(
+            "agent", f"the run ended with RUN_ERROR: {visible(shorten(str(payload.get('message')), 300))}"
+        )
 
-    def text(self, told: dict[str, Json]) -> None:
-        self._heard.say(str(told.get("delta", "")), str(told.get("messageId")))
+    def text(self, payload: dict[str, Json]) -> None:
+        self._heard.say(str(payload.get("delta", "")), str(payload.get("messageId")))
 
-    def call_start(self, told: dict[str, Json]) -> None:
-        self._heard.book.begin(str(told.get("toolCallName")), str(told.get("toolCallId")))
+    def call_start(self, payload: dict[str, Json]) -> None:
+        self._heard.book.begin(str(payload.get("toolCallName")), str(payload.get("toolCallId")))
 
-    def call_arguments(self, told: dict[str, Json]) -> None:
-        self._heard.book.more(str(told.get("toolCallId")), str(told.get("delta", "")))
+    def call_arguments(self, payload: dict[str, Json]) -> None:
+        self._heard.book.more(str(payload.get("toolCallId")), str(payload.get("delta", "")))
 
-    def call_chunk(self, told: dict[str, Json]) -> None:
-        if told.get("toolCallName"):
-            self.call_start(told)
-        self.call_arguments(told)
+    def call_chunk(self, payload: dict[str, Json]) -> None:
+        if payload.get("toolCallName"):
+            self.call_start(payload)
+        self.call_arguments(payload)
 
-    def call_result(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(told.get("toolCallId")))
+    def call_result(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None:
-            self._results[str(told.get("messageId"))] = str(told.get("toolCallId"))
-            self._heard.book.end(call, told.get("content"), fine=True)
+            self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
+            self._heard.book.end(call, payload.get("content"), fine=True)
 
-    def notes_of_result(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(self._results.get(str(told.get("entityId"))))
+    def notes_of_result(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(self._results.get(str(payload.get("entityId"))))
         try:
-            notes = msgspec.json.decode(str(told.get("encryptedValue")))
+            notes = msgspec.json.decode(str(payload.get("encryptedValue")))
         except msgspec.DecodeError:
             return  # it is what its name says
         each = notes.values() if isinstance(notes, dict) else ()
         if call is not None and any(isinstance(note, dict) and note.get("outcome") in NOT_FINE for note in each):
             call.success, call.error = False, str(call.result)
 
-    def raw(self, told: dict[str, Json]) -> None:
+    def raw(self, payload: dict[str, Json]) -> None:
         """LangGraph's adapter tells of a tool that failed by this alone."""
-        event = told.get("event")
+        event = payload.get("event")
         if not isinstance(event, dict) or event.get("event") != "on_tool_error":
             return
         call = self._heard.book.waiting(str(event.get("name")))
@@ -143,20 +145,20 @@ class AgUiReader:
             error = data.get("error") if isinstance(data, dict) else None
             self._heard.book.end(call, error=str(error or "the tool failed"))
 
-    def messages_snapshot(self, told: dict[str, Json]) -> None:
-        """What was not told by events of its own: the arguments of calls that were never streamed."""
-        for message in objects(told.get("messages")):
+    def messages_snapshot(self, payload: dict[str, Json]) -> None:
+        """What had no events of its own: the arguments of calls that were never streamed."""
+        for message in objects(payload.get("messages")):
             for asked in objects(message.get("toolCalls")):
                 call, function = self._heard.book.known(str(asked.get("id"))), asked.get("function")
-                if call is not None and call.told is None and isinstance(function, dict):
-                    call.told = [str(function.get("arguments", ""))]
+                if call is not None and call.pieces is None and isinstance(function, dict):
+                    call.pieces = [str(function.get("arguments", ""))]
 
-    def state_snapshot(self, told: dict[str, Json]) -> None:
-        self._keep(told.get("snapshot"))
+    def state_snapshot(self, payload: dict[str, Json]) -> None:
+        self._keep(payload.get("snapshot"))
 
-    def state_delta(self, told: dict[str, Json]) -> None:
+    def state_delta(self, payload: dict[str, Json]) -> None:
         try:
-            self._keep(apply_delta(self._state, told.get("delta")))
+            self._keep(apply_delta(self._state, payload.get("delta")))
         except ValueError:
             self._keep(None)  # unknown until the next snapshot
 

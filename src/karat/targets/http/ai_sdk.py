@@ -27,7 +27,7 @@ class AiSdkOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_o
     """Options of `ai-sdk:`."""
 
     body: dict[str, object] = field(default_factory=dict)
-    """What the route wants beside the messages."""
+    """What the route wants apart from the messages."""
 
 
 class AiSdkTarget(ServiceTarget[AiSdkOptions]):
@@ -56,17 +56,17 @@ class AiSdkReader:
         self._error = ""
 
     def whole(self, value: Json) -> None:
-        raise protocol_error("the answer is no stream of UI messages")
+        raise protocol_error("the answer is not a stream of UI messages")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
-        told = event_object(event, "UI message stream")
-        kind = str(told["type"])
+        payload = event_object(event, "UI message stream")
+        kind = str(payload["type"])
         self._kinds.saw(kind, fits=PART.match(kind) is not None)
         reading = READING.get(kind)
         if reading is not None:
-            reading(self, told)
+            reading(self, payload)
         return False
 
     def ended(self) -> None:
@@ -76,41 +76,43 @@ class AiSdkReader:
             raise self._kinds.unended("the stream ended without `finish`")
         self._heard.checked("the message")
 
-    def start_step(self, told: dict[str, Json]) -> None:
+    def start_step(self, payload: dict[str, Json]) -> None:
         self._step += 1
 
-    def finish(self, told: dict[str, Json]) -> None:
+    def finish(self, payload: dict[str, Json]) -> None:
         self._finished = True
-        if told.get("finishReason") == "error":
+        if payload.get("finishReason") == "error":
             self._error = self._error or "it finished with the reason `error`"
 
-    def broke(self, told: dict[str, Json]) -> None:
-        self._error = str(told.get("errorText", "error"))
+    def broke(self, payload: dict[str, Json]) -> None:
+        self._error = str(payload.get("errorText", "error"))
 
-    def abort(self, told: dict[str, Json]) -> None:
-        self._error = f"aborted: {told.get('reason', '')}"
+    def abort(self, payload: dict[str, Json]) -> None:
+        self._error = f"aborted: {payload.get('reason', '')}"
 
-    def text_delta(self, told: dict[str, Json]) -> None:
-        self._heard.say(str(told.get("delta", "")), str(self._step))
+    def text_delta(self, payload: dict[str, Json]) -> None:
+        self._heard.say(str(payload.get("delta", "")), str(self._step))
 
-    def tool_input(self, told: dict[str, Json]) -> None:
-        self._heard.book.begin(str(told.get("toolName")), str(told.get("toolCallId")), told.get("input"))
+    def tool_input(self, payload: dict[str, Json]) -> None:
+        self._heard.book.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
 
-    def tool_input_error(self, told: dict[str, Json]) -> None:
+    def tool_input_error(self, payload: dict[str, Json]) -> None:
         """What never ran was asked for, no more."""
-        call = self._heard.book.begin(str(told.get("toolName")), str(told.get("toolCallId")), told.get("input"))
-        self._heard.book.end(call, error=str(told.get("errorText", "bad input")))
+        call = self._heard.book.begin(
+            str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input")
+        )
+        self._heard.book.end(call, error=str(payload.get("errorText", "bad input")))
         call.ran = False
 
-    def tool_output(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(told.get("toolCallId")))
-        if call is not None and not told.get("preliminary"):
-            self._heard.book.end(call, told.get("output"), fine=True)
+    def tool_output(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(payload.get("toolCallId")))
+        if call is not None and not payload.get("preliminary"):
+            self._heard.book.end(call, payload.get("output"), fine=True)
 
-    def tool_output_error(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(told.get("toolCallId")))
+    def tool_output_error(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None:
-            self._heard.book.end(call, error=str(told.get("errorText", "error")))
+            self._heard.book.end(call, error=str(payload.get("errorText", "error")))
 
 
 READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {
@@ -138,8 +140,8 @@ def _history(talk: HttpConversation) -> list[dict[str, object]]:
         messages.append(_message("user", {"type": "text", "text": turn.prompt}))
         calls: list[dict[str, object]] = []
         for call in turn.calls:
-            told = {"type": f"tool-{call.name}", "toolCallId": call.id, "input": call.arguments}
+            part = {"type": f"tool-{call.name}", "toolCallId": call.id, "input": call.arguments}
             ended = {"state": "output-available", "output": call.result}
-            calls.append(told | (ended if call.error is None else {"state": "output-error", "errorText": call.error}))
+            calls.append(part | (ended if call.error is None else {"state": "output-error", "errorText": call.error}))
         messages.append(_message("assistant", *calls, {"type": "text", "text": turn.answer}))
     return messages

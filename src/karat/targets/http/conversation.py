@@ -26,12 +26,12 @@ ROLES = ("user", "assistant")
 
 
 class TurnBuffer:
-    """What a turn has told until now."""
+    """What has been received of a turn until now."""
 
     def __init__(self) -> None:
         self.book = ToolCallLog()
         self.answer: str | None = None
-        """The answer as a whole, where it came so; it stands instead of its parts."""
+        """The answer as a whole, where it came so; it replaces its parts."""
         self.no_tools = ""
         """Why tool calls were not observed; empty: they were."""
         self.no_results = ""
@@ -175,7 +175,7 @@ def _value(event: WireEvent) -> Json:
     try:
         return event.json()
     except ValueError as error:
-        raise TargetError("bad-answer", f"the answer is no JSON that has one meaning: {error}") from error
+        raise TargetError("bad-answer", f"the answer is not valid JSON: {error}") from error
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

@@ -45,10 +45,10 @@ class EventKinds:
 
 def event_object(event: WireEvent, protocol: str) -> dict[str, Json]:
     """An event as the object that it has to be."""
-    told = event_json(event, protocol)
-    if not isinstance(told, dict) or not isinstance(told.get("type"), str):
-        raise protocol_error(f"an event is no {protocol}: {visible(shorten(event.data, 200))}")
-    return told
+    payload = event_json(event, protocol)
+    if not isinstance(payload, dict) or not isinstance(payload.get("type"), str):
+        raise protocol_error(f"an event is not a valid {protocol}: {visible(shorten(event.data, 200))}")
+    return payload
 
 
 def event_json(event: WireEvent, protocol: str) -> Json:
@@ -58,4 +58,4 @@ def event_json(event: WireEvent, protocol: str) -> Json:
         if event.torn:
             raise TargetError("bad-answer", "the stream ended within an event") from error
         shown = visible(shorten(event.data, 200))
-        raise TargetError("bad-answer", f"an event is no {protocol}: {error}: {shown}") from error
+        raise TargetError("bad-answer", f"an event is not a valid {protocol}: {error}: {shown}") from error

@@ -77,7 +77,7 @@ class RunReader:
         self._kinds = EventKinds("one of a LangGraph server")
 
     def whole(self, value: Json) -> None:
-        raise protocol_error("the answer is no stream of a LangGraph server")
+        raise protocol_error("the answer is not a stream of a LangGraph server")
 
     def take(self, event: WireEvent) -> bool:
         mode = event.name.partition("|")[0]
@@ -85,20 +85,20 @@ class RunReader:
         if mode not in ("updates", "messages", "error"):
             return False
         try:
-            told = event.json()
+            payload = event.json()
         except ValueError as error:
             if event.torn:
                 return False
-            raise TargetError("bad-answer", f"an event is no JSON: {error}") from error
+            raise TargetError("bad-answer", f"an event is not JSON: {error}") from error
         if mode == "error":
-            what = f"{told.get('error')}: {told.get('message')}" if isinstance(told, dict) else str(told)
+            what = f"{payload.get('error')}: {payload.get('message')}" if isinstance(payload, dict) else str(payload)
             raise TargetError("agent", f"the run ended with an error: {visible(shorten(what, 300))}")
         if mode == "messages":
-            chunk = told[0] if isinstance(told, list) and told else None
+            chunk = payload[0] if isinstance(payload, list) and payload else None
             if isinstance(chunk, dict) and chunk.get("type") == "AIMessageChunk" and _words(chunk.get("content")):
                 self._heard.first_word()
         else:
-            for message in _messages(told):
+            for message in _messages(payload):
                 self._message(message)
         return False
 

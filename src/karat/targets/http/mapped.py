@@ -35,7 +35,7 @@ USUAL = ToolCallPaths(
     error="$.error",
     id="$['id','call_id','tool_call_id','toolCallId']",
 )
-"""How tools spell themselves in streams, where nobody says otherwise."""
+"""How tools spell themselves in streams, unless configured otherwise."""
 
 
 class HttpTarget(ServiceTarget[HttpOptions]):
@@ -47,7 +47,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         options = self._options
         if options.body is None and options.method != "GET":
             raise ConfigError(
-                "nobody said what is sent for a prompt.",
+                "`body` is not set, so no request can be sent.",
                 where=place_of(self._config, "use"),
                 fix='Set body = { message = "{prompt}" }, or as the service wants it.',
                 slug="bad-options",
@@ -106,15 +106,15 @@ class Paths:
         if stream is not None and chunks and (stream.text or stream.tool or stream.done):
             raise target.flawed("stream", "chunks are plain text, without `text`, `tool` or `done`")
         if stream is not None and not chunks and not stream.text and not given.answer:
-            raise target.flawed("stream", "it says not where the text of an event stands", 'Set text = "$.delta.text".')
+            raise target.flawed("stream", "`text` is not set", 'Set text = "$.delta.text".')
         self.text = path("stream", stream.text if stream else "")
         self.tool = path("stream", stream.tool if stream else "")
         done = stream.done if stream else ""
         self.done = path("stream", done) if done.startswith("$") else None
         if calls is not None and not calls.at and self.tool is None:
-            raise target.flawed("tool_calls", "it says not where the calls stand", 'Set at = "$.steps[*]".')
+            raise target.flawed("tool_calls", "`at` is not set", 'Set at = "$.steps[*]".')
         if calls is not None and not calls.name:
-            raise target.flawed("tool_calls", "it says not where a call has its name", 'Set name = "$.tool".')
+            raise target.flawed("tool_calls", "`name` is not set", 'Set name = "$.tool".')
         self.at = path("tool_calls", calls.at if calls else "")
         self.call = {name: path("tool_calls", getattr(calls or USUAL, name)) for name in CALL}
 
@@ -171,7 +171,7 @@ class MappedReader:
             if event.torn:
                 return False
             shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is no JSON that has one meaning: {error}: {shown}") from error
+            raise TargetError("bad-answer", f"an event is not valid JSON: {error}: {shown}") from error
         self._take_all(value)
         if self._paths.text is not None:
             for part in self._paths.text.all(value):
@@ -197,8 +197,8 @@ class MappedReader:
         paths, heard = self._paths, self._heard
         broken = paths.failure.first(value) if paths.failure else None
         if broken:
-            told = broken.get("message", broken) if isinstance(broken, dict) else broken
-            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([told]), 300))}")
+            detail = broken.get("message", broken) if isinstance(broken, dict) else broken
+            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([detail]), 300))}")
         if paths.conversation is not None and self._talk.id is None:
             named = paths.conversation.first(value)
             self._talk.id = None if named is None else words([named])
@@ -224,25 +224,25 @@ class MappedReader:
             return
         if item is None:
             return
-        told = {name: path.first(item) if path else None for name, path in self._paths.call.items()}
-        if not isinstance(told["name"], str) or not told["name"]:
+        fields = {name: path.first(item) if path else None for name, path in self._paths.call.items()}
+        if not isinstance(fields["name"], str) or not fields["name"]:
             self._nameless = f"a tool call has no name in it: {visible(shorten(words([item]), 200))}"
             return
-        call = self._begun(told["name"], told)
-        if told["result"] is not None or told["error"] not in (None, "", False):
-            error = None if told["error"] in (None, "", False) else words([told["error"]])
+        call = self._begun(fields["name"], fields)
+        if fields["result"] is not None or fields["error"] not in (None, "", False):
+            error = None if fields["error"] in (None, "", False) else words([fields["error"]])
             fine = True if self._paths.call["error"] is not None else None
-            self._heard.book.end(call, told["result"], error, fine=fine)
+            self._heard.book.end(call, fields["result"], error, fine=fine)
 
-    def _begun(self, name: str, told: dict[str, Json]) -> CallSoFar:
+    def _begun(self, name: str, fields: dict[str, Json]) -> CallSoFar:
         """The call that an item tells of: one that began before, where its id or its result says so."""
-        book, id = self._heard.book, None if told["id"] is None else words([told["id"]])
-        if id is None and self._options.stream is not None and told["result"] is not None:
+        book, id = self._heard.book, None if fields["id"] is None else words([fields["id"]])
+        if id is None and self._options.stream is not None and fields["result"] is not None:
             waiting = book.waiting(name)
             if waiting is not None:
-                waiting.arguments = waiting.arguments if told["arguments"] is None else told["arguments"]
+                waiting.arguments = waiting.arguments if fields["arguments"] is None else fields["arguments"]
                 return waiting
-        return book.begin(name, id, told["arguments"])
+        return book.begin(name, id, fields["arguments"])
 
     def _no_answer(self, value: Json) -> str:
         has = f"{kind(value)} with {', '.join(map(repr, list(value)[:20]))}" if isinstance(value, dict) else kind(value)
@@ -250,7 +250,7 @@ class MappedReader:
             return f"`answer` {self._paths.answer.text} finds nothing in what the service gave: {visible(has)}"
         guess = answer_path(value)
         hint = f', for instance answer = "{guess}"' if guess else ""
-        return f"nobody said where the answer stands in {visible(has)}: set `answer`{hint}"
+        return f"`answer` is not set; the response is {visible(has)}: set `answer`{hint}"
 
 
 MakeTemplate = Callable[[str, object], Template]
@@ -279,7 +279,7 @@ class Preparations:
         sentences = talk.case.preconditions if self._steps else ()
         missing = next((sentence for sentence in sentences if sentence not in self._steps), None)
         if missing is not None:
-            what = f"nobody said how to bring about {visible(missing)!r}: add it to `preconditions`"
+            what = f"precondition {visible(missing)!r} is not defined: add it to `preconditions`"
             raise TargetError("setup", what)
         if sentences:
             talk.begin()

@@ -51,8 +51,8 @@ class OfferedTool:
     def __init__(self, name: str, given: ToolTable, root: Path) -> None:
         self.name = name
         self._function = load(given.function.removeprefix("python:"), root) if given.function else None
-        told = inspect.getdoc(self._function) if self._function is not None else ""
-        self.description = given.description or (told or "").partition("\n")[0]
+        doc = inspect.getdoc(self._function) if self._function is not None else ""
+        self.description = given.description or (doc or "").partition("\n")[0]
         self.parameters = given.parameters or _schema(self._function)
 
     @property
@@ -72,7 +72,7 @@ class OfferedTool:
         return jsonable(result), None
 
 
-def told(result: object, error: str | None) -> str:
+def result_text(result: object, error: str | None) -> str:
     """What the model hears of a result."""
     if error is not None:
         return f"error: {error}"
@@ -124,10 +124,10 @@ class ChatReader:
 
     def _read(self, value: Json, key: str) -> None:
         if not isinstance(value, dict):
-            raise protocol_error("the answer is no chat completion")
+            raise protocol_error("the answer is not a chat completion")
         raise_error(value.get("error"))
         if "choices" not in value:
-            raise protocol_error(f"the answer is no chat completion: it has {', '.join(map(repr, value))[:200]}")
+            raise protocol_error(f"the answer is not a chat completion: it has {', '.join(map(repr, value))[:200]}")
         usage = value.get("usage")
         if isinstance(usage, dict):
             self._heard.spend(Tokens(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))))
@@ -142,25 +142,25 @@ class ChatReader:
         if isinstance(content, str):
             self._heard.say(content, self._step)
             self.said += content
-        for place, told in enumerate(objects(message.get("tool_calls"))):
-            function, index = told.get("function"), count(told.get("index"))
+        for place, part in enumerate(objects(message.get("tool_calls"))):
+            function, index = part.get("function"), count(part.get("index"))
             if isinstance(function, dict):
-                self._call(place if index is None else index, told.get("id"), function)
+                self._call(place if index is None else index, part.get("id"), function)
 
     def _call(self, place: int, id: Json, function: dict[str, Json]) -> None:
         call = self._places.get(place)
         if call is None:
             name = str(function.get("name") or "")
             call = self._heard.book.begin(name, str(id or f"{self._step}.{place}"), ran=False)
-            call.told = []
+            call.pieces = []
             self._places[place] = call
             self.calls.append(call)
-        if call.told is not None:
-            call.told.append(str(function.get("arguments") or ""))
+        if call.pieces is not None:
+            call.pieces.append(str(function.get("arguments") or ""))
 
 
 def raise_error(error: Json) -> None:
-    """An error that stands where an answer should."""
+    """An error in place of an answer."""
     if error:
         message = error.get("message", error) if isinstance(error, dict) else error
         raise TargetError("agent", f"the endpoint gave an error: {visible(shorten(str(message), 300))}")
@@ -176,7 +176,7 @@ def chat_body(model: str, system: str, memory: list[object], tools: list[Offered
 
 
 def chat_call(said: str, calls: list[CallSoFar]) -> list[object]:
-    """What the model said, as it is told again."""
+    """What the model said, as it is sent again."""
     asked = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
         for call in calls
@@ -184,8 +184,8 @@ def chat_call(said: str, calls: list[CallSoFar]) -> list[object]:
     return [{"role": "assistant", "content": said, **({"tool_calls": asked} if asked else {})}]
 
 
-def chat_result(call: CallSoFar, told: str) -> object:
-    return {"role": "tool", "tool_call_id": call.id, "content": told}
+def chat_result(call: CallSoFar, text: str) -> object:
+    return {"role": "tool", "tool_call_id": call.id, "content": text}
 
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -205,17 +205,17 @@ class ResponsesReader:
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
-        told = event_json(event, "response")
-        if not isinstance(told, dict):
-            raise protocol_error("an event is no response")
-        kind = str(told.get("type") or event.name or next(iter(told), ""))
+        payload = event_json(event, "response")
+        if not isinstance(payload, dict):
+            raise protocol_error("an event is not a response")
+        kind = str(payload.get("type") or event.name or next(iter(payload), ""))
         self._kinds.saw(kind, fits=kind.startswith("response."))
         if kind == "error":
-            raise_error(told.get("error") or told)
+            raise_error(payload.get("error") or payload)
         elif kind == "response.output_text.delta":
-            self._say(str(told.get("delta") or ""))
+            self._say(str(payload.get("delta") or ""))
         elif kind in ENDS:
-            self._end(told.get("response"), spoken=bool(self.said))
+            self._end(payload.get("response"), spoken=bool(self.said))
         return self._ended
 
     def whole(self, value: Json) -> None:
@@ -227,10 +227,10 @@ class ResponsesReader:
 
     def _end(self, response: Json, *, spoken: bool) -> None:
         if not isinstance(response, dict):
-            raise protocol_error("the answer is no response")
+            raise protocol_error("the answer is not a response")
         raise_error(response.get("error"))
         if "output" not in response:
-            raise protocol_error(f"the answer is no response: it has {', '.join(map(repr, response))[:200]}")
+            raise protocol_error(f"the answer is not a response: it has {', '.join(map(repr, response))[:200]}")
         if response.get("status") in ("failed", "cancelled"):
             raise TargetError("agent", f"the response ended as {response['status']!r}")
         if response.get("status") == "incomplete":
@@ -252,7 +252,7 @@ class ResponsesReader:
 
     def _call(self, item: dict[str, Json]) -> None:
         call = self._heard.book.begin(str(item.get("name")), str(item.get("call_id")), ran=False)
-        call.told = [str(item.get("arguments") or "")]
+        call.pieces = [str(item.get("arguments") or "")]
         self.calls.append(call)
 
 
@@ -265,7 +265,7 @@ def responses_body(model: str, system: str, memory: list[object], tools: list[Of
 
 
 def responses_call(said: str, calls: list[CallSoFar]) -> list[object]:
-    """What the model said, as it is told again."""
+    """What the model said, as it is sent again."""
     spoken: list[object] = []
     if said:
         content = [{"type": "output_text", "text": said, "annotations": []}]
@@ -277,8 +277,8 @@ def responses_call(said: str, calls: list[CallSoFar]) -> list[object]:
     return [*spoken, *asked]
 
 
-def responses_result(call: CallSoFar, told: str) -> object:
-    return {"type": "function_call_output", "call_id": call.id, "output": told}
+def responses_result(call: CallSoFar, text: str) -> object:
+    return {"type": "function_call_output", "call_id": call.id, "output": text}
 
 
 NOT_RUN = "not run"
@@ -310,7 +310,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
     def prepare(self) -> None:
         options, config = self._options, self._config
         if not options.model:
-            raise self.flawed("use", "nobody said which model is asked", 'Set model = "…".')
+            raise self.flawed("use", "`model` is not set", 'Set model = "…".')
         extend_path([*(config.root / entry for entry in config.python_path), config.root])
         self._tools: dict[str, OfferedTool] = {}
         for name, given in options.tools.items():
@@ -370,9 +370,9 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             return False
         if tool is None:
             call.error, call.success = "there is no such tool", False
-            memory.append(make(call, told(None, call.error)))
+            memory.append(make(call, result_text(None, call.error)))
             return True
         result, error = await tool.call(arguments_of(call), self._threads)
         heard.book.end(call, result, error, fine=True)
-        memory.append(make(call, told(result, error)))
+        memory.append(make(call, result_text(result, error)))
         return True

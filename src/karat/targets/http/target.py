@@ -23,9 +23,9 @@ from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 WireOptions = TypeVar("WireOptions", bound=ServiceOptions)
 
 PLAIN = ("http", "https")
-NO_STATE = "the service told nothing of its state"
+NO_STATE = "the service sent no state"
 SHORTEST = 4
-"""A shorter value cannot be told from plain text."""
+"""A shorter value cannot be distinguished from plain text."""
 SECRET_HEADERS = ("auth", "cookie", "key", "token", "secret", "password", "credential")
 
 
@@ -153,12 +153,12 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         return self._url.address(values(talk, prompt))
 
     def _settled(self, error: TargetError) -> TargetError:
-        """An error of the configuration, not of a case, ends the run: nobody is let in, or it is no such service."""
+        """An error of the configuration, not of a case, ends the run: access is denied, or it is not such a service."""
         if error.kind == DENIED or (error.kind == "config" and not self._understood):
             where = place_of(self._config, "use")
-            told = TargetError(DENIED, f"{where}: {error.message}" if where else error.message, detail=error.detail)
-            told.partial = error.partial
-            return told
+            denied = TargetError(DENIED, f"{where}: {error.message}" if where else error.message, detail=error.detail)
+            denied.partial = error.partial
+            return denied
         return error
 
 
@@ -173,7 +173,7 @@ def values(talk: HttpConversation, prompt: str) -> Mapping[str, object]:
 
 
 def _address(config: TargetConfig) -> str:
-    """The URL of a target: `http://…` as it stands, or what follows the name of a protocol."""
+    """The URL of a target: `http://…` as it is, or what follows the name of a protocol."""
     given = f"{config.kind}:{config.spec}" if config.kind in PLAIN and config.spec.startswith("//") else config.spec
     parts = urlsplit(given)
     try:
@@ -183,7 +183,7 @@ def _address(config: TargetConfig) -> str:
     if not whole:
         example = "http://127.0.0.1:8080/chat" if config.kind in PLAIN else f"{config.kind}:http://127.0.0.1:8080"
         raise ConfigError(
-            f"{config.use!r} is no address of a service.",
+            f"{config.use!r} is not the address of a service.",
             where=place_of(config, "use"),
             fix=f"Write it as '{example}'.",
             slug="bad-options",

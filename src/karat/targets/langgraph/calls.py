@@ -50,7 +50,7 @@ class RequestedCall:
         yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
 
     def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
-        ending = CallOutcome.told(answer, run) if answer is not None else CallOutcome.seen(run, self.unreadable)
+        ending = CallOutcome.from_message(answer, run) if answer is not None else CallOutcome.seen(run, self.unreadable)
         why = (run and run.error) or self.unreadable or plain_text(ending.result)
         timed = run if run is not None and run.began else None
         return ToolCall(
@@ -80,7 +80,7 @@ class CallOutcome:
     over: bool
 
     @classmethod
-    def told(cls, answer: ToolMessage, run: Run | None) -> CallOutcome:
+    def from_message(cls, answer: ToolMessage, run: Run | None) -> CallOutcome:
         broke = answer.status == "error"
         return cls(answer.content, answer.artifact, broke, run.began if run is not None else not broke)
 
@@ -92,7 +92,7 @@ class CallOutcome:
 
     @property
     def success(self) -> bool | None:
-        """What the result says, else what it carries beside it; where neither says a word, it went well."""
+        """What the result says, else its artifact; if neither mentions success, it went well."""
         if self.broke or not self.over:
             return False if self.broke else None
         outcome = read_outcome(self.result)
@@ -276,13 +276,13 @@ def _call(name: str, block: dict[str, object], answer: dict[str, object] | None,
 
 
 def _success(status: object, result: object, *, error: bool) -> bool | None:
-    if error or _tells_of_error(result):
+    if error or _is_error_result(result):
         return False
-    told = read_outcome({"status": status}) if isinstance(status, str) else ToolOutcome.NOTHING
-    return told.as_success(default=True)
+    outcome = read_outcome({"status": status}) if isinstance(status, str) else ToolOutcome.NOTHING
+    return outcome.as_success(default=True)
 
 
-def _tells_of_error(result: object) -> bool:
+def _is_error_result(result: object) -> bool:
     """Anthropic's results have a type of their own where they failed."""
     first = result[0] if isinstance(result, list) and result else result
     kind = first.get("type") if isinstance(first, dict) else None

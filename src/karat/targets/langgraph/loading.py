@@ -53,11 +53,11 @@ class GraphSource:
         if _is_builder(found):
             found = found.compile()
         if not is_graph(found):
-            raise ConfigError(f"{self._spec!r} gave a {type(found).__name__}, which is no graph.", fix=NAME_A_GRAPH)
+            raise ConfigError(f"{self._spec!r} gave a {type(found).__name__}, which is not a graph.", fix=NAME_A_GRAPH)
         return found
 
     def _wanted(self, factory: Callable[..., object]) -> dict[str, str]:
-        """Which parameters of the factory get what. `config` may also be told by its type."""
+        """Which parameters of the factory get what. `config` may also be recognised by its type."""
         try:
             parameters = inspect.signature(factory).parameters.values()
         except (ValueError, TypeError):
@@ -86,8 +86,8 @@ def parts(spec: str) -> tuple[str, str]:
 def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[None]:
     """The environment as the configuration and, for what is not set yet, the `langgraph.json` of a spec want it."""
     place, _ = parts(spec)
-    told = read_project(root / place).env if place.endswith(".json") else {}
-    wanted = {name: value for name, value in told.items() if name not in os.environ} | dict(given)
+    defaults = read_project(root / place).env if place.endswith(".json") else {}
+    wanted = {name: value for name, value in defaults.items() if name not in os.environ} | dict(given)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
@@ -195,8 +195,8 @@ def _folders(file: Path, entry: str) -> list[Path]:
     """Where the modules of a local dependency are: in its folder, or in the `src` of it."""
     folder = file.parent / entry
     if not folder.is_dir():
-        fix = "Mend `dependencies`."
-        raise ConfigError(f"its dependency {entry!r} is no folder.", where=str(file), fix=fix)
+        fix = "Fix `dependencies`."
+        raise ConfigError(f"its dependency {entry!r} is not a folder.", where=str(file), fix=fix)
     return [each for each in (folder / "src", folder) if each.is_dir()]
 
 
@@ -232,5 +232,5 @@ def _unquoted(value: str) -> str:
 
 
 def _why(error: Exception) -> str:
-    """What is wrong with a file whose name was told already."""
+    """What is wrong with a file whose name is in the error already."""
     return (isinstance(error, OSError) and error.strerror) or str(error)

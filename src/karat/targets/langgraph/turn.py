@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 OUT_OF_STEPS = "Sorry, need more steps to process this request."
 """What LangGraph's own agent says when it may take no further step."""
-MORE_STEPS = "raise `recursion_limit` in the target's options, or mend the loop"
+MORE_STEPS = "raise `recursion_limit` in the target's options, or fix the loop"
 NO_MEMORY = (
-    "the graph waits for an answer, and without a checkpointer nobody can give it one: compile it with a checkpointer, "
+    "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
 )
 NO_STATE = frozenset({"messages", "__interrupt__"})
