@@ -28,7 +28,7 @@ from karat.journal.writer import begin, encode
 from karat.plugins.project import Project
 from karat.reports.artifacts import whole_file
 from karat.reports.html.report import HtmlReport
-from karat.targets.browser.chromium import arguments, find
+from karat.targets.browser.environment import find_browser, launch_arguments
 from karat.viewer.serving import bound, served
 
 MOST_MB, MOST_MS, MOST_TIMES, MOST_MEMORY, MOST_FIRST = 25.0, 100.0, 3.0, 1.25, 1.0
@@ -86,7 +86,7 @@ def _slowest(page: Path) -> float:
 
     with sync_playwright() as playwright:
         own = playwright.chromium.executable_path
-        browser = playwright.chromium.launch(executable_path=find("", own), args=arguments())
+        browser = playwright.chromium.launch(executable_path=find_browser("", own), args=launch_arguments())
         opened = browser.new_page()
         opened.goto(page.as_uri(), timeout=120_000)
         slowest = float(opened.evaluate(TYPE, WORDS))

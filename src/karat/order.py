@@ -22,9 +22,9 @@ from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target, version_of
 from karat.targets.catalog import build
 from karat.targets.config import Config, TargetConfig, parse_rate, resolve
-from karat.targets.function import FunctionTarget
 from karat.targets.hooks import RESET_GRACE
 from karat.targets.limits import Limits
+from karat.targets.python import FunctionTarget
 from karat.text.wording import did_you_mean, names_of
 from karat.traces.clean import text
 from karat.traces.redact import Redactor

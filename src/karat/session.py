@@ -18,11 +18,11 @@ from msgspec import Struct, structs
 from karat import __version__
 from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.checks.ui import worded
-from karat.engine.executors import Executor, Inline, Nobody
+from karat.engine.concurrency_hint import ConcurrencyHint
+from karat.engine.executors import Executor, InlineExecutor, NullExecutor
 from karat.engine.plan import Plan
 from karat.engine.retries import Retries
-from karat.engine.runner import Policy, Runner, opened
-from karat.engine.saving import Saving
+from karat.engine.runner import Policy, Runner, open_executor
 from karat.engine.work import Settings
 from karat.errors import UsageError
 from karat.journal.carry_over import CarryOver, Planned, named
@@ -100,7 +100,7 @@ class Session:
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._workers, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._order.notice(f"one case at a time{each}: {why}")
-        async with opened(executor, self._stop, self._options.run_timeout):
+        async with open_executor(executor, self._stop, self._options.run_timeout):
             names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._order.folder)
             try:
                 summary = await self._into(names, plan, executor, earlier, began)
@@ -119,12 +119,12 @@ class Session:
         return given if given is not None else int(self._agent.recipe is not None)
 
     @cached_property
-    def _savings(self) -> list[Saving]:
+    def _savings(self) -> list[ConcurrencyHint]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
         options, policy, limits = self._options, self._policy, self._agent.limits
         alone = options.concurrency == 1 and self._workers <= 1 and options.executor != "ray"
         free = policy.per_minute is None and policy.max_concurrency is None and limits.max_per_worker is None
-        return [Saving()] if alone and free else []
+        return [ConcurrencyHint()] if alone and free else []
 
     async def _into(
         self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float
@@ -208,11 +208,11 @@ class Session:
         settings = Settings(case_timeout, self._agent.grace, str(self._attachments))
         redactor = self._redactor
         if all(case.skip for case in self._suite.cases):
-            return Nobody()
+            return NullExecutor()
         on_cluster = options.executor == "ray"
         concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
         if not on_cluster and self._workers == 0:
-            return Inline(self._agent.target, settings, redactor, self._catalog, concurrency=concurrency)
+            return InlineExecutor(self._agent.target, settings, redactor, self._catalog, concurrency=concurrency)
         limits = self._agent.limits
         if limits.max_workers is not None and (on_cluster or self._workers > limits.max_workers):
             raise UsageError(
@@ -229,13 +229,13 @@ class Session:
         project = structs.replace(self._project, content={})
         start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, self._order.folder)
         if on_cluster:
-            from karat.engine.ray.executor import Cluster
+            from karat.engine.ray.executor import RayExecutor
 
             exact = self._policy.exact
-            return Cluster(start, redactor, address=options.ray_address, total=total, exact=exact)
-        from karat.engine.processes.executor import Processes
+            return RayExecutor(start, redactor, address=options.ray_address, total=total, exact=exact)
+        from karat.engine.processes.executor import ProcessExecutor
 
-        return Processes(
+        return ProcessExecutor(
             start,
             redactor,
             workers=self._workers,

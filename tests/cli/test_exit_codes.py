@@ -91,7 +91,7 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
         pytest.param(["run", "bad.json", "-t", "x:y"], 4, "bad.json:1:1: not JSON", id="4-bad-suite"),
         pytest.param(["run", "suite.json", "-t", "x:y"], 4, "no kind of target 'x'", id="4-unknown-kind"),
         pytest.param([*ALL, "--fail-fast", "--max-failures", "3"], 4, "Keep one of the two", id="4-two-limits"),
-        pytest.param([*ALL, "--rate", ""], 4, "'' is no rate", id="4-no-rate"),
+        pytest.param([*ALL, "--rate", ""], 4, "'' is not a rate", id="4-no-rate"),
         pytest.param([*ALL, "--repeat", "5000000000"], 4, "at most 1,000,000, not 5000000000", id="4-repeat"),
         pytest.param([*ALL, "--concurrency", "9" * 23], 4, "`concurrency` must be at most 10,000", id="4-concurrency"),
         pytest.param([*ALL, "--ray-address", "auto"], 4, "nothing runs there", id="4-nothing-on-ray"),
@@ -246,8 +246,8 @@ def not_let_in() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("kind", "path", "told"),
     [
-        ("", "/chat", "POST {url}/chat answered 401 Unauthorized: it lets nobody in with these `headers`"),
-        ("a2a:", "/", "the answer is no JSON-RPC of A2A: check the address and the kind in `use`"),
+        ("", "/chat", "POST {url}/chat answered 401 Unauthorized: access denied. Check `headers`"),
+        ("a2a:", "/", "the answer is not JSON-RPC of A2A: check the address and the kind in `use`"),
     ],
 )
 def test_a_service_that_cannot_be_used_as_it_is_configured(
@@ -292,7 +292,7 @@ def test_a_bug_of_our_own_is_3_with_its_traceback(
 
 
 @pytest.mark.parametrize("place", ["results", "here"])
-def test_a_path_that_cannot_be_told_to_a_worker(tmp_path: Path, place: str) -> None:
+def test_path_that_is_not_utf8_is_rejected_with_workers(tmp_path: Path, place: str) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/y\xff"))
     odd.mkdir()
     write("suite.json", eval_set())
@@ -304,7 +304,7 @@ def test_a_path_that_cannot_be_told_to_a_worker(tmp_path: Path, place: str) -> N
         command, cwd=odd if place == "here" else None, capture_output=True, text=True, check=False, timeout=60
     )
     assert ran.returncode == 4
-    assert "is not UTF-8. Rename it, or use --workers 0." in ran.stderr
+    assert "is not UTF-8, so workers cannot use it. Rename it, or use --workers 0." in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from cli.support import eval_set, write
 
-HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "rich", "tree_sitter", "yaml")
+HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "rich", "yaml")
 QUICK = {"cli", "errors", "loading", "options", "plugins", "suites", "text"}
 """The rooms of Karat that a command may load which runs nothing."""
 
@@ -94,7 +94,7 @@ def test_using_every_public_name_is_as_quiet() -> None:
     assert [entry for entry in seen if entry[0] != "read"] == []
     assert not {Path(path).name for kind, path in seen if kind == "read"} & {".env", "karat.toml", "pyproject.toml"}
     assert "karat.api" in modules
-    assert not {name for name in ("rich", "click", "tree_sitter", "yaml") if name in modules}
+    assert not {name for name in ("rich", "click", "yaml") if name in modules}
 
 
 def test_the_hook_sees_what_it_is_there_to_see() -> None:

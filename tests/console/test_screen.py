@@ -149,7 +149,10 @@ def test_an_encoding_that_lacks_a_character_gets_an_escape() -> None:
     assert raw.getvalue() == b"\\u5bbd\\u2026\n"
 
 
-@pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("宽字", 4), ("e\u0301", 1), ("ｈ", 2), ("", 0)])
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("abc", 3), ("宽字", 4), ("e\u0301", 1), ("ｈ", 2), ("", 0), ("a\u200bb", 2), ("👩\u200d💻", 2), ("❤\ufe0f", 2)],
+)
 def test_width(text: str, columns: int) -> None:
     assert width(text) == columns
 

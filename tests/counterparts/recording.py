@@ -11,10 +11,10 @@ from typing import Any
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext
-from karat.targets.browser import chromium
+from karat.targets.browser import environment
+from karat.targets.browser.navigation import located
 from karat.targets.browser.options import Place
 from karat.targets.browser.target import BrowserTarget
-from karat.targets.browser.way import located
 from karat.targets.config import TargetConfig
 
 FOLDER = Path(__file__).parents[1] / "targets" / "browser" / "recorded"
@@ -70,7 +70,8 @@ async def _recorded(url: str, options: dict[str, Any]) -> tuple[Trace, list[Any]
     await target.close()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=chromium.find("", playwright.chromium.executable_path), args=chromium.arguments()
+            executable_path=environment.find_browser("", playwright.chromium.executable_path),
+            args=environment.launch_arguments(),
         )
         page = await browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
         await page.goto(url)

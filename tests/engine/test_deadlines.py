@@ -362,7 +362,7 @@ def test_late_is_late_whatever_the_agent_makes_of_it(tmp_path: Path, limit: str,
     assert kind(answered) == PASSED
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a keeper adopts processes on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="a supervisor adopts processes on Linux only")
 def test_a_worker_that_leaves_its_group_is_ended_too(tmp_path: Path) -> None:
     (tmp_path / "leaving.py").write_text(
         "import ctypes, os\n"

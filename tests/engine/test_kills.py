@@ -107,7 +107,7 @@ def test_a_worker_ends_with_its_runner(tmp_path: Path, prompt: str) -> None:
 
 
 def test_the_programs_of_an_agent_end_with_the_runner(tmp_path: Path) -> None:
-    """A runner that is killed can do nothing any more: the keeper of its worker does."""
+    """A runner that is killed can do nothing any more: the supervisor of its worker does."""
     program = tmp_path / "agent.sh"
     program.write_text(
         f"#!/bin/sh\necho $$ >> {tmp_path}/pids\nsetsid sleep 3600 &\necho $! >> {tmp_path}/pids\nsleep 3600\n"

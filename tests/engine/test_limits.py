@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from karat.engine.events import CaseFinished, Event
-from karat.engine.limiter import Limiter
+from karat.engine.executors import Limiter
 from karat.targets.limits import Limits
 
 from .support import carried_out, kind

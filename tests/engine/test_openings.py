@@ -9,8 +9,8 @@ import pytest
 
 import karat
 from karat.engine.events import Event, Notice
-from karat.engine.processes import crew
-from karat.engine.runner import NotBegunError
+from karat.engine.processes import pool
+from karat.engine.runner import NotStartedError
 from karat.targets.config import TargetConfig
 
 from .support import kind, suite_of
@@ -42,8 +42,8 @@ def answer(prompt):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "OPEN_ATTEMPTS", 1)
-    monkeypatch.setattr(crew, "BACKOFF", 0.01)
+    monkeypatch.setattr(pool, "OPEN_ATTEMPTS", 1)
+    monkeypatch.setattr(pool, "BACKOFF", 0.01)
 
 
 async def ran(folder: Path, prompts: list[str], module: str = FIRST_ONLY, **options: Any) -> tuple[Any, list[str]]:
@@ -81,7 +81,7 @@ async def test_none_can_be_opened_beside_another(tmp_path: Path, monkeypatch: py
 
 
 async def test_opening_takes_part_of_the_time_of_the_run(tmp_path: Path) -> None:
-    with pytest.raises(NotBegunError, match=r"the target did not open within the 0\.8 s of the run") as raised:
+    with pytest.raises(NotStartedError, match=r"the target did not open within the 0\.8 s of the run") as raised:
         await ran(tmp_path, ["answer"], "import time\ntime.sleep(3600)\n", run_timeout=0.8)
     assert raised.value.exit_code == 2
     assert not (tmp_path / "out").exists()

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from karat.engine.events import CaseRetried, Event
 from karat.engine.retries import LONGEST, Retries
-from karat.engine.work import Done
+from karat.engine.work import CaseResult
 from karat.model.verdict import CaseStatus
 
 from .support import carried_out, journals, kind
 
-ERROR = Done(CaseStatus.ERROR, None, 1.0, msgspec.Raw(b"{}"), "agent")
+ERROR = CaseResult(CaseStatus.ERROR, None, 1.0, msgspec.Raw(b"{}"), "agent")
 
 
-def waited(retries: Retries, attempt: int, done: Done = ERROR, seed: int = 0) -> float | None:
+def waited(retries: Retries, attempt: int, done: CaseResult = ERROR, seed: int = 0) -> float | None:
     return retries.delay(attempt, done, random.Random(seed))
 
 
@@ -43,7 +43,7 @@ def test_off_by_default() -> None:
     ],
 )
 def test_only_errors_are_tried_again(status: CaseStatus, error: str, again: bool) -> None:
-    done = Done(status, None, 1.0, msgspec.Raw(b"{}"), error)
+    done = CaseResult(status, None, 1.0, msgspec.Raw(b"{}"), error)
     assert (waited(Retries(3), 0, done) is not None) == again
 
 

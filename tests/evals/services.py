@@ -12,7 +12,7 @@ import uvicorn
 from msgspec import structs
 
 from dyno_agent.service import create_app
-from karat.targets.app_process import AppProcess
+from karat.targets.browser.environment import AppProcess
 from karat.targets.config import TargetConfig
 from recordings import ROOT, shipped
 

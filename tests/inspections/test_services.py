@@ -57,7 +57,7 @@ async def test_what_takes_nothing_or_says_nothing_is_told() -> None:
         silent = await inspect_service(config(server.url), "Hello?")
     assert (refused.trace, silent.trace) == (None, None)
     assert refused.problem == "no usual shape of a request was taken: set `body`"
-    assert silent.problem == "nobody said where the answer stands in an object with 'n': set `answer`"
+    assert silent.problem == "`answer` is not set; the response is an object with 'n': set `answer`"
 
 
 async def test_what_comes_from_the_environment_is_sent_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import karat
 from karat.errors import KaratError
 from karat.journal import rescore
-from karat.journal.forks import pieces
+from karat.journal.parallel import map_in_processes
 from karat.reports import markdown, writing
 from karat.reports.json import JsonReport
 
@@ -103,12 +105,38 @@ def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, mo
     assert list((tmp_path / "out").glob("*.jsonl")) == []
 
 
-def test_pieces_come_in_order_and_a_worker_that_is_gone_is_told() -> None:
+def test_pieces_come_in_order_and_a_worker_that_is_gone_is_reported() -> None:
     counted = [[b"%d" % number, b"", b"x" * number] for number in range(9)]
-    assert list(pieces(counted.__getitem__, 9, 3, list, list)) == counted
-    assert list(pieces(counted.__getitem__, 0, 3, list, list)) == []
-    with pytest.raises(KaratError, match="is gone"):
-        list(pieces(lambda number: os._exit(9) if number == 4 else [b"x"], 9, 2, list, list))
-    first = pieces(lambda number: [b"x" * 100_000], 1000, 2, list, list)
+    assert list(map_in_processes(counted.__getitem__, 9, 3, list, list)) == counted
+    assert list(map_in_processes(counted.__getitem__, 0, 3, list, list)) == []
+    with pytest.raises(KaratError, match="ended unexpectedly"):
+        list(map_in_processes(lambda number: os._exit(9) if number == 4 else [b"x"], 9, 2, list, list))
+    first = map_in_processes(lambda number: [b"x" * 100_000], 1000, 2, list, list)
     assert len(next(first)[0]) == 100_000
     first.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("killed_by", [signal.SIGKILL, signal.SIGINT])
+def test_no_process_is_left_when_one_is_killed(killed_by: signal.Signals, capfd: pytest.CaptureFixture[str]) -> None:
+    parent = os.getpid()
+
+    def work(number: int) -> list[bytes]:
+        if number == 5:
+            os.kill(os.getpid(), killed_by)
+        return [b"x" * 100_000]
+
+    with pytest.raises(KaratError, match="ended unexpectedly"):
+        list(map_in_processes(work, 1000, 2, list, list))
+    assert os.getpid() == parent
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert capfd.readouterr().err == ""
+
+
+def _count_in_a_pool(_: int) -> list[int]:
+    return list(map_in_processes(lambda number: number, 5, 2, lambda n: [b"%d" % n], lambda sent: int(sent[0])))
+
+
+def test_a_worker_of_a_pool_does_the_work_itself() -> None:
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map(_count_in_a_pool, [0]) == [[0, 1, 2, 3, 4]]

@@ -303,7 +303,7 @@ def test_a_trace_in_short(suite: Suite) -> None:
         ({"concurrency": "2"}, "`concurrency`: expected `int`, got `str`"),
         ({"timeout": "2"}, "`timeout`: expected `float | null`, got `str`"),
         ({"executor": "threads"}, "`executor`: invalid enum value 'threads'"),
-        ({"rate": "often"}, "'often' is no rate"),
+        ({"rate": "often"}, "'often' is not a rate"),
         ({"rate": 30}, "`rate`: expected `str | null`, got `int`"),
         ({"workers": 2}, "a target that is an object cannot run in other processes. Name it as 'python:"),
         ({"executor": "ray"}, "a target that is an object cannot run on a Ray cluster. Name it as 'python:"),

@@ -19,7 +19,6 @@ HEAVY = (
     "regex",
     "jiter",
     "yaml",
-    "tree_sitter",
     "karat.model.suite",
     "karat.text.forms.folding",
     "difflib",

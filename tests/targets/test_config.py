@@ -97,9 +97,9 @@ def test_the_nearest_upward_counts(tmp_path: Path) -> None:
         pytest.param(f"{A}timeout = inf", ":4: `targets.a.timeout`: Expected `float` <= 1000000000.0", id="endless"),
         pytest.param(f"{A}env = {{ A = 1 }}", ":4: `targets.a.env[...]`: Expected `str`, got `int`", id="env"),
         pytest.param("[targets.a]\ntimeout = 3", ": `targets.a`: Object missing required field `use`", id="no-use"),
-        pytest.param("[targets.a]\nuse = 'agent'", ":3: 'agent' is no target", id="no-kind"),
+        pytest.param("[targets.a]\nuse = 'agent'", ":3: 'agent' is not a target", id="no-kind"),
         pytest.param("target = 'aa'\n" + A, ":2: `target` names 'aa', which is not under [targets].", id="default"),
-        pytest.param(f"{A}rate = 'fast'", ":4: 'fast' is no rate", id="rate"),
+        pytest.param(f"{A}rate = 'fast'", ":4: 'fast' is not a rate", id="rate"),
         pytest.param("targets = 3", ":2: `targets`: Expected `object`, got `int`", id="no-table"),
         pytest.param("target = ", ": it is not TOML: ", id="toml"),
         pytest.param("a = 1\na = 2", ": it is not TOML: ", id="twice"),
@@ -159,7 +159,7 @@ def test_rates(text: str, per_minute: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "30", "0/min", "-1/min", "1.5/min", "3/week", "x/min"])
 def test_no_rates(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no rate"):
+    with pytest.raises(ConfigError, match="is not a rate"):
         parse_rate(text)
 
 

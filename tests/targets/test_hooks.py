@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from karat.engine.work import observe
+from karat.engine.work import run_target
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import Limits, RunContext, TargetError
 from karat.targets.config import TargetConfig
-from karat.targets.hooks import Hooked
+from karat.targets.hooks import WithHooks
 
 from .conftest import case, opened
 
@@ -192,9 +192,9 @@ async def test_a_target_that_breaks_its_contract_is_reset_too(
 ) -> None:
     name = hooks.stem
     config = TargetConfig(kind="breaks", spec="", root=hooks.parent, teardown=f"{name}:{teardown}")
-    target = Hooked(Breaks(error), config)
+    target = WithHooks(Breaks(error), config)
     await target.open()
-    trace = await observe(case("p"), target, 60.0, RunContext())
+    trace = await run_target(case("p"), target, 60.0, RunContext())
     await target.close()
     assert trace.error is not None
     assert trace.error.kind == kind

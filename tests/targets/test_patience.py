@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from karat.targets.patience import within
+from karat.targets.timeouts import timeout
 
 
 async def waiting(seconds: float | None, started: asyncio.Event) -> str:
@@ -16,7 +16,7 @@ async def waiting(seconds: float | None, started: asyncio.Event) -> str:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
         try:
-            async with within(seconds):
+            async with timeout(seconds):
                 started.set()
                 await asyncio.Event().wait()
         except TimeoutError:
@@ -26,7 +26,7 @@ async def waiting(seconds: float | None, started: asyncio.Event) -> str:
 
 async def test_a_wait_ends_in_time() -> None:
     with pytest.raises(TimeoutError):
-        async with within(0.01):
+        async with timeout(0.01):
             await asyncio.Event().wait()
 
 

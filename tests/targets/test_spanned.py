@@ -18,7 +18,7 @@ import karat
 from karat.engine.events import Notice
 from karat.errors import ConfigError, UsageError
 from karat.targets.config import TargetConfig
-from karat.targets.conversation import Conversation
+from karat.targets.python import Conversation
 from telemetry.spans.made import post, request, span, tool
 
 CASES = 200

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.telemetry import arrivals, jsonl_tail
+from karat.telemetry import jsonl_tail
 from karat.telemetry.jsonl_tail import CaptureBrokenError, LogSegment
 
 END = '{"event": "end"}'
@@ -134,14 +134,14 @@ async def test_a_file_that_nobody_could_read_in_time_is_a_broken_capture(tmp_pat
 async def test_where_nobody_counts_a_replaced_log_is_a_broken_capture(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrivals, "_watching", lambda folder: None)
+    monkeypatch.setattr(jsonl_tail, "_watch_folder", lambda folder: None)
     made = LogSegment(tmp_path / "new.jsonl", mine, ends)
     append(tmp_path / "new.jsonl", f"{END}\n")
     assert await read(made) == [END]
     segment = LogSegment(log, mine, ends)
     log.rename(log.with_suffix(".1"))
     append(log, f"{END}\n")
-    with pytest.raises(CaptureBrokenError, match="nobody can say how often"):
+    with pytest.raises(CaptureBrokenError, match="so lines may be missing"):
         await read(segment)
 
 
@@ -232,7 +232,7 @@ def test_what_is_no_log_is_told_at_once(tmp_path: Path, kind: str) -> None:
     else:
         path = path / "below" / "log"
         path.parent.parent.write_text("a file, no folder")
-    with pytest.raises(CaptureBrokenError, match=r"is no log|cannot be read"):
+    with pytest.raises(CaptureBrokenError, match=r"is not a log|cannot be read"):
         LogSegment(path)
 
 

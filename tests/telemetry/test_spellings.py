@@ -15,8 +15,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
-from karat.telemetry.events import unread
-from karat.telemetry.failures import broken_backend
+from karat.telemetry.events import broken_backend, unread
 
 Lines = list[str | dict[str, Any]]
 
@@ -200,7 +199,7 @@ def test_a_line_that_is_told_to_be_no_call() -> None:
 @pytest.mark.parametrize(
     ("given", "flaw"),
     [
-        ({"start": "calling"}, "does not say where the name of the tool stands"),
+        ({"start": "calling"}, "does not say where the name of the tool is"),
         ({"start": {"a": "{tol}", "b": "{tool}"}}, "Did you mean 'tool'?"),
         ({"start": "{tool} {any}"}, "fits every line"),
     ],

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from karat.telemetry.tool_results import Said, missing_fields, said, structured
+from karat.telemetry.tool_results import ToolOutcome, missing_fields, read_outcome, structured
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -108,36 +108,36 @@ def _named(value: object) -> str:
 
 @pytest.mark.parametrize("result", FAILURES, ids=_named)
 def test_a_result_that_speaks_of_failure(result: Any) -> None:
-    assert said(result) is Said.FAILURE
+    assert read_outcome(result) is ToolOutcome.FAILURE
 
 
 @pytest.mark.parametrize("result", SUCCESSES, ids=_named)
 def test_a_result_that_speaks_of_success(result: Any) -> None:
-    assert said(result) is Said.SUCCESS
+    assert read_outcome(result) is ToolOutcome.SUCCESS
 
 
 @pytest.mark.parametrize("result", NO_WORD, ids=_named)
 def test_data_is_no_word_about_success(result: Any) -> None:
-    assert said(result) is Said.NOTHING
+    assert read_outcome(result) is ToolOutcome.NOTHING
 
 
 @pytest.mark.parametrize("result", UNREADABLE, ids=_named)
 def test_what_cannot_be_read_is_relied_on_by_nobody(result: Any) -> None:
-    assert said(result) is Said.UNREADABLE
+    assert read_outcome(result) is ToolOutcome.UNREADABLE
 
 
 @pytest.mark.parametrize(
-    ("word", "otherwise", "success"),
+    ("outcome", "default", "success"),
     [
-        (Said.SUCCESS, False, True),
-        (Said.FAILURE, True, False),
-        (Said.NOTHING, True, True),
-        (Said.NOTHING, None, None),
-        (Said.UNREADABLE, True, None),
+        (ToolOutcome.SUCCESS, False, True),
+        (ToolOutcome.FAILURE, True, False),
+        (ToolOutcome.NOTHING, True, True),
+        (ToolOutcome.NOTHING, None, None),
+        (ToolOutcome.UNREADABLE, True, None),
     ],
 )
-def test_success_as_a_call_tells_it(word: Said, otherwise: bool | None, success: bool | None) -> None:
-    assert word.told(otherwise) is success
+def test_success_of_a_call(outcome: ToolOutcome, default: bool | None, success: bool | None) -> None:
+    assert outcome.as_success(default) is success
 
 
 PLAIN = (
@@ -166,15 +166,15 @@ BESIDE = st.dictionaries(st.sampled_from(["when", "price", "rooms", "note", "id"
 
 @given(BESIDE, st.booleans())
 def test_whatever_stands_beside_it_in_a_repr(beside: dict[str, Any], success: bool) -> None:
-    expected = Said.SUCCESS if success else Said.FAILURE
-    assert said(str({**beside, "success": success})) is expected
-    assert said(repr(OrderedDict({"success": success, **beside}))) is expected
+    expected = ToolOutcome.SUCCESS if success else ToolOutcome.FAILURE
+    assert read_outcome(str({**beside, "success": success})) is expected
+    assert read_outcome(repr(OrderedDict({"success": success, **beside}))) is expected
 
 
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
     for spelled in (text, "{" + text, f"({text})", f"X({text})", f"a={text}"):
-        said(spelled)
+        read_outcome(spelled)
         structured(spelled)
 
 

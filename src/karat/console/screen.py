@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
@@ -143,16 +142,12 @@ def show(out: TextIO, text: str) -> None:
 
 
 def width(text: str) -> int:
-    """How many columns a text takes in a terminal."""
+    """Return how many columns a text takes in a terminal."""
     if text.isascii():
         return len(text)
-    return sum(_columns(char) for char in text)
+    from rich.cells import cell_len  # late: most names are ASCII, and need no tables of widths
 
-
-def _columns(char: str) -> int:
-    if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return cell_len(text)
 
 
 @lru_cache

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.engine.plan import Item
-from karat.engine.work import Done
+from karat.engine.work import CaseResult
 from karat.model.run import CaseRecord, Header, Summary
 
 _record = msgspec.json.Decoder(CaseRecord).decode
@@ -28,10 +28,10 @@ class CaseStarted(Struct, frozen=True):
 
 
 class CaseFinished(Struct, frozen=True, dict=True):
-    """A case that stands in the journal."""
+    """A case that is in the journal."""
 
     item: Item
-    done: Done
+    done: CaseResult
 
     @cached_property
     def record(self) -> CaseRecord:

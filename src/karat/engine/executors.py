@@ -1,24 +1,54 @@
-"""Where cases are carried out. An executor takes one item at a time from each of its lanes."""
+"""Where cases are carried out. An executor takes one item at a time from each of its slots."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from time import perf_counter
 from typing import Protocol
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
-from karat.engine.work import Done, Settings, carry_out
+from karat.engine.work import CaseResult, Settings, error_result, run_case
+from karat.model.trace import TraceError
 from karat.targets.base import RunContext, Target
 from karat.traces.redact import Redactor
 
 
+class Limiter:
+    """Lets one start through every 60 / `per_minute` seconds; None lets all through."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._interval = 60.0 / per_minute if per_minute else 0.0
+        self._next = 0.0
+
+    def wait(self) -> float:
+        """Seconds until the next start may be; with 0.0, it is taken."""
+        if not self._interval:
+            return 0.0
+        now = asyncio.get_running_loop().time()
+        if now < self._next:
+            return self._next - now
+        self._next = now + self._interval
+        return 0.0
+
+    async def turn(self) -> None:
+        """Take the next start, in the order of asking."""
+        if not self._interval:
+            return
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next)
+        self._next = start + self._interval
+        await asyncio.sleep(start - now)
+
+
 class Executor(Protocol):
-    """Between `open` and `close`, `run` may be awaited as often at once as there are lanes."""
+    """Between `open` and `close`, `run` may be awaited as often at once as there are slots."""
 
     @property
-    def lanes(self) -> int: ...
+    def slots(self) -> int: ...
 
     @property
     def keeps_rate(self) -> bool:
@@ -26,40 +56,40 @@ class Executor(Protocol):
         ...
 
     async def open(self) -> None:
-        """Get ready, or raise an error that a user can mend before any case is run."""
+        """Get ready, or raise an error that the user can fix before any case is run."""
         ...
 
-    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
-        """Carry out one case; `begun` hears when that begins. A KaratError says that no case can be run any more."""
+    async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
+        """Run one case; `on_started` is called when it starts. A KaratError says that no more case can be run."""
         ...
 
-    async def cleared(self, item: Item) -> None:
-        """Wait until nothing of a case goes on any more, where limits ask for that."""
+    async def wait_until_stopped(self, item: Item) -> None:
+        """Wait until the case has stopped, if the limits require it."""
         ...
 
     async def close(self) -> None: ...
 
 
-class Nobody:
+class NullExecutor:
     """Where nothing is to be carried out: the target is not even opened."""
 
     keeps_rate = False
-    lanes = 1
+    slots = 1
 
     async def open(self) -> None:
         """Nothing is needed."""
 
-    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
-        raise RuntimeError("there is nobody to run a case")
+    async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
+        raise RuntimeError("this executor runs no case")
 
-    async def cleared(self, item: Item) -> None:
+    async def wait_until_stopped(self, item: Item) -> None:
         """Nothing ever goes on."""
 
     async def close(self) -> None:
         """Nothing was opened."""
 
 
-class Inline:
+class InlineExecutor:
     """In this process and on its event loop: for debugging and for use as a library.
 
     Nothing can be killed here: an agent that blocks the event loop or ignores its cancellation holds up the run.
@@ -70,7 +100,7 @@ class Inline:
     def __init__(
         self, target: Target, settings: Settings, redactor: Redactor, catalog: CheckCatalog, *, concurrency: int = 1
     ) -> None:
-        self.lanes = concurrency
+        self.slots = concurrency
         self._catalog = catalog
         self._target = target
         self._settings = settings
@@ -87,16 +117,16 @@ class Inline:
             self._elsewhere = elsewhere
             os.chdir(self._folder)
 
-    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
+    async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
         if self._elsewhere:
             os.chdir(self._elsewhere)
             self._elsewhere = ""
-        begun(item)
+        on_started(item)
         context = RunContext(repeat=item.repeat, attempt=attempt)
-        return await carry_out(item, self._target, self._settings, self._redactor, context, self._catalog)
+        return await run_case(item, self._target, self._settings, self._redactor, context, self._catalog)
 
-    async def cleared(self, item: Item) -> None:
-        """A thread that overran cannot be stopped here, and nobody waits for it."""
+    async def wait_until_stopped(self, item: Item) -> None:
+        """Return at once: a thread that overran cannot be stopped in this process."""
 
     async def close(self) -> None:
         """Close the target, and go back to where we were: the agent may have gone elsewhere."""
@@ -104,3 +134,36 @@ class Inline:
         if self._folder:
             with suppress(OSError):
                 os.chdir(self._folder)
+
+
+class Job:
+    """A case, what to call when it starts, and the future of its result."""
+
+    __slots__ = ("attempt", "future", "item", "losses", "on_started", "started_at")
+
+    def __init__(
+        self, item: Item, attempt: int, on_started: Callable[[Item], None], future: asyncio.Future[CaseResult]
+    ) -> None:
+        self.item = item
+        self.attempt = attempt
+        self.on_started = on_started
+        self.started_at = perf_counter()
+        self.future = future
+        self.losses = 0
+
+    def begin(self) -> None:
+        self.started_at = perf_counter()
+        self.on_started(self.item)
+
+    def finish(self, done: CaseResult) -> None:
+        if not self.future.done():
+            self.future.set_result(done)
+
+    def finish_broken(self, error: TraceError, redactor: Redactor) -> None:
+        """Finish it as an ERROR: it was lost with its process."""
+        took = round((perf_counter() - self.started_at) * 1000, 3)
+        self.finish(error_result(self.item, error, took, redactor))
+
+    def fail(self, error: BaseException) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)

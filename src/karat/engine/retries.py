@@ -7,14 +7,14 @@ import random
 import msgspec
 from msgspec import Struct, structs
 
-from karat.engine.work import Done
+from karat.engine.work import CaseResult
 from karat.model.run import CaseRecord
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 from karat.targets.base import DENIED
 
 LONGEST = 300.0
-"""Nobody is waited for longer than this: who asks for more is not asked again."""
+"""Longest wait before a retry, in seconds (before jitter). Do not retry if the agent asks for more."""
 
 _record = msgspec.json.Decoder(CaseRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -26,7 +26,7 @@ class Retries(Struct, frozen=True):
     most: int = 0
     backoff: float = 1.0
 
-    def delay(self, attempt: int, done: Done, chance: random.Random) -> float | None:
+    def delay(self, attempt: int, done: CaseResult, chance: random.Random) -> float | None:
         """Seconds until the next attempt, or None if there is none. What the agent asks to wait is the least."""
         asked = done.retry_after or 0.0
         if done.status is not CaseStatus.ERROR or done.error in ("", DENIED):
@@ -37,11 +37,11 @@ class Retries(Struct, frozen=True):
         return max(wait, asked)
 
 
-def failed_attempt(done: Done) -> Trace:
+def failed_attempt(done: CaseResult) -> Trace:
     return _record(done.line).trace
 
 
-def with_attempts(done: Done, attempts: list[Trace]) -> Done:
+def with_attempts(done: CaseResult, attempts: list[Trace]) -> CaseResult:
     """The record with the traces of the attempts before it."""
     if not attempts:
         return done

@@ -1,11 +1,13 @@
-"""The run itself: lanes take items, an executor carries them out, the journal keeps them, listeners hear of them."""
+"""The run itself: slots take items, an executor carries them out, the journal keeps them, listeners hear of them."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -19,12 +21,10 @@ from karat.engine.events import (
     RunFinished,
     RunStarted,
 )
-from karat.engine.executors import Executor
-from karat.engine.items import Items, items_of
-from karat.engine.limiter import Limiter
+from karat.engine.executors import Executor, Limiter
 from karat.engine.plan import Item, Plan
 from karat.engine.retries import Retries, failed_attempt, with_attempts
-from karat.engine.work import Done, skipped
+from karat.engine.work import CaseResult, skipped
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
@@ -33,10 +33,83 @@ from karat.repeats import Tally
 from karat.targets.base import DENIED
 from karat.traces.redact import Redactor
 
+
+class Items(Protocol):
+    """What slots take from. Whoever takes an item tells when it is done."""
+
+    async def take(self) -> Item | None: ...
+
+    def done(self, item: Item) -> None: ...
+
+    @property
+    def left(self) -> bool:
+        """Whether something is still to be run."""
+        ...
+
+
+class InOrder:
+    """Every item of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._items = iter(plan)
+        self._undone = len(plan)
+
+    async def take(self) -> Item | None:
+        return next(self._items, None)
+
+    def done(self, item: Item) -> None:
+        self._undone -= 1
+
+    @property
+    def left(self) -> bool:
+        return self._undone > 0
+
+
+class UntilDecided:
+    """Runs of each case one after the other while `is_open` says that another may decide it; all cases take turns.
+
+    One run of a case at a time: no run is begun that the one before it makes needless, and what decides a case does not
+    hang on which of several runs ends first.
+    """
+
+    def __init__(self, plan: Plan, is_open: Callable[[int], bool]) -> None:
+        self._is_open = is_open
+        self._runs: dict[int, deque[Item]] = {}
+        for item in plan:
+            self._runs.setdefault(item.index, deque()).append(item)
+        self._waiting = deque(index for index in self._runs if is_open(index))
+        self._taken = 0
+        self._changed = asyncio.Event()
+
+    async def take(self) -> Item | None:
+        while not self._waiting and self._taken:
+            self._changed.clear()
+            await self._changed.wait()
+        if not self._waiting:
+            return None
+        self._taken += 1
+        return self._runs[self._waiting.popleft()].popleft()
+
+    def done(self, item: Item) -> None:
+        self._taken -= 1
+        if self._runs[item.index] and self._is_open(item.index):
+            self._waiting.append(item.index)
+        self._changed.set()
+
+    @property
+    def left(self) -> bool:
+        return bool(self._waiting or self._taken)
+
+
+def items_of(plan: Plan, is_open: Callable[[int], bool]) -> Items:
+    """What is to be run of a plan."""
+    return InOrder(plan) if plan.until is None else UntilDecided(plan, is_open)
+
+
 INTERRUPTED = "interrupted"
 
 
-class NotBegunError(KaratError):
+class NotStartedError(KaratError):
     """The run was stopped before its first case."""
 
     exit_code = ExitCode.INTERRUPTED
@@ -117,8 +190,8 @@ class Runner:
         return summary
 
     async def _work(self, items: Items, journal: JournalWriter, tally: Tally) -> None:
-        lanes = min(self._executor.lanes, self._policy.max_concurrency or self._executor.lanes, len(self._plan))
-        tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(lanes)]
+        slots = min(self._executor.slots, self._policy.max_concurrency or self._executor.slots, len(self._plan))
+        tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(slots)]
         stopped = asyncio.create_task(self._stopped())
         try:
             await self._until_done(tasks, stopped)
@@ -149,7 +222,7 @@ class Runner:
             if item is None:
                 return
             try:
-                done = await self._tried(item)
+                done = await self._run_with_retries(item)
             except KaratError as error:
                 if error.exit_code == ExitCode.INTERNAL:
                     raise
@@ -167,15 +240,15 @@ class Runner:
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)
             if not item.case.skip:
-                await self._executor.cleared(item)
+                await self._executor.wait_until_stopped(item)
 
-    async def _tried(self, item: Item) -> Done:
+    async def _run_with_retries(self, item: Item) -> CaseResult:
         if item.case.skip:
             return skipped(item, self._redactor)
         attempts: list[Trace] = []
         while True:
             await self._limiter.turn()
-            done = await self._executor.run(item, len(attempts), self._begun)
+            done = await self._executor.run(item, len(attempts), self._on_started)
             for notice in done.notices:
                 self._tell(Notice(notice))
             delay = self._policy.retries.delay(len(attempts), done, self._chance)
@@ -184,16 +257,16 @@ class Runner:
             attempts.append(failed_attempt(done))
             self._tell(CaseRetried(item, done.error, delay))
             await asyncio.sleep(delay)
-            await self._executor.cleared(item)
+            await self._executor.wait_until_stopped(item)
 
-    def _end_denied(self, done: Done) -> None:
+    def _end_denied(self, done: CaseResult) -> None:
         """End the run for what is wrong with the configuration. The case is not kept: nothing was done in it."""
         error = failed_attempt(done).error
         self._misconfigured = self._misconfigured or not self._why
         self._why = self._why or f"no case can be run: {error.message if error else DENIED}"
         self._stop.set()
 
-    def _begun(self, item: Item) -> None:
+    def _on_started(self, item: Item) -> None:
         self._tell(CaseStarted(item))
 
     def _count_failure(self, item: Item) -> None:
@@ -209,16 +282,16 @@ class Runner:
 
 
 @asynccontextmanager
-async def opened(executor: Executor, interrupted: asyncio.Event, limit: float | None) -> AsyncIterator[Executor]:
+async def open_executor(executor: Executor, interrupted: asyncio.Event, limit: float | None) -> AsyncIterator[Executor]:
     """The executor, open within the run's time unless interrupted; closed whatever happens, even if not opened."""
     opening = asyncio.create_task(executor.open())
     waiting = asyncio.create_task(interrupted.wait())
     try:
         await asyncio.wait({opening, waiting}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if waiting.done() and not opening.done():
-            raise NotBegunError("interrupted before any case was run.")
+            raise NotStartedError("interrupted before any case was run.")
         if not opening.done():
-            raise NotBegunError(f"the target did not open within the {limit:g} s of the run.", slug="run-timeout")
+            raise NotStartedError(f"the target did not open within the {limit:g} s of the run.", slug="run-timeout")
         opening.result()
         yield executor
     finally:

@@ -35,7 +35,7 @@ BUG = "harness"
 GRACE = 3.0
 
 
-class Done(Struct, frozen=True):
+class CaseResult(Struct, frozen=True):
     """A carried-out case: what the engine must know of it, and its line of the journal."""
 
     status: CaseStatus
@@ -47,7 +47,7 @@ class Done(Struct, frozen=True):
     retry_after: float | None = None
     shortfall: Shortfall = NOTHING_SHORT
     notices: tuple[str, ...] = ()
-    """What the target wants the user to know, beside what became of the case."""
+    """What the target wants the user to know, apart from the result of the case."""
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
@@ -59,20 +59,20 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """The folder for screenshots and the like; made by the first target that has one to keep."""
 
 
-async def carry_out(
+async def run_case(
     item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext, catalog: CheckCatalog
-) -> Done:
+) -> CaseResult:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start, here = time.time(), time.perf_counter(), os.getpid()
     context.attachments = _folder(settings.attachments)
-    trace = await observe(item.case, target, settings.case_timeout, context)
+    trace = await run_target(item.case, target, settings.case_timeout, context)
     if os.getpid() != here:
         os._exit(0)  # the agent forked, and came back in both
     duration = round((time.perf_counter() - start) * 1000, 3)
     if not (trace.started_at and trace.duration_ms):
         known = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}
         trace = structs.replace(trace, **known)
-    return concluded(item, trace, duration, redactor, context, catalog)
+    return finish_case(item, trace, duration, redactor, context, catalog)
 
 
 @lru_cache(maxsize=4)
@@ -80,14 +80,14 @@ def _folder(name: str) -> Path | None:
     return Path(name) if name else None
 
 
-def concluded(
+def finish_case(
     item: Item,
     trace: Trace,
     duration_ms: float,
     redactor: Redactor,
     context: RunContext | None = None,
     catalog: CheckCatalog | None = None,
-) -> Done:
+) -> CaseResult:
     """Judge a trace as it is, and keep it without its secrets, with the files that go with it.
 
     One of which nothing was observed needs no catalog: none of its checks is judged.
@@ -112,7 +112,7 @@ def concluded(
     line = _encode(record)
     if redactor.finds(line):
         line = _encode(redactor.record(record))
-    return Done(
+    return CaseResult(
         verdict.status,
         verdict.soft.value,
         duration_ms,
@@ -124,7 +124,7 @@ def concluded(
     )
 
 
-async def observe(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:
+async def run_target(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:
     """The trace of one case, partial if the agent broke or overran."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     end = loop.time() + timeout
@@ -133,8 +133,8 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
             trace = await target.run(case, context)
     except TimeoutError as error:
         if loop.time() < end:
-            return context.recorder.partial(case, TraceError("agent", _told(error)))
-        return overran(case, timeout, context)
+            return context.recorder.partial(case, TraceError("agent", _describe_error(error)))
+        return timeout_trace(case, timeout, context)
     except TargetError as error:
         broke = structs.replace(error.error, retry_after=error.retry_after)
         if loop.time() >= end:
@@ -146,22 +146,22 @@ async def observe(case: Case, target: Target, timeout: float, context: RunContex
         if from_outside(error, task):
             raise
         if loop.time() >= end:
-            return overran(case, timeout, context)
+            return timeout_trace(case, timeout, context)
         if isinstance(error, Exception):  # a target that breaks its contract spoils its own case, not the run
-            return context.recorder.partial(case, TraceError(BUG, f"the target broke: {_told(error)}"))
-        return context.recorder.partial(case, TraceError("agent", _told(error)))
+            return context.recorder.partial(case, TraceError(BUG, f"the target broke: {_describe_error(error)}"))
+        return context.recorder.partial(case, TraceError("agent", _describe_error(error)))
     if case.is_conversation and not trace.turns:
         return context.recorder.partial(case, ONE_TURN)
     # An agent that blocks the event loop, or ignores its cancellation, comes back late and is late all the same.
-    return trace if loop.time() < end else overran(case, timeout, context)
+    return trace if loop.time() < end else timeout_trace(case, timeout, context)
 
 
-def _told(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """What a target raised, and what went wrong after that."""
     return "; ".join([f"{type(error).__name__}: {said(error)}", *map(str, getattr(error, "__notes__", ()))])
 
 
-def overran(case: Case, timeout: float, context: RunContext, how: str = "") -> Trace:
+def timeout_trace(case: Case, timeout: float, context: RunContext, how: str = "") -> Trace:
     """What was seen of a case until its time was up."""
     return context.recorder.partial(case, too_long(timeout, how))
 
@@ -170,13 +170,13 @@ def too_long(timeout: float, how: str = "") -> TraceError:
     return TraceError(TIMEOUT, f"the case took longer than {timeout:g} s{how}")
 
 
-def skipped(item: Item, redactor: Redactor) -> Done:
+def skipped(item: Item, redactor: Redactor) -> CaseResult:
     """The record of a case that is not to be run."""
     error = TraceError("skipped", f"it was not run: {item.case.skip}")
-    return concluded(item, Trace(case_id=item.case.id, input=item.case.prompt, error=error), 0.0, redactor)
+    return finish_case(item, Trace(case_id=item.case.id, input=item.case.prompt, error=error), 0.0, redactor)
 
 
-def broken(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> Done:
+def error_result(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> CaseResult:
     """The record of a case whose process was lost."""
     trace = Trace(
         case_id=item.case.id,
@@ -185,4 +185,4 @@ def broken(item: Item, error: TraceError, duration_ms: float, redactor: Redactor
         duration_ms=duration_ms,
         error=error,
     )
-    return concluded(item, trace, duration_ms, redactor)
+    return finish_case(item, trace, duration_ms, redactor)

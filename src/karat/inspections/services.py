@@ -18,10 +18,8 @@ from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.http.guess import answer_path, conversation_path, stream_paths, tool_call_paths
 from karat.targets.http.options import Format, ServiceOptions
-from karat.targets.http.received import Received
 from karat.targets.http.service import Body, Service, WireRequest
-from karat.targets.http.streams import WireEvent, parser
-from karat.targets.http.strict_json import loads
+from karat.targets.http.streams import Received, WireEvent, loads, parser
 from karat.targets.http.templates import Template, variables
 from karat.text.wording import shorten, visible
 

@@ -1,4 +1,4 @@
-"""Reading a journal: streamed, in suite order, with a torn last line recognised and dropped."""
+"""CheckRequest a journal: streamed, in suite order, with a torn last line recognised and dropped."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import msgspec
 
 from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.errors import JournalError
-from karat.journal.forks import pieces
 from karat.journal.integrity import Derived, Places
+from karat.journal.parallel import map_in_processes
 from karat.journal.views import LineKind, RecordPlace, RecordSummary, RecordToVerify
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
@@ -149,7 +149,7 @@ class Journal:
     def summaries(self, workers: int = 1) -> Iterator[RecordSummary]:
         """How every case came out, in suite order."""
         statuses = []
-        for piece in pieces(self._summarize, -(-len(self) // PIECE), workers, _pack, _unpack):
+        for piece in map_in_processes(self._summarize, -(-len(self) // PIECE), workers, _pack, _unpack):
             for seen in piece:
                 statuses.append(seen.verdict.status)
                 yield seen

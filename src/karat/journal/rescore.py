@@ -14,8 +14,8 @@ from karat import scoring
 from karat.checks.base import lost
 from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
-from karat.journal.forks import pieces
 from karat.journal.integrity import Ending, Identity
+from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
@@ -209,7 +209,7 @@ class Rewriting:
             with JournalWriter(str(self._into)) as journal:
                 journal.write(encode(self._header))
                 count = -(-len(self._journal) // PIECE)
-                for made in pieces(self._piece, count, workers, _pack, _unpack):
+                for made in map_in_processes(self._piece, count, workers, _pack, _unpack):
                     if lines := self._noted(made):
                         journal.write(lines)
                 for record in self._judge.missing(self._seen):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from karat.errors import ArtifactError
-from karat.journal.forks import pieces
+from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.views import RecordSummary
 from karat.model.run import CaseRecord, RunView
@@ -80,7 +80,7 @@ def _in_parts(run: RunView, names: Names, workers: int) -> Written:
         return made
 
     with _together(writings):
-        for parts in pieces(said, -(-len(run) // PIECE), workers, tuple, tuple):
+        for parts in map_in_processes(said, -(-len(run) // PIECE), workers, tuple, tuple):
             for writing, part in zip(cycle(writings), parts, strict=False):
                 if writing.report is not None:
                     writing.step(writing.report.add, part)

@@ -32,7 +32,7 @@ class TargetError(KaratError):
     broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook` and
     `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the log
     could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `denied` it lets
-    nobody in or is not what the configuration says, which ends the run.
+    no one in or is not what the configuration says, which ends the run.
     """
 
     exit_code = ExitCode.FAILED
@@ -66,7 +66,7 @@ class RunContext:
     given: object = None
     """What the setup hook returned, for the agent."""
     recorder: Recorder = field(default_factory=Recorder)
-    untidy: tuple[Case, ...] = ()
+    needs_teardown: tuple[Case, ...] = ()
     """Cases that were lost with their process, before they could be torn down."""
     marks: Marks = field(default_factory=Marks)
     """By what the agent's spans are known to be this run's; its `headers` go with every request to the agent."""
@@ -76,7 +76,7 @@ class RunContext:
     """The folder for files that show what happened; None: none are wanted."""
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
     screen: ScreenMap | None = None
-    """What stands where on the screenshot, where one is attached."""
+    """What is where on the screenshot, where one is attached."""
     after_setup: Callable[[Trace], None] | None = None
     """Looks at the trace of each setup prompt, of which nothing is kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
@@ -133,7 +133,7 @@ def is_target(found: object) -> bool:
     return isinstance(found, type) and hasattr(found, "run")
 
 
-def made(kind: Callable[[object], object], config: object, where: str) -> Target:
+def build_external(kind: Callable[[object], object], config: object, where: str) -> Target:
     """A target of other people's making, if it can be made and is one."""
     try:
         target = kind(config)
@@ -144,12 +144,12 @@ def made(kind: Callable[[object], object], config: object, where: str) -> Target
     lacks = [name for name in ("open", "run", "close") if not inspect.iscoroutinefunction(getattr(target, name, None))]
     if lacks:
         fix = f"Give it `async def {lacks[0]}`; docs/extending.md shows how."
-        raise ConfigError(f"it is no target: it has no async {' and '.join(lacks)}.", where=where, fix=fix)
+        raise ConfigError(f"not a target: async {' and '.join(lacks)} is missing.", where=where, fix=fix)
     return cast(Target, target)
 
 
 async def open_safely(target: Target, where: str) -> None:
-    """Open a target of other people's making; whatever it raises is told in a line."""
+    """Open a target of other people's making; whatever it raises becomes one line."""
     try:
         await target.open()
     except KaratError:
@@ -196,7 +196,7 @@ async def converse(
             raise _broke(error, number, prompt, recorder) from error
         recorder.finish(trace)
         prompt = user.next(trace)
-    return _told(conversation(recorder.turns), user)
+    return _with_script_end(conversation(recorder.turns), user)
 
 
 async def _set_up(
@@ -227,7 +227,7 @@ def _broke(error: TargetError, number: int, prompt: str, recorder: Recorder) -> 
     return found
 
 
-def _told(trace: Trace, user: ScriptedUser) -> Trace:
+def _with_script_end(trace: Trace, user: ScriptedUser) -> Trace:
     """The trace with how a scripted user came to the end of what he says."""
     if not user.ended:
         return trace

@@ -7,11 +7,11 @@ from typing import NamedTuple, cast
 
 from karat.errors import ConfigError
 from karat.plugins import packages
-from karat.targets.base import Target, made
+from karat.targets.base import Target, build_external
 from karat.targets.config import TargetConfig
-from karat.targets.hooks import Hooked
-from karat.targets.interpreted import Interpreted
+from karat.targets.hooks import WithHooks
 from karat.targets.otlp.options import Otlp, otlp_of
+from karat.targets.success_rules import WithSuccessRules
 from karat.text.wording import did_you_mean
 
 
@@ -51,14 +51,14 @@ ENTRY_POINTS = "karat.targets"
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
     otlp = otlp_of(config)
-    target: Target = Interpreted(_proxied(config) if otlp is None else _spanned(config, otlp), config)
-    return Hooked(target, config) if config.setup or config.teardown or config.database else target
+    target: Target = WithSuccessRules(_proxied(config) if otlp is None else _spanned(config, otlp), config)
+    return WithHooks(target, config) if config.setup or config.teardown or config.database else target
 
 
 def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
-    from karat.targets.otlp.spanned import Spanned  # few targets have spans, and its server takes time to load
+    from karat.targets.otlp.span_capture import SpanCapture  # few targets have spans, and its server takes time to load
 
-    return Spanned(_proxied, config, otlp)
+    return SpanCapture(_proxied, config, otlp)
 
 
 def _proxied(config: TargetConfig) -> Target:
@@ -84,7 +84,7 @@ def _outside(config: TargetConfig) -> Target:
     brought = packages.brought(ENTRY_POINTS)
     point = brought.get(config.kind)
     if point is not None:
-        return made(packages.loaded(point), config, packages.where(point))
+        return build_external(packages.loaded(point), config, packages.where(point))
     names = [*(kind.name for kind in KINDS), *sorted(brought)]
     raise ConfigError(
         f"there is no kind of target {config.kind!r} (known: {', '.join(names)}).",

@@ -136,7 +136,7 @@ class Child:
                 cast(IO[bytes], key.fileobj).close()
 
     def _feed(self, fd: int) -> bool:
-        """Write some of what is there; whether that was all, or nobody reads it."""
+        """Write some of what is there; whether that was all, or the reader is gone."""
         try:
             written = os.write(fd, self._stdin[:CHUNK])
         except BlockingIOError:

@@ -14,7 +14,7 @@ The program answers on stdout with one JSON object per line:
     {"final_message": "..."}                    the answer, with any other key of the short form
 
 Events are optional and may come at any time of their turn; a case that is cut short keeps them. A list in the answer
-(`tool_calls`, `telemetry`, `messages`) stands instead of the events of that sort. An agent that calls no tool says so
+(`tool_calls`, `telemetry`, `messages`) replaces the events of that sort. An agent that calls no tool says so
 with `"tool_calls": []`; otherwise its tool calls count as not observed. There is one answer per prompt, in order: one
 for each setup prompt, with the events of its turn before it, and then the one that is judged. `{"error": "..."}`
 instead of `final_message` says that the turn failed.
@@ -141,11 +141,11 @@ class CommandTarget:
         return talk.whole(trace)
 
     def _environment(self, context: RunContext) -> dict[str, str]:
-        """With what tells the process whose spans it makes, beside what it is told already."""
-        env, told = {**os.environ, **self._config.env}, context.marks.for_process()
-        if told and (own := env.get(RESOURCE)):
-            told[RESOURCE] = f"{own},{told[RESOURCE]}"
-        return env | told
+        """The environment, with the marks by which the process says whose spans it makes."""
+        env, marks = {**os.environ, **self._config.env}, context.marks.for_process()
+        if marks and (own := env.get(RESOURCE)):
+            marks[RESOURCE] = f"{own},{marks[RESOURCE]}"
+        return env | marks
 
     def _executable(self, name: str) -> str:
         path = str(self._config.root / name) if "/" in name else name
@@ -232,9 +232,9 @@ class _Answers:
             self._recorder.final_message = short.final_message or ""
             return
         if short.error is not None:
-            told = ShortError(message=short.error) if isinstance(short.error, str) else short.error
-            message = f"setup prompt {self._answered} of {setups}: {told.message}"
-            raise TargetError("setup", message, detail=told.detail, retry_after=told.wait)
+            failure = ShortError(message=short.error) if isinstance(short.error, str) else short.error
+            message = f"setup prompt {self._answered} of {setups}: {failure.message}"
+            raise TargetError("setup", message, detail=failure.detail, retry_after=failure.wait)
         self._recorder.restart()
         self._marks.begin_turn()
 
@@ -261,7 +261,7 @@ class _Answers:
 
 
 class _Talk(_Answers):
-    """A process that is told one prompt after the other, each once it has answered the one before."""
+    """A process that gets one prompt after the other, each once it has answered the one before."""
 
     def __init__(self, case: Case, context: RunContext, send: Callable[[bytes], None]) -> None:
         super().__init__(case, context)

@@ -22,7 +22,7 @@ Text = Annotated[str, Meta(min_length=1)]
 Options = TypeVar("Options", bound=Struct)
 
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
-"""Options whose values are told apart in a journal but never shown."""
+"""Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
 """Kinds that have nearly nothing but options of their own: these stand in the table of the target itself."""
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
@@ -53,7 +53,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     mcp_record: str | None = None
     limits: Limits = Limits()
     version: str = ""
-    """What the team calls the state of the agent; it is told, and makes no other target of it."""
+    """What the team calls the state of the agent; it is reported, and makes no other target of it."""
     options: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -67,7 +67,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> dict[str, object]:
-        """What may change answers or verdicts, as JSON. Values of the environment are told apart but never shown.
+        """What may change answers or verdicts, as JSON. Values of the environment are distinguished but never shown.
 
         Not the timeouts: who raises one to finish a run does not want the finished cases run again.
         """
@@ -199,7 +199,7 @@ def read_options(config: TargetConfig, form: type[Options]) -> Options:
 
 
 def place_of(config: TargetConfig, option: str) -> str:
-    """Where an option of a target stands, as far as it can be found by looking; empty if no file says it."""
+    """Return where an option of a target is set, as far as it can be found by looking; empty if no file says it."""
     if config.file is None:
         return ""
     section = "tool.karat" if config.file.name == "pyproject.toml" else ""
@@ -219,7 +219,7 @@ def parse_rate(text: str) -> float:
     match = _RATE.fullmatch(text)
     seconds = _SECONDS.get(match[2].lower()) if match else None
     if match is None or seconds is None or int(match[1]) == 0:
-        raise ConfigError(f"{text!r} is no rate.", fix="Write it as '30/min', '5/s' or '100/hour'.")
+        raise ConfigError(f"{text!r} is not a rate.", fix="Write it as '30/min', '5/s' or '100/hour'.")
     return int(match[1]) * 60 / seconds
 
 
@@ -230,7 +230,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     kind, colon, spec = given.use.partition(":")
     if not (colon and kind and spec):
         where = line_of(file, place, "use")
-        raise ConfigError(f"{given.use!r} is no target.", where=where, fix="Write it as 'python:module:function'.")
+        raise ConfigError(f"{given.use!r} is not a target.", where=where, fix="Write it as 'python:module:function'.")
     try:
         limits = Limits(given.max_concurrency, None if given.rate is None else parse_rate(given.rate))
     except ConfigError as error:

@@ -14,8 +14,8 @@ from karat.model.trace import Trace
 from karat.plugins.code import load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
-from karat.targets.patience import within
 from karat.targets.threads import DaemonThreads
+from karat.targets.timeouts import timeout
 from karat.targets.user_code import Callee, failed, from_outside
 from karat.traces.clean import jsonable
 
@@ -25,8 +25,8 @@ RESET_GRACE = 5.0
 """How long a teardown hook may take once its case was cancelled."""
 
 
-class Hooked:
-    """A target with hooks. A hook that fails makes its case an ERROR: nobody knows what it was run on.
+class WithHooks:
+    """A target with hooks. A hook that fails makes its case an ERROR: what it was run on is unknown.
 
     Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case or its
     `case_id`, and what it returns is handed to the agent as `context`; the teardown hook may take these and `context`.
@@ -66,7 +66,7 @@ class Hooked:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         task = asyncio.current_task()
-        for lost in context.untidy:
+        for lost in context.needs_teardown:
             try:
                 await self._reset(lost, RunContext())
             except TargetError as error:
@@ -109,7 +109,7 @@ class Hooked:
         """Reset what broke or was cancelled too, but then not for ever: who cancelled is waiting."""
         task = asyncio.current_task()
         try:
-            async with within(RESET_GRACE if task is not None and task.cancelling() else None):
+            async with timeout(RESET_GRACE if task is not None and task.cancelling() else None):
                 await self._reset(case, context)
         except TargetError as second:
             _tell(error, second.message)

@@ -11,24 +11,71 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from time import perf_counter, time
 from typing import get_args
 
+import msgspec
 from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
-from karat.targets.base import RunContext, Target, TargetError, converse, is_target, made, open_safely
+from karat.targets.base import (
+    RunContext,
+    Target,
+    TargetError,
+    build_external,
+    converse,
+    is_target,
+    open_safely,
+)
 from karat.targets.config import TargetConfig, no_options
-from karat.targets.conversation import Conversation
-from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, read, to_trace
+from karat.targets.short_form import (
+    NO_TELEMETRY,
+    NO_TOOLS,
+    ShortCall,
+    event_lines,
+    read,
+    to_trace,
+    tool_call,
+)
 from karat.targets.threads import DaemonThreads
 from karat.targets.user_code import Callee, failed, from_outside
 from karat.telemetry.spans import in_process
+from karat.telemetry.spans.marks import Marks
 from karat.text.wording import did_you_mean
 from karat.traces.limits import checked
+from karat.traces.recorder import Recorder
+
+
+class Conversation:
+    """One per run of a case: setup prompts and the prompt share it, and nothing else does."""
+
+    __slots__ = ("_marks", "_recorder", "messages", "state")
+
+    def __init__(self, recorder: Recorder, marks: Marks) -> None:
+        self.messages: list[Message] = []
+        """What was said before the current prompt."""
+        self.state: dict[str, object] = {}
+        self._recorder = recorder
+        self._marks = marks
+
+    @property
+    def id(self) -> str:
+        """A name that no other conversation ever has, for agents that keep threads."""
+        return self._marks.conversation_id
+
+    def tool_call(self, name: str, **rest: object) -> None:
+        """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
+        self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **rest}, ShortCall)))
+
+    def event(self, event: str | dict[str, object]) -> None:
+        """Tell of a telemetry event as it happens: an object, or a raw line."""
+        for line in event_lines(event):
+            self._recorder.event(line)
+
 
 OFFERED = ("case", "conversation", "context")
 TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
@@ -53,7 +100,7 @@ class PythonTarget:
         os.environ.update(config.env)
         function = load(config.spec, config.root, config.import_path)
         if is_target(function):
-            self._own = made(function, config, repr(config.spec))
+            self._own = build_external(function, config, repr(config.spec))
             await open_safely(self._own, repr(config.spec))
             return
         no_options(config)
@@ -115,7 +162,7 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
         if isinstance(answer, Trace):
             return _whole(answer, case)
     except ValueError as error:
-        raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is no trace: {error}") from error
+        raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is not a trace: {error}") from error
     what = "None" if answer is None else f"a value of type {type(answer).__name__}"
     raise TargetError("bad-answer", f"the agent returned {what}, not text, a dict or a Trace")
 
@@ -134,3 +181,15 @@ def _whole(trace: Trace, case: Case) -> Trace:
         broke = trace.error
         raise TargetError(broke.kind, broke.message, detail=broke.detail, partial=trace, retry_after=broke.retry_after)
     return trace
+
+
+class FunctionTarget(PythonTarget):
+    """An agent that is at hand as a function; it is called as `python:` calls one."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+        super().__init__(TargetConfig(kind="python", spec=name))
+        self._function = function
+
+    async def open(self) -> None:
+        self._callee = Callee(self._function, repr(self._config.spec), "prompt", OFFERED)

@@ -3,7 +3,7 @@
 A line is a trace in the short form, with `case_id` and, for the second and later runs of a case, `repeat` (1, 2, ...).
 Or it is a whole trace, which says in `unobserved` what was not seen; or holds one under `trace`, as the lines of a
 journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
-checked before any case is run. What is kept of the file is where each case stands in it, so a large file costs little
+checked before any case is run. What is kept of the file is where each case is in it, so a large file costs little
 memory. A file of OTLP JSON, as collectors write it, is replayed too.
 """
 
@@ -173,7 +173,7 @@ def parse(data: bytes) -> Recorded | None:
         return _whole(trace, line.repeat)
     value = loads(data)
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object; a recording holds one object per line")
+        raise ValueError("not a JSON object; a recording holds one object per line")
     repeat = value.pop("repeat", 0)
     if type(repeat) is not int or repeat < 0:
         raise ValueError("`repeat` is a whole number: 0, 1, 2, ...")
@@ -187,7 +187,7 @@ def parse(data: bytes) -> Recorded | None:
 
 
 def _refuse_twice(data: bytes) -> None:
-    """Raise ValueError if a key stands twice in an object: which of the two was meant, nobody can tell."""
+    """Raise ValueError for a duplicate key: which of the two was meant is unknown."""
     import jiter
 
     try:

@@ -26,18 +26,18 @@ class ScriptedUser:
         if self._case.turns:
             self._said += 1
             return self._case.turns[self._said - 1].prompt if self._said <= self._most else None
-        told = self._replies(answer.final_message)
-        if told and self._said < self._most:
+        replies = self._replies(answer.final_message)
+        if replies and self._said < self._most:
             self._said += 1
-            return " ".join(told)
+            return " ".join(replies)
         self.ended = f"after {counted(self._said, 'turn')}, " + (
-            "as many as it may have" if told else "because the last answer asks for nothing that a reply knows"
+            "as many as it may have" if replies else "because the last answer asks for nothing that a reply knows"
         )
         return None
 
     @property
     def unused(self) -> tuple[Reply, ...]:
-        """The replies that nobody asked for."""
+        """The replies that were not asked for."""
         return tuple([reply for place, reply in enumerate(self._case.replies) if place not in self._used])
 
     def _replies(self, answer: str) -> list[str]:

@@ -26,7 +26,7 @@ from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trac
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
-from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 from karat.text.wording import did_you_mean
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
@@ -148,11 +148,11 @@ def _sound(short: Short) -> Short:
 
 
 def _conversation(short: Short) -> Short:
-    """Turns tell all of a conversation: beside them stand `case_id` and `metadata`, no more."""
-    told = [name for name in _OF_ONE_TURN if getattr(short, name) not in (None, UNSET)]
-    if told or not short.turns:
+    """Turns hold all of a conversation: only `case_id` and `metadata` may be next to them."""
+    single = [name for name in _OF_ONE_TURN if getattr(short, name) not in (None, UNSET)]
+    if single or not short.turns:
         raise ValueError(
-            f"`{told[0]}` stands beside `turns`, each of which has its own" if told else "`turns` is empty"
+            f"`{single[0]}` cannot be combined with `turns`: set it in each turn" if single else "`turns` is empty"
         )
     for number, turn in enumerate(short.turns, 1):
         if turn.turns is not None:
@@ -165,7 +165,7 @@ def _conversation(short: Short) -> Short:
 
 
 def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | None = None) -> Trace:
-    """The trace of a case; what the recorder holds stands in for what the short form leaves out.
+    """The trace of a case; what the recorder holds fills in what the short form leaves out.
 
     `has_page`: whether an agent behind this target may have a page that was not given.
     """
@@ -193,7 +193,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         metadata=table(short.metadata or {}),
     )
     if short.error is not None:
-        raise _told(short.error, trace)
+        raise _as_target_error(short.error, trace)
     return trace
 
 
@@ -222,12 +222,12 @@ def _messages(short: Short, recorder: Recorder | None) -> tuple[Message, ...]:
 def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:
     seen = recorder.tool_calls if recorder else None
     if short.tools_called is not None:
-        told = [ToolCall(name) for name in short.tools_called]
+        calls = [ToolCall(name) for name in short.tools_called]
     elif short.tool_calls is not None:
-        told = [tool_call(call) for call in short.tool_calls]
+        calls = [tool_call(call) for call in short.tool_calls]
     else:
         return seen
-    return completed(told, seen) if seen else told
+    return completed(calls, seen) if seen else calls
 
 
 def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | None:
@@ -240,7 +240,7 @@ def tool_call(call: ShortCall) -> ToolCall:
     result = jsonable(call.result)
     success = call.success
     if success is None:
-        success = said(result).told() if call.error is None else False
+        success = read_outcome(result).as_success() if call.error is None else False
     given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
     return ToolCall(
         call.name,
@@ -266,7 +266,7 @@ def event_lines(item: str | dict[str, Any]) -> list[str]:
     return [msgspec.json.encode(table(item)).decode()]
 
 
-def _told(error: str | ShortError, trace: Trace) -> TargetError:
+def _as_target_error(error: str | ShortError, trace: Trace) -> TargetError:
     if isinstance(error, str):
         return TargetError("agent", error or "the agent gave an empty error", partial=trace)
     return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=error.wait)

@@ -1,4 +1,4 @@
-"""Blocking calls beside the event loop, in threads that never keep the process alive."""
+"""Blocking calls next to the event loop, in threads that never keep the process alive."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Job:
             try:
                 self.loop.call_soon_threadsafe(_settle, done)
             except RuntimeError:
-                return  # the loop is closed: nobody waits any more
+                return  # the loop is closed, so no one waits for this
 
     def waiting(self) -> asyncio.Future[None] | None:
         """A future to wait for, or None if the job is finished."""

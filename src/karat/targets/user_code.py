@@ -65,7 +65,7 @@ def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
 def from_outside(error: BaseException, task: asyncio.Task[object] | None, *, in_thread: bool = False) -> bool:
     """Whether an exception that came out of the user's code in a task is not its own, and has to go on.
 
-    A task is cancelled or interrupted by others, and its coroutine is closed from beside it when its loop is.
+    A task is cancelled or interrupted by others, and its coroutine is closed from outside when its loop is.
     """
     if isinstance(error, asyncio.CancelledError):
         return task is not None and task.cancelling() > 0
@@ -114,7 +114,7 @@ def _retry_after(error: BaseException) -> float | None:
         if asked is None and isinstance(headers, Mapping):
             asked = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
         seconds = None if asked is None else _seconds(asked)
-    except Exception:  # noqa: BLE001 - whatever stands there, it is no time
+    except Exception:  # noqa: BLE001 - whatever is there, it is not a time
         return None
     return min(seconds, FOREVER) if seconds is not None and seconds >= 0 else None
 

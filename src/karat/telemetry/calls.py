@@ -6,7 +6,7 @@ from msgspec import structs
 
 from karat.model.trace import ToolCall
 from karat.telemetry.events import Event, parse_all
-from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 
 BEGINS = ("request", "call", "start")
 ENDS = ("result", "error")
@@ -54,7 +54,7 @@ def tool_calls(lines: tuple[str, ...], written: str = "") -> tuple[ToolCall, ...
 
     `start` opens a call; `result` or `error` ends the one with the same call id, else the earliest open one of that
     name. Ended without a start, it is a call all the same; and so is any other event of a tool never heard of before.
-    What was asked for and neither began nor ended is no call.
+    What was asked for and neither started nor ended is not a call.
     """
     heard = _Calls()
     for event in parse_all(lines, written):
@@ -73,7 +73,7 @@ def _begun(event: Event, name: str) -> ToolCall:
 
 def _ended(call: ToolCall, event: Event) -> ToolCall:
     failed = event.event == "error"
-    success = event.success if event.success is not None else said(event.result).told()
+    success = event.success if event.success is not None else read_outcome(event.result).as_success()
     return structs.replace(
         call,
         arguments=structured(event.arguments) if call.arguments is None else call.arguments,

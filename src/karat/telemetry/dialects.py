@@ -1,7 +1,7 @@
 """How a target's configuration says that its log spells tool calls: patterns of lines, with places for what they tell.
 
-A pattern is an object, whose values must stand in the object of a line, or a text, which must stand in the line.
-`{tool}` stands for the tool's name, `{any}` for anything, and `{id}`, `{arguments}`, `{result}`, `{success}`, `{error}`
+A pattern is an object, whose values must be in the object of a line, or a text, which must be in the line.
+`{tool}` is the tool's name, `{any}` for anything, and `{id}`, `{arguments}`, `{result}`, `{success}`, `{error}`
 and `{missing_fields}` for the rest.
 """
 
@@ -52,15 +52,15 @@ class LogEvents(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, o
         for stage, pattern in self.patterns:
             places = set(_places(pattern))
             for name in sorted(places - set(PLACES)):
-                yield f"`{stage}` has a place {{{name}}} that nobody knows. {did_you_mean(name, PLACES)}".rstrip()
+                yield f"`{stage}` has an unknown place {{{name}}}. {did_you_mean(name, PLACES)}".rstrip()
             if stage != "other" and "tool" not in places:
-                yield f"`{stage}` does not say where the name of the tool stands: write {{tool}} there."
+                yield f"`{stage}` does not say where the name of the tool is: write {{tool}} there."
             if isinstance(pattern, str) and not _PLACE.sub("", pattern).strip():
-                yield f"`{stage}` fits every line: write words of the line beside its places."
+                yield f"`{stage}` fits every line: write words of the line next to its places."
 
 
-class Told(NamedTuple):
-    """What a line tells: of which stage of a call, and what stands at the places of its pattern."""
+class MatchedLine(NamedTuple):
+    """A line that matched a pattern: the stage of the call, and the values at the places of the pattern."""
 
     stage: Stage
     found: Mapping[str, Any]
@@ -72,14 +72,14 @@ class Dialect:
     def __init__(self, events: LogEvents) -> None:
         self._patterns = [(stage, pattern, _compiled(pattern)) for stage, pattern in events.patterns]
 
-    def told(self, line: str, top: Mapping[str, object] | None) -> Told | None:
+    def match(self, line: str, top: Mapping[str, object] | None) -> MatchedLine | None:
         for stage, pattern, text in self._patterns:
             if isinstance(pattern, dict):
                 found = _fitted(pattern, top) if top is not None else None
             else:
                 found = _searched(text, line)
             if found is not None and (stage == "other" or isinstance(found.get("tool"), str)):
-                return Told(stage, found)
+                return MatchedLine(stage, found)
         return None
 
 
@@ -101,7 +101,7 @@ def _places(pattern: object) -> Iterator[str]:
 
 
 def _fitted(pattern: Mapping[str, object], given: object) -> dict[str, object] | None:
-    """What stands at the places, if the object has all that the pattern has."""
+    """Return the values at the places, if the object has all that the pattern has."""
     if not isinstance(given, Mapping):
         return None
     found: dict[str, object] = {}

@@ -1,22 +1,24 @@
 """A telemetry line → what it tells. Pure: nothing here reads a file.
 
-A line proves nothing if it is no JSON object, or an object of no known or configured spelling: it is kept as text.
+A line proves nothing if it is not a JSON object, or an object of no known or configured spelling: it is kept as text.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
 
-from karat.telemetry.dialects import Told, dialect
+from karat.telemetry.dialects import MatchedLine, dialect
 from karat.telemetry.spellings import of_source, speaks_of_calls, spelled
 from karat.telemetry.tool_results import MISSING, missing_fields
+from karat.text.regexes import lazy
 
 PREFIX = "tool."
 CALL_IDS = ("call_id", "toolCallId", "tool_call_id", "tool_use_id")
@@ -59,9 +61,9 @@ def parse(line: str, written: str = "") -> Event | None:
     """
     top = _object(line)
     configured = dialect(written)
-    told = configured.told(line, top) if configured is not None else None
-    if told is not None:
-        return _configured(told, top or _NOTHING)
+    matched = configured.match(line, top) if configured is not None else None
+    if matched is not None:
+        return _configured(matched, top or _NOTHING)
     return None if top is None else _event(top, line)
 
 
@@ -73,7 +75,7 @@ def parse_all(lines: tuple[str, ...], written: str = "") -> tuple[Event | None, 
 
 @lru_cache(maxsize=8)
 def unread(lines: tuple[str, ...], written: str = "") -> tuple[str, ...]:
-    """The lines of which nobody knows what they tell."""
+    """Return the lines whose meaning is unknown."""
     events = parse_all(lines, written)
     return tuple(line for line, event in zip(lines, events, strict=True) if event is None or not event.known)
 
@@ -108,13 +110,13 @@ def _event(top: Mapping[str, object], line: str) -> Event:
     )
 
 
-def _configured(told: Told, top: Mapping[str, object]) -> Event:
-    found = told.found
+def _configured(matched: MatchedLine, top: Mapping[str, object]) -> Event:
+    found = matched.found
     tool, success, error = found.get("tool"), found.get("success"), found.get("error")
     named = found.get("missing_fields")
     return Event(
         source=f"{PREFIX}{tool}" if tool else "",
-        event=told.stage,
+        event=matched.stage,
         tool=tool,
         known=True,
         success=success if isinstance(success, bool) else None,
@@ -215,3 +217,47 @@ def _result(top: Mapping[str, object], inner: Mapping[str, object], data: object
     """What the tool gave: by its key, else all of `data`."""
     found = _first((inner, top), RESULTS)
     return data if found is None else found
+
+
+_BROKE = lazy.pattern(
+    r"stream[\W_]*(?:error|fail|abort|broke|interrupt|closed)|rate[\W_]*limit|too many requests|overloaded|quota"
+    r"|(?:llm|model|provider|backend|upstream|inference|completion|gateway)[\W_]*(?:error|fail|timeout|unavailable|down)"
+    r"|(?:status|code|http)\W{0,4}(?:429|502|503|529)\b|service unavailable",
+    re.IGNORECASE,
+)
+_BAD = lazy.pattern(r"error|fail|exception|abort|rate[\W_]*limit|overloaded|unavailable", re.IGNORECASE)
+_BAD_LEVEL = lazy.pattern(r"error|fatal|critical", re.IGNORECASE)
+_RECOVERED = lazy.pattern(r"end|complete|finish|done|response|result|success|recover", re.IGNORECASE)
+_BAD_LINE = lazy.pattern(r"[^\w{]*[^{]{0,80}\b(?:ERROR|FATAL|CRITICAL)\b")
+
+
+def broken_backend(lines: tuple[str, ...], written: str = "") -> str | None:
+    """Return the line that shows that the backend broke; none if the same source recovered later in the turn.
+
+    The verdict on such a turn would be one on the backend, not on the agent.
+    """
+    events = parse_all(lines, written)
+    for place, (line, event) in enumerate(zip(lines, events, strict=True)):
+        if _reports_failure(line, event) and not _has_recovered(event, events[place + 1 :]):
+            return line
+    return None
+
+
+def _reports_failure(line: str, event: Event | None) -> bool:
+    if event is None:
+        return _BAD_LINE.match(line[:400]) is not None and _BROKE.search(line[:2_000]) is not None
+    if event.tool is not None or not (_BAD.search(event.event) or _BAD_LEVEL.fullmatch(event.level)):
+        return False
+    return _BROKE.search(f"{event.source} {event.event} {(event.error or '')[:2_000]}") is not None
+
+
+def _has_recovered(broke: Event | None, later: Sequence[Event | None]) -> bool:
+    if broke is None or not broke.source:
+        return False
+    return any(
+        event is not None
+        and event.source == broke.source
+        and _RECOVERED.search(event.event)
+        and not _BAD.search(event.event)
+        for event in later
+    )

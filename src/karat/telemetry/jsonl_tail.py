@@ -2,18 +2,19 @@
 
 A segment is opened before the prompt is sent and holds the file open: a file that is rotated away is still read, and
 the new one from its start. A file that shrank or was rewritten has lost lines, and so has a log that was replaced more
-often than files were opened here; nobody can say which lines.
+often than files were opened here; which lines is unknown.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
+import struct
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-from karat.telemetry.arrivals import Arrivals
 
 POLL = 0.02
 SETTLE = 1.5
@@ -45,7 +46,7 @@ class LogSegment:
         self._taken = 0
         self._files: list[_File] = []
         self._followed = 0
-        self._arrivals = Arrivals(path)
+        self._replacements = ReplacementCounter(path)
         try:
             self._begin()
         except CaptureBrokenError:
@@ -54,7 +55,7 @@ class LogSegment:
 
     def read(self) -> None:
         """Take in what is there by now. Raises CaptureBrokenError if lines were lost."""
-        came = self._arrivals.count()
+        came = self._replacements.count()
         try:
             self._read_files()
             if self._moved():
@@ -88,7 +89,7 @@ class LogSegment:
             await asyncio.sleep(POLL)
 
     def close(self) -> None:
-        self._arrivals.close()
+        self._replacements.close()
         while self._files:
             self._files.pop().close()
 
@@ -96,21 +97,21 @@ class LogSegment:
         """Open the log as it is, and count from there."""
         while True:
             self._exists = self._open(from_start=False)
-            self._before = self._arrivals.count() or 0
+            self._before = self._replacements.count() or 0
             if not self._moved():
                 return
             while self._files:
                 self._files.pop().close()
 
     async def _proved(self) -> list[str]:
-        """The lines, if every file that stood at the path was read."""
+        """Return the lines, if every file that was at the path was read."""
         if self._followed:
             await asyncio.sleep(POLL)
             self.read()
-            came = self._arrivals.count()
+            came = self._replacements.count()
             made = came is None and self._followed == 1 and not self._exists
             if not made and came != self._before + self._followed:
-                raise CaptureBrokenError(f"{self._path} was replaced during the turn, and nobody can say how often")
+                raise CaptureBrokenError(f"{self._path} was replaced during the turn, so lines may be missing")
         return self.lines
 
     def _read_files(self) -> None:
@@ -148,7 +149,7 @@ class LogSegment:
             return f"{self._path} does not exist: see where the app writes it"
         if self.lines:
             late = f"{self._path} did not show the end of the turn within {seconds:g} s"
-            return f"{late}: mend what ends a turn, or wait longer for it"
+            return f"{late}: correct the end-of-turn event, or increase `wait_ms`"
         return f"nothing of this turn was written to {self._path} within {seconds:g} s: see where the app writes it"
 
 
@@ -166,7 +167,7 @@ class _File:
         self.identity = stat.st_dev, stat.st_ino
 
     def new_lines(self) -> Iterator[bytes]:
-        """The lines that are whole by now. The end of a line that was begun before the turn is nobody's."""
+        """The lines that are whole by now. The end of a line that was started before the turn is skipped."""
         if os.fstat(self._fd).st_size < self._offset:
             raise CaptureBrokenError(f"{self._path} was truncated during the turn")
         if self._before() != self._mark:
@@ -206,7 +207,7 @@ def _is_object(data: bytes) -> bool:
 
 
 def _opened(path: Path) -> int | None:
-    """The log, never waiting for a writer. What cannot be read at an offset is no log."""
+    """The log, never waiting for a writer. What cannot be read at an offset is not a log."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -217,5 +218,61 @@ def _opened(path: Path) -> int | None:
         os.pread(fd, 1, 0)
     except OSError as error:
         os.close(fd)
-        raise CaptureBrokenError(f"{path} is no log: {error.strerror}") from error
+        raise CaptureBrokenError(f"{path} is not a log: {error.strerror}") from error
+    return fd
+
+
+CREATED, MOVED_TO, OVERFLOW = 0x100, 0x80, 0x4000
+_EVENT = struct.Struct("iIII")
+_BUFFER = 1 << 16
+
+
+class ReplacementCounter:
+    """Count the files that appear at a path, by inotify, so that no generation of a log is missed.
+
+    The count is unknown where there is no inotify, or no folder to watch.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._name = os.fsencode(path.name)
+        self._fd = _watch_folder(path.parent)
+        self._count = 0
+        self._lost = False
+
+    def count(self) -> int | None:
+        """Return the number of files so far; None if it is unknown."""
+        if self._fd is None:
+            return None
+        while True:
+            try:
+                data = os.read(self._fd, _BUFFER)
+            except BlockingIOError:
+                return None if self._lost else self._count
+            self._take(data)
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _take(self, data: bytes) -> None:
+        at = 0
+        while at < len(data):
+            _, mask, _, length = _EVENT.unpack_from(data, at)
+            at += _EVENT.size
+            name, at = data[at : at + length].rstrip(b"\0"), at + length
+            self._lost = self._lost or bool(mask & OVERFLOW)
+            self._count += bool(mask & (CREATED | MOVED_TO)) and name == self._name
+
+
+def _watch_folder(folder: Path) -> int | None:
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None)
+    fd: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd < 0:
+        return None
+    if libc.inotify_add_watch(fd, os.fsencode(folder), CREATED | MOVED_TO) < 0:
+        os.close(fd)
+        return None
     return fd

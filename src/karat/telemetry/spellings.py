@@ -1,4 +1,4 @@
-"""How logs commonly spell a tool call, beside `tool.<name>`: by the words of its kind and the key of its name."""
+"""How logs commonly spell a tool call, apart from `tool.<name>`: by the words of its kind and the key of its name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PART = frozenset({"delta", "chunk", "args", "arguments", "progress", "update"})
 
 
 class Spelled(NamedTuple):
-    """A tool by its name, what is told of its call, and the object in which the name stands."""
+    """A tool by its name, the stage of its call, and the object that holds the name."""
 
     tool: str
     stage: Stage

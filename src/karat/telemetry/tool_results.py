@@ -19,22 +19,22 @@ from karat.text.regexes import lazy
 
 MISSING = ("missingFields", "missing_fields")
 DEEPEST = 4
-"""How many envelopes may stand around a result."""
+"""How many envelopes may be around a result."""
 
 
-class Said(Enum):
-    """What a result says. NOTHING: it was read and is no word about success; UNREADABLE: it could not be read."""
+class ToolOutcome(Enum):
+    """What a result says of success. NOTHING: it does not mention it; UNREADABLE: it could not be read."""
 
     SUCCESS = "success"
     FAILURE = "failure"
     NOTHING = "nothing"
     UNREADABLE = "unreadable"
 
-    def told(self, otherwise: bool | None = None) -> bool | None:
-        """Success as a call tells it; `otherwise` where the result is no word about it."""
-        if self is Said.NOTHING:
-            return otherwise
-        return None if self is Said.UNREADABLE else self is Said.SUCCESS
+    def as_success(self, default: bool | None = None) -> bool | None:
+        """Return the success of the call; `default` if the result does not mention it."""
+        if self is ToolOutcome.NOTHING:
+            return default
+        return None if self is ToolOutcome.UNREADABLE else self is ToolOutcome.SUCCESS
 
 
 VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
@@ -57,9 +57,9 @@ _BAD = frozenset(
 _DOUBTFUL = frozenset({"rejected", "declined", "aborted", "blocked", "unavailable", "conflict", "partial"})
 
 
-def said(result: object) -> Said:
+def read_outcome(result: object) -> ToolOutcome:
     """What the result of a tool says of its success."""
-    return _said(result, 0)
+    return _read_outcome(result, 0)
 
 
 def structured(result: object) -> object:
@@ -85,58 +85,60 @@ def missing_fields(result: object) -> tuple[str, ...]:
     return tuple(name for name in named if isinstance(name, str))
 
 
-def _said(result: object, depth: int) -> Said:
+def _read_outcome(result: object, depth: int) -> ToolOutcome:
     if depth > DEEPEST:
-        return Said.NOTHING
+        return ToolOutcome.NOTHING
     if isinstance(result, str):
         return _text_said(result, depth)
     if isinstance(result, Mapping):
         return _table_said(result, depth)
     if isinstance(result, list | tuple):
         return _list_said(result, depth)
-    return Said.NOTHING
+    return ToolOutcome.NOTHING
 
 
-def _table_said(given: Mapping[object, object], depth: int) -> Said:
+def _table_said(given: Mapping[object, object], depth: int) -> ToolOutcome:
     """Its own words, then what is wrapped in it: there a status is data if the envelope spoke of success."""
     table = _folded(given)
     own = _agreed([*map(_flag, _values(table, VERDICTS)), *map(_fault, _values(table, ERRORS)), *_marks(table)])
-    if own in (Said.FAILURE, Said.UNREADABLE):
+    if own in (ToolOutcome.FAILURE, ToolOutcome.UNREADABLE):
         return own
-    if own is Said.NOTHING:
+    if own is ToolOutcome.NOTHING:
         own = _agreed(_weaker(table))
-    if own in (Said.FAILURE, Said.UNREADABLE):
+    if own in (ToolOutcome.FAILURE, ToolOutcome.UNREADABLE):
         return own
-    inner = {_wrapped(value, depth, data=own is Said.SUCCESS) for value in _values(table, ENVELOPES)}
-    if Said.FAILURE in inner:
-        return Said.FAILURE
-    if own is Said.SUCCESS:
+    inner = {_wrapped(value, depth, data=own is ToolOutcome.SUCCESS) for value in _values(table, ENVELOPES)}
+    if ToolOutcome.FAILURE in inner:
+        return ToolOutcome.FAILURE
+    if own is ToolOutcome.SUCCESS:
         return own
-    return next((found for found in (Said.UNREADABLE, Said.SUCCESS) if found in inner), Said.NOTHING)
+    return next(
+        (found for found in (ToolOutcome.UNREADABLE, ToolOutcome.SUCCESS) if found in inner), ToolOutcome.NOTHING
+    )
 
 
-def _wrapped(value: object, depth: int, *, data: bool) -> Said:
+def _wrapped(value: object, depth: int, *, data: bool) -> ToolOutcome:
     if data and isinstance(value, Mapping):
         table = _folded(value)
         return _agreed([*map(_flag, _values(table, VERDICTS)), *_marks(table)])
     if isinstance(value, list) and not _is_text(value):
-        return Said.NOTHING
-    return _said(value, depth + 1)
+        return ToolOutcome.NOTHING
+    return _read_outcome(value, depth + 1)
 
 
-def _weaker(table: Mapping[str, object]) -> Iterator[Said]:
-    """What may be meant otherwise, and counts only where nothing plainer stands beside it."""
+def _weaker(table: Mapping[str, object]) -> Iterator[ToolOutcome]:
+    """What may be meant otherwise, and counts only where nothing plainer is next to it."""
     yield from map(_state, _values(table, STATES))
     yield from map(_code, _values(table, CODES))
     for value in _values(table, EXITS):
         if type(value) is int:
-            yield Said.FAILURE if value else Said.SUCCESS
+            yield ToolOutcome.FAILURE if value else ToolOutcome.SUCCESS
     errors = table.get("errors")
     if isinstance(errors, list | dict) and errors:
-        yield Said.FAILURE
+        yield ToolOutcome.FAILURE
 
 
-def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> Said:
+def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> ToolOutcome:
     """Blocks of text are a text; `(False, why)` is a verdict, and so are several that agree; any other list is data."""
     if _is_text(items):
         return _text_said("".join(block["text"] for block in items), depth)
@@ -144,11 +146,11 @@ def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> Said:
         return _flag(items[0])
     verdicts = {_verdict(item) for item in items}
     if len(verdicts) == 1:
-        return verdicts.pop() or Said.NOTHING
-    return Said.UNREADABLE if {Said.SUCCESS, Said.FAILURE} <= verdicts else Said.NOTHING
+        return verdicts.pop() or ToolOutcome.NOTHING
+    return ToolOutcome.UNREADABLE if {ToolOutcome.SUCCESS, ToolOutcome.FAILURE} <= verdicts else ToolOutcome.NOTHING
 
 
-def _verdict(item: object) -> Said | None:
+def _verdict(item: object) -> ToolOutcome | None:
     return _agreed(map(_flag, _values(_folded(item), VERDICTS))) if isinstance(item, Mapping) else None
 
 
@@ -156,54 +158,54 @@ def _folded(table: Mapping[object, object]) -> dict[str, object]:
     return {str(key).lower().replace("_", "").replace("-", ""): value for key, value in table.items()}
 
 
-def _agreed(words: Iterable[Said]) -> Said:
-    found = set(words) - {Said.NOTHING}
+def _agreed(words: Iterable[ToolOutcome]) -> ToolOutcome:
+    found = set(words) - {ToolOutcome.NOTHING}
     if len(found) > 1:
-        return Said.UNREADABLE  # it contradicts itself
-    return found.pop() if found else Said.NOTHING
+        return ToolOutcome.UNREADABLE  # it contradicts itself
+    return found.pop() if found else ToolOutcome.NOTHING
 
 
 def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:
     return (table[key] for key in keys if key in table)
 
 
-def _flag(value: object) -> Said:
+def _flag(value: object) -> ToolOutcome:
     if isinstance(value, bool):
-        return Said.SUCCESS if value else Said.FAILURE
+        return ToolOutcome.SUCCESS if value else ToolOutcome.FAILURE
     if value is None:
-        return Said.UNREADABLE
+        return ToolOutcome.UNREADABLE
     no = value.strip().lower() in _NO if isinstance(value, str) else value == 0
-    return Said.FAILURE if no else Said.NOTHING
+    return ToolOutcome.FAILURE if no else ToolOutcome.NOTHING
 
 
-def _fault(value: object) -> Said:
-    """An error that is none ("", null, false, 0, an empty object) is no word about success."""
+def _fault(value: object) -> ToolOutcome:
+    """An error that is none ("", null, false, 0, an empty object) does not mention success."""
     if isinstance(value, str):
-        return Said.NOTHING if value.strip().rstrip(".").lower() in _NONE else Said.FAILURE
-    return Said.FAILURE if value else Said.NOTHING
+        return ToolOutcome.NOTHING if value.strip().rstrip(".").lower() in _NONE else ToolOutcome.FAILURE
+    return ToolOutcome.FAILURE if value else ToolOutcome.NOTHING
 
 
-def _marks(table: Mapping[str, object]) -> Iterator[Said]:
-    return (Said.FAILURE for value in _values(table, MARKS) if value is True)
+def _marks(table: Mapping[str, object]) -> Iterator[ToolOutcome]:
+    return (ToolOutcome.FAILURE for value in _values(table, MARKS) if value is True)
 
 
-def _state(value: object) -> Said:
+def _state(value: object) -> ToolOutcome:
     if not isinstance(value, str):
         return _code(value)
     word = " ".join(re.split(r"[\W_]+", value.lower())).strip()
     if word in _DOUBTFUL:
-        return Said.UNREADABLE
-    return Said.FAILURE if word in _BAD else Said.SUCCESS if word in _GOOD else _code(value)
+        return ToolOutcome.UNREADABLE
+    return ToolOutcome.FAILURE if word in _BAD else ToolOutcome.SUCCESS if word in _GOOD else _code(value)
 
 
-def _code(value: object) -> Said:
+def _code(value: object) -> ToolOutcome:
     """A status of HTTP; a bare `false` is a failure too."""
     if isinstance(value, bool):
         return _flag(value)
     number = int(value) if isinstance(value, str) and re.fullmatch(r"[1-5]\d\d", value) else value
     if not isinstance(number, int) or not 100 <= number <= 599:
-        return Said.NOTHING
-    return Said.FAILURE if number >= 400 else Said.SUCCESS if 200 <= number < 300 else Said.NOTHING
+        return ToolOutcome.NOTHING
+    return ToolOutcome.FAILURE if number >= 400 else ToolOutcome.SUCCESS if 200 <= number < 300 else ToolOutcome.NOTHING
 
 
 _OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
@@ -217,16 +219,18 @@ _FENCE = lazy.pattern(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.
 _BEHIND = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
 
 
-def _text_said(text: str, depth: int) -> Said:
+def _text_said(text: str, depth: int) -> ToolOutcome:
     try:
         data = _data(text)
     except ValueError:
-        return Said.UNREADABLE
+        return ToolOutcome.UNREADABLE
     if data is not text:
-        found = _said(data, depth + 1)
-        if found is not Said.NOTHING or isinstance(data, dict | list):
+        found = _read_outcome(data, depth + 1)
+        if found is not ToolOutcome.NOTHING or isinstance(data, dict | list):
             return found
-    return {True: Said.FAILURE, None: Said.UNREADABLE, False: Said.NOTHING}[speaks_of_failure(text)]
+    return {True: ToolOutcome.FAILURE, None: ToolOutcome.UNREADABLE, False: ToolOutcome.NOTHING}[
+        speaks_of_failure(text)
+    ]
 
 
 def _data(text: str) -> object:

@@ -58,7 +58,7 @@ _HEADER_NAMES = frozenset({"authorization", "proxy-authorization", "cookie", "se
 
 
 class Redactor:
-    """Takes secrets out of texts, traces and records. Finding nothing, which is the rule, costs a few byte searches."""
+    """Takes secrets out of texts, traces and records. Finding nothing, the usual case, costs a few byte searches."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         known = sorted({value for value in values if value}, key=lambda value: (-len(value), value))

@@ -13,7 +13,7 @@ import pytest_asyncio
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser import chromium
+from karat.targets.browser import environment
 from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
 
@@ -91,7 +91,7 @@ def own_browser(one_browser: None, driver: playwright.async_api.Playwright, monk
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(shared: OneChromium) -> AsyncIterator[playwright.async_api.Page]:
     """A page that no target has opened."""
-    browser = await shared.launch(chromium.find("", shared.executable_path), chromium.arguments())
+    browser = await shared.launch(environment.find_browser("", shared.executable_path), environment.launch_arguments())
     context = await browser.new_context(viewport={"width": 1280, "height": 900})
     yield await context.new_page()
     await context.close()

@@ -66,8 +66,7 @@ async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub) -> None:
             await ask(target, "say hi")
     assert str(caught.value) == (
         'the answer came, but the sign of work busy = "#put" and the sign of work gone = "Thinking..." and the sign of '
-        'work spinner = "#spin" was never seen (nothing on the page is #put): mend `complete`, or let `quiet_ms` tell '
-        "when an answer is complete [agent]"
+        'work spinner = "#spin" was never seen (nothing on the page is #put): fix `complete`, or use `quiet_ms` [agent]'
     )
 
 

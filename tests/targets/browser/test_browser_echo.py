@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
-from karat.targets.browser.echo import Echo, Likeness
-from karat.targets.browser.snapshot import MASK, SentPrompt, without_prompts
+from karat.targets.browser.prompt_echo import Likeness, PromptMatcher
+from karat.targets.browser.screen import MASK, SentPrompt, without_prompts
 
 LONG = "Compare GitHub with Slack, and say:\n- which one is fresh?"
 FLAT = "compare github with slack and say which one is fresh"
@@ -41,12 +41,12 @@ WHOLE, NAMED, START, PART, OTHER = Likeness.WHOLE, Likeness.NAMED, Likeness.STAR
     ],
 )
 def test_what_a_line_is(prompt: str, lines: list[str], likenesses: list[Likeness]) -> None:
-    assert Echo(prompt).likenesses(lines) == likenesses
+    assert PromptMatcher(prompt).likenesses(lines) == likenesses
 
 
 @given(st.text(min_size=1), st.text())
 def test_the_echo_never_raises(prompt: str, shown: str) -> None:
-    echo = Echo(prompt)
+    echo = PromptMatcher(prompt)
     assert len(echo.likenesses(shown.split("\n"))) == shown.count("\n") + 1
     assert without_prompts(shown, [SentPrompt(echo, "")]).count("\n") == shown.count("\n")
 
@@ -55,7 +55,7 @@ def test_the_echo_never_raises(prompt: str, shown: str) -> None:
 def test_no_long_prompt_survives(words: list[str], style: int) -> None:
     prompt = " ".join(words)
     shown = (prompt, prompt.replace(" ", "\n"), prompt.upper(), f"You: {prompt} 9:15")[style]
-    assert set(Echo(prompt).likenesses(shown.split("\n"))) <= {WHOLE}
+    assert set(PromptMatcher(prompt).likenesses(shown.split("\n"))) <= {WHOLE}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_no_long_prompt_survives(words: list[str], style: int) -> None:
     ],
 )
 def test_the_snapshot_shows_what_repeats_the_prompt(prompt: str, line: str, shown: str) -> None:
-    assert without_prompts(line, [SentPrompt(Echo(prompt), "")]) == shown
+    assert without_prompts(line, [SentPrompt(PromptMatcher(prompt), "")]) == shown
     page = f"- main:\n{line}"
-    assert without_prompts(page, [SentPrompt(Echo(prompt), line)]) == page, "what was there before is no echo"
+    assert without_prompts(page, [SentPrompt(PromptMatcher(prompt), line)]) == page, "what was there before is no echo"

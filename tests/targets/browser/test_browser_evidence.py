@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.evidence import scrub
+from karat.targets.browser.target import scrub
 
 from .conftest import IN_A_BROWSER, ask, config_for, opened, waited_in_vain
 from .stub import COOKIE, Stub

@@ -11,9 +11,9 @@ import pytest
 from karat.errors import ConfigError
 from karat.plugins.project import find_project
 from karat.targets.base import Limits
-from karat.targets.browser import chromium
+from karat.targets.browser import environment
+from karat.targets.browser.environment import BrowserEnvironment
 from karat.targets.browser.options import BrowserOptions
-from karat.targets.browser.stage import Stage
 from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
 from karat.targets.config import TargetConfig, read_config, resolve
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 NO_END = "`complete.event` waits for a line that is not named. Set `telemetry.end_event`. [bad-options]"
 UNTOLD_SESSION = (
-    "`telemetry.correlation_field` is set, but the app is not told the conversation. Set `session_query`, or write "
+    "`telemetry.correlation_field` is set, but the app does not get the conversation. Set `session_query`, or write "
     "{session} into a header, a cookie or an address. [bad-options]"
 )
 
@@ -125,7 +125,7 @@ async def test_without_playwright_it_is_told_how_to_get_it(monkeypatch: pytest.M
 
 async def test_an_app_that_was_started_again_meanwhile_is_told() -> None:
     options = BrowserOptions(start="app")
-    stage = Stage(TargetConfig(kind="browser", spec="app"), options)
+    stage = BrowserEnvironment(TargetConfig(kind="browser", spec="app"), options)
     stage.starts = 2
     assert await stage.left(1) == "the app ended, and was started again for another case"
     assert await stage.left(2) == ""
@@ -150,15 +150,15 @@ class TestFindingABrowser:
     def test_the_configured_one_comes_first(self, tmp_path: Path) -> None:
         self.put(tmp_path / "chromium")
         own = self.put(tmp_path / "mine")
-        assert chromium.find(own, "/nowhere") == own
+        assert environment.find_browser(own, "/nowhere") == own
 
     def test_debians_shell_comes_before_the_rest_and_before_playwrights(self, tmp_path: Path) -> None:
         own = self.put(tmp_path / "playwrights")
-        assert chromium.find("", own) == own
+        assert environment.find_browser("", own) == own
         browser = self.put(tmp_path / "chromium")
-        assert chromium.find("", own) == browser
+        assert environment.find_browser("", own) == browser
         shell = self.put(tmp_path / "chromium-headless-shell")
-        assert chromium.find("", own) == shell
+        assert environment.find_browser("", own) == shell
 
     @pytest.mark.parametrize(
         ("configured", "message"),
@@ -166,7 +166,7 @@ class TestFindingABrowser:
     )
     def test_none_says_how_to_get_one(self, configured: str, message: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            chromium.find(configured, "/nowhere")
+            environment.find_browser(configured, "/nowhere")
         assert str(caught.value) == (
             f"{message} On Debian: apt-get install chromium-headless-shell. Elsewhere: playwright install "
             "chromium-headless-shell. [no-browser]"

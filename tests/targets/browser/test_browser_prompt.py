@@ -107,7 +107,7 @@ async def test_a_part_of_the_prompt_may_be_an_answer_but_not_all_of_it(stub: Stu
     async with opened(stub.url, answer=PLACES[place]) as target:
         assert (await ask(target, "say OK")).final_message == "OK"
     said = (
-        "no complete answer within {} ms: the answer could not be told from the prompt: all that appeared "
+        "no complete answer within {} ms: the answer could not be separated from the prompt: all that appeared "
         "repeats it; set `answer` to the assistant's messages alone [timeout]"
     )
     await waited_in_vain(stub.url, "/chat", "OK", said, answer=PLACES[place])

@@ -92,7 +92,7 @@ async def test_a_chat_in_a_frame(stub: Stub) -> None:
     async with opened(stub.url, "/echo?page=x", frame="h1", **options) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "say hi")
-    assert str(caught.value) == "`frame` (h1) is no frame: name an iframe [config]"
+    assert str(caught.value) == "`frame` (h1) is not a frame: name an iframe [config]"
 
 
 async def test_each_case_has_a_context_and_a_conversation_of_its_own(stub: Stub) -> None:
@@ -129,7 +129,7 @@ async def test_preconditions_are_brought_about_and_unknown_ones_are_errors(stub:
         assert (await ask(target, "say hi", preconditions=("The talk is named.",))).final_message == "Bot: hi"
         with pytest.raises(TargetError) as caught:
             await ask(target, "say hi", preconditions=("It rains.",))
-        assert str(caught.value) == "nobody said how to bring about 'It rains.': add it to `preconditions` [setup]"
+        assert str(caught.value) == "precondition 'It rains.' is not defined: add it to `preconditions` [setup]"
     async with opened(stub.url) as target:
         assert (await ask(target, "say hi", preconditions=("It rains.",))).final_message == "hi"
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import Page
 
 from karat.targets.base import TargetError
-from karat.targets.browser.echo import Echo
-from karat.targets.browser.words import Words
+from karat.targets.browser.answer_text import AnswerTracker
+from karat.targets.browser.prompt_echo import PromptMatcher
 
 from . import strange_pages
 from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened
@@ -22,7 +22,7 @@ PROMPT = "Please book a room for me now"
 EARLIER = ("Is the desk open?", "And the bar?")
 FREE, ALSO_FREE = "Three are free:\n- Blue\n- Red", "Three are free:\n- Green\n- Red"
 BOOKED = "Booked. Room 7 is yours."
-SAME = "the place of the answer shows the words that it showed before: nobody can tell whether they were said again"
+SAME = "the place of the answer shows the words that it showed before: whether they were said again is unknown"
 
 
 class Row(NamedTuple):
@@ -83,10 +83,10 @@ async def test_what_is_said_is_told_from_what_stood_there(pages: Stub) -> None:
 
 async def test_a_message_that_was_read_and_is_gone_has_no_snapshot(pages: Stub, page: Page) -> None:
     await page.goto(f"{pages.url}/echo?page=0")
-    words = Words(page, page.locator(".bot"))
+    words = AnswerTracker(page, page.locator(".bot"))
     await words.mark()
     await page.evaluate("() => put(log, 'bot', 'Booked.')")
-    assert (await words.since([Echo(PROMPT)])).text == "Booked."
+    assert (await words.since([PromptMatcher(PROMPT)])).text == "Booked."
     assert await words.snapshot() == "- paragraph: Booked."
     await page.evaluate("() => log.replaceChildren()")
     assert await words.snapshot() is None
@@ -97,6 +97,6 @@ async def test_an_answer_that_may_be_the_prompt_is_an_error(pages: Stub) -> None
         with pytest.raises(TargetError) as caught:
             await ask(target, PROMPT, preconditions=(str(len(ROWS) - 1),))
     assert str(caught.value) == (
-        f"the answer could not be told from the prompt: 'You asked: {PROMPT} {BOOKED}' may be either; set `answer` to "
-        "the assistant's messages alone [bad-answer]"
+        f"the answer could not be separated from the prompt: 'You asked: {PROMPT} {BOOKED}' may be either; set "
+        "`answer` to the assistant's messages alone [bad-answer]"
     )

@@ -27,7 +27,7 @@ def telemetry(log: Path | None, **rest: Any) -> dict[str, Any]:
     return {"telemetry": given | ({"log": str(log)} if log else {}), "answer": {"selector": ".bot"}}
 
 
-NOBODYS = "an event of tool.drop has no 'conversation', so nobody can say whose it is"
+NOBODYS = "an event of tool.drop has no 'conversation', so its conversation is unknown"
 TOO_LATE = "within 0.7 s: see where the app writes it"
 
 
@@ -80,10 +80,10 @@ async def test_late_lines_are_waited_for(logging_stub: Stub) -> None:
             id="never-written",
             marks=pytest.mark.thorough,
         ),
-        pytest.param("folder", "{} is no log: Is a directory", id="folder"),
+        pytest.param("folder", "{} is not a log: Is a directory", id="folder"),
         pytest.param(
             "endless",
-            "{} did not show the end of the turn within 0.7 s: mend what ends a turn, or wait longer for it",
+            "{} did not show the end of the turn within 0.7 s: correct the end-of-turn event, or increase `wait_ms`",
             id="no-end",
         ),
     ],

@@ -34,7 +34,7 @@ async def told(stub: Stub, **options: Any) -> TargetError:
 
 async def test_a_mistyped_place_is_told_with_what_is_near(stub: Stub) -> None:
     error = await told(stub, **BUSY, answer={"selector": ".bott"})
-    assert str(error) == f"{TYPO}: mend `answer` [config]"
+    assert str(error) == f"{TYPO}: correct `answer` [config]"
 
 
 async def test_a_mistyped_place_where_nothing_shows_work_is_told_with_the_time_out(stub: Stub) -> None:

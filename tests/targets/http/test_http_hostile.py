@@ -162,7 +162,7 @@ SERVERS = {
     "429-for-an-hour": Hostile(
         constantly(http("", status="429 Too Many", retry_after="3600")), PLAIN | {"retries": 3}, "agent", "429"
     ),
-    "401": Hostile(constantly(http("who?", status="401 Unauthorized")), PLAIN, "denied", "lets nobody in", "who?"),
+    "401": Hostile(constantly(http("who?", status="401 Unauthorized")), PLAIN, "denied", "access denied", "who?"),
     "404": Hostile(constantly(http("", status="404 Not Found")), PLAIN, "denied", "404"),
     "failure-in-200": Hostile(
         constantly(http('{"error": {"message": "model down\x1b[31m"}}'.replace("\x1b", "\\u001b"))),

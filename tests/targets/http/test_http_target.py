@@ -263,14 +263,14 @@ answer = "$.reply"
         pytest.param(
             ('"$.reply"', '"$.re[ply"'),
             6,
-            "`answer`: '$.re[ply' is no JSONPath: unexpected token 'p' in bracketed selection, line 1, column 5. "
+            "`answer`: '$.re[ply' is not a JSONPath: unexpected token 'p' in bracketed selection, line 1, column 5. "
             "For instance: $.data.reply",
             id="path",
         ),
         pytest.param(
             ('answer = "$.reply"', '[targets.bot.tool_calls]\nat = "$.calls[*]"\nname = "tool"'),
             6,
-            "`tool_calls`: 'tool' is no JSONPath: expected '$', found 't', line 1, column 0. "
+            "`tool_calls`: 'tool' is not a JSONPath: expected '$', found 't', line 1, column 0. "
             "For instance: $.data.reply",
             id="path-in-a-table",
         ),
@@ -295,13 +295,14 @@ answer = "$.reply"
         pytest.param(
             ('body = { message = "{prompt}" }', ""),
             3,
-            'nobody said what is sent for a prompt. Set body = { message = "{prompt}" }, or as the service wants it.',
+            '`body` is not set, so no request can be sent. Set body = { message = "{prompt}" }, or as the service '
+            "wants it.",
             id="no-body",
         ),
         pytest.param(
             ("http://127.0.0.1:9/chat", "http:chat"),
             3,
-            "'http:chat' is no address of a service. Write it as 'http://127.0.0.1:8080/chat'.",
+            "'http:chat' is not the address of a service. Write it as 'http://127.0.0.1:8080/chat'.",
             id="no-address",
         ),
         pytest.param(
@@ -313,13 +314,13 @@ answer = "$.reply"
         pytest.param(
             ('answer = "$.reply"', 'stream = { format = "sse" }'),
             6,
-            '`stream`: it says not where the text of an event stands. Set text = "$.delta.text".',
+            '`stream`: `text` is not set. Set text = "$.delta.text".',
             id="no-text",
         ),
         pytest.param(
             ('answer = "$.reply"', 'tool_calls = { at = "$.a" }'),
             6,
-            '`tool_calls`: it says not where a call has its name. Set name = "$.tool".',
+            '`tool_calls`: `name` is not set. Set name = "$.tool".',
             id="no-name",
         ),
         pytest.param(

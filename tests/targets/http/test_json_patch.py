@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.targets.base import RunContext
-from karat.targets.http.json_patch import patched
+from karat.targets.http.ag_ui import MOST_OPERATIONS, apply_delta
 from targets.conftest import case, opened
 
 from .server import LAST, constantly, serving, sse, started
@@ -35,7 +35,7 @@ from .server import LAST, constantly, serving, sse, started
     ],
 )
 def test_a_patch_is_followed(document: Any, patch: Any, made: Any) -> None:
-    assert patched(document, patch) == made
+    assert apply_delta(document, patch) == made
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,24 @@ def test_a_patch_is_followed(document: Any, patch: Any, made: Any) -> None:
 def test_what_does_not_fit_is_refused_and_nothing_is_changed(operation: Any) -> None:
     document = {"a": [1]}
     with pytest.raises(ValueError, match=r"."):
-        patched(document, [{"op": "add", "path": "/n", "value": 0}, operation])
+        apply_delta(document, [{"op": "add", "path": "/n", "value": 0}, operation])
     assert document == {"a": [1]}
+
+
+def test_a_very_long_patch_is_not_applied() -> None:
+    change = {"op": "add", "path": "/n", "value": 1}
+    assert apply_delta({}, [change] * MOST_OPERATIONS) == {"n": 1}
+    with pytest.raises(ValueError, match="very long"):
+        apply_delta({}, [change] * (MOST_OPERATIONS + 1))
 
 
 @given(st.recursive(st.none() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_whatever_is_no_patch_is_refused(patch: Any) -> None:
     if patch == []:
-        assert patched({}, patch) == {}
+        assert apply_delta({}, patch) == {}
     else:
         with pytest.raises(ValueError, match=r"."):
-            patched({}, patch)
+            apply_delta({}, patch)
 
 
 @pytest.mark.parametrize(

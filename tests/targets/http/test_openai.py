@@ -161,7 +161,7 @@ async def test_other_tools_and_endless_ones(tmp_path: Path) -> None:
         ),
         pytest.param(started() + sse({"error": {"message": "overloaded"}}) + LAST, "agent", "overloaded", id="error"),
         pytest.param(http('{"error": {"message": "no"}}'), "agent", "an error: no", id="error-in-200"),
-        pytest.param(http('{"reply": "hi"}'), "denied", "no chat completion", id="another-protocol"),
+        pytest.param(http('{"reply": "hi"}'), "denied", "not a chat completion", id="another-protocol"),
         pytest.param(http("{}", status="422 Unprocessable"), "denied", "422", id="not-understood"),
         pytest.param(started() + sse("[DONE]") + LAST, "bad-answer", "finish_reason", id="nothing"),
     ],
@@ -179,7 +179,7 @@ async def test_what_is_no_answer_is_an_error(answer: bytes, kind: str, message: 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        pytest.param({}, "which model is asked", id="no-model"),
+        pytest.param({}, "`model` is not set", id="no-model"),
         pytest.param({"model": "m", "tools": {"x": "gone.py:x"}}, "`tools`: x: ", id="no-function"),
         pytest.param({"model": "m", "mode": "loop", "tools": {"x": {}}}, "no function to run", id="nothing-to-run"),
     ],

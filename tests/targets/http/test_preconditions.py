@@ -40,7 +40,7 @@ async def test_requests_are_sent_first_in_their_order_and_are_a_turn_of_their_ow
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        pytest.param({"Another.": []}, "nobody said how to bring about 'Slack is off.'", id="not-in-the-table"),
+        pytest.param({"Another.": []}, "precondition 'Slack is off.' is not defined", id="not-in-the-table"),
         pytest.param({OFF: [{"url": "/broken"}]}, "request 1 of the precondition 'Slack is off.': ", id="refused"),
     ],
 )

@@ -15,7 +15,7 @@ from targets.conftest import ask, opened
 
 HERE = Path(__file__).parent
 NAME_ONE = "Name a graph, compiled or not, or a function that returns one."
-SAY_WHERE = 'Say in its options where the answer stands: output = "$.answer".'
+SAY_WHERE = 'Say in its options where the answer is: output = "$.answer".'
 
 
 def graph(name: str, **rest: Any) -> Any:
@@ -80,7 +80,7 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
             await ask(target, "loop")
     assert str(caught.value) == (
         f"Recursion limit of {steps} reached without hitting a stop condition: raise `recursion_limit` in the target's "
-        "options, or mend the loop [agent]"
+        "options, or fix the loop [agent]"
     )
 
 
@@ -90,7 +90,9 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         pytest.param("number", f"is a int, neither a graph nor a factory of one. {NAME_ONE} [config]", id="no-graph"),
         pytest.param("factory_that_breaks", "raised RuntimeError: no model here [config]", id="factory-breaks"),
         pytest.param(
-            "factory_of_something_else", f"gave a str, which is no graph. {NAME_ONE} [config]", id="factory-of-no-graph"
+            "factory_of_something_else",
+            f"gave a str, which is not a graph. {NAME_ONE} [config]",
+            id="factory-of-no-graph",
         ),
         pytest.param(
             "factory_that_asks_for_more",

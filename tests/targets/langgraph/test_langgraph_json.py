@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from karat.errors import ConfigError
-from karat.targets.langgraph.project import read_project
+from karat.targets.langgraph.loading import read_project
 from targets.conftest import ask, opened
 
 GRAPH = """\
@@ -93,7 +93,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
             id="neither",
         ),
         pytest.param(
-            {"dependencies": ["./gone"]}, "its dependency './gone' is no folder. Mend `dependencies`.", id="no-folder"
+            {"dependencies": ["./gone"]}, "its dependency './gone' is not a folder. Fix `dependencies`.", id="no-folder"
         ),
         pytest.param(
             {"dependencies": "."},

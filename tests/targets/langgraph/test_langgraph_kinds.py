@@ -373,16 +373,18 @@ NO_MESSAGES = (
     "the {} of 'kinds.py:own_state' has no `messages` (it has: reply, user_input, user_name). Set {} in its "
     'options, for instance input = {{ question = "{{prompt}}" }} and output = "$.answer". [no-messages]'
 )
-NO_PATH = "`output` 'reply[' is no JSONPath: expected '$', found 'r', line 1, column 0. For instance: $.answer [config]"
+NO_PATH = (
+    "`output` 'reply[' is not a JSONPath: expected '$', found 'r', line 1, column 0. For instance: $.answer [config]"
+)
 TOLD = {
-    "interrupt without a checkpointer, answered": "the graph waits for an answer, and without a checkpointer nobody "
-    "can give it one: compile it with a checkpointer, such as InMemorySaver() [agent]",
+    "interrupt without a checkpointer, answered": "the graph waits for an answer, and it cannot resume without a "
+    "checkpointer: compile it with a checkpointer, such as InMemorySaver() [agent]",
     "a tool that raises, unhandled": "ValueError: fuse blown [agent]",
     "limit of model calls by middleware": "ModelCallLimitExceededError: Model call limits exceeded: run limit (2/2) "
     "[agent]",
     "a loop without end": "Recursion limit of 6 reached without hitting a stop condition: raise `recursion_limit` in "
-    "the target's options, or mend the loop [agent]",
-    "“need more steps”": "the agent ran out of steps (50): raise `recursion_limit` in the target's options, or mend "
+    "the target's options, or fix the loop [agent]",
+    "“need more steps”": "the agent ran out of steps (50): raise `recursion_limit` in the target's options, or fix "
     "the loop [agent]",
     "a sync saver": "the checkpointer of 'kinds.py:sync_saver', a SqliteSaver, cannot be used in an async run. Use its "
     "async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver. [sync-saver]",
@@ -448,8 +450,8 @@ async def test_an_output_that_finds_nothing_is_a_bad_answer() -> None:
         with pytest.raises(TargetError) as caught:
             await ask(target, "Room on Friday")
     assert str(caught.value) == (
-        "`output` $.answer finds nothing in what the graph gave (it has: user_input, user_name, reply): mend `output` "
-        "[bad-answer]"
+        "`output` $.answer finds nothing in what the graph gave (it has: user_input, user_name, reply): correct "
+        "`output` [bad-answer]"
     )
 
 

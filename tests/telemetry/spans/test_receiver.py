@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from karat.errors import ConfigError
-from karat.telemetry.otlp import requests
+from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans.marks import Marks
 from telemetry.spans.made import post, request, span, tool
@@ -100,7 +100,7 @@ BODY = request([span("root", TRACE)])
 def test_what_is_refused_leaves_a_doubt_in_the_cases_that_run(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, body: bytes, path: str, headers: dict[str, str], status: int
 ) -> None:
-    monkeypatch.setattr(requests, "BODY_CAP", 1_000_000)
+    monkeypatch.setattr(loopback, "BODY_CAP", 1_000_000)
     window = receiver.inbox.open_window(marks())
     assert post(receiver.endpoint, body, path, **headers) == status
     assert bool(window.loss) is (status != 200)

@@ -11,7 +11,7 @@ import karat
 from counterparts.span_sources import SOURCES, SpanSource
 from karat.model.run import CaseRecord
 from karat.telemetry.spans import otlp_json
-from karat.telemetry.spans.dialects.catalog import dialect_of
+from karat.telemetry.spans.facts import dialect_of
 from telemetry.spans.order_cases import SUITE, VERDICTS
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "spans.md"

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from karat.engine.job import Job
-from karat.engine.limiter import Limiter
+from karat.engine.executors import Job, Limiter
 from karat.engine.plan import Item
 from karat.engine.processes.messages import Start
 from karat.engine.processes.pool import Common, Pool
-from karat.engine.work import BUG, Done
+from karat.engine.work import BUG, CaseResult
 from karat.errors import KaratError
 from karat.model.trace import TraceError
 from karat.traces.redact import Redactor
@@ -22,11 +21,11 @@ AHEAD = 32
 WATCH = 0.25
 
 
-class Processes:
+class ProcessExecutor:
     """`workers` processes with several cases at once in each, fewer if no more can be opened: `tell` hears of that.
 
     When a process is lost with several cases in hand, each is run again, alone in a process, and there the guilty one
-    is an ERROR. `exact`: no case is sent ahead, and one that overran is `cleared` when its process is gone.
+    is an ERROR. `exact`: no case is sent ahead, and one that overran is `wait_until_stopped` when its process is gone.
     """
 
     keeps_rate = True
@@ -42,11 +41,11 @@ class Processes:
         tell: Callable[[str], None] = lambda message: None,
     ) -> None:
         ahead = 0 if exact else AHEAD
-        self.lanes = workers * (start.concurrency + ahead)
-        common = Common(redactor, Limiter(per_minute), exact, untidy=[])
+        self.slots = workers * (start.concurrency + ahead)
+        common = Common(redactor, Limiter(per_minute), exact, needs_teardown=[])
         alone = structs.replace(start, concurrency=1)
-        self._alone = Pool(alone, common, count=workers, ahead=0, suspected=self._again, short=self._not_alone)
-        self._pool = Pool(start, common, count=workers, ahead=ahead, suspected=self._again, short=self._make_do)
+        self._alone = Pool(alone, common, count=workers, ahead=0, suspected=self._again, on_shortage=self._not_alone)
+        self._pool = Pool(start, common, count=workers, ahead=ahead, suspected=self._again, on_shortage=self._make_do)
         self._tell = tell
         self._said = False
         self._watch: asyncio.Task[None] | None = None
@@ -55,14 +54,14 @@ class Processes:
         self._watch = asyncio.create_task(self._keep_watch())
         await self._pool.open()
 
-    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
-        job = Job(item, attempt, begun, asyncio.get_running_loop().create_future())
+    async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
+        job = Job(item, attempt, on_started, asyncio.get_running_loop().create_future())
         self._pool.add(job)
         return await job.future
 
-    async def cleared(self, item: Item) -> None:
+    async def wait_until_stopped(self, item: Item) -> None:
         for pool in (self._pool, self._alone):
-            await pool.cleared(item)
+            await pool.wait_until_stopped(item)
 
     async def close(self) -> None:
         if self._watch is not None:
@@ -81,7 +80,7 @@ class Processes:
             self._pool.give_up(error)
 
     def _not_alone(self, error: KaratError) -> None:
-        """No process can be had beside the others, but those go on."""
+        """Continue with the processes that are there: no other one can be had."""
         if self._alone.works:
             self._say(error)
         elif self._alone.busy:

@@ -30,7 +30,7 @@ def tokens_in(fd: int) -> set[int]:
 
 
 class InFlight:
-    """The worker's side: in each of its places stands the token of a case, or 0."""
+    """The worker's side: each of its places holds the token of a case, or 0."""
 
     def __init__(self, fd: int) -> None:
         self._places = memoryview(mmap.mmap(fd, 0)).cast("Q")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import struct
+from collections.abc import Callable
+from time import monotonic
+from typing import cast
+
 import msgspec
 from msgspec import Struct
 
 from karat.engine.plan import Item
-from karat.engine.work import Done, Settings
+from karat.engine.work import CaseResult, Settings
 from karat.errors import ConfigError, Diagnostic, KaratError, SuiteError
 from karat.model.suite import Case
 from karat.plugins.project import Project
@@ -33,7 +39,7 @@ class Assignment(Struct, frozen=True, tag="assignment", omit_defaults=True):
     token: int
     item: Item
     attempt: int
-    untidy: tuple[Case, ...] = ()
+    needs_teardown: tuple[Case, ...] = ()
 
 
 class Ready(Struct, frozen=True, tag="ready"):
@@ -50,7 +56,7 @@ class Refused(Struct, frozen=True, tag="refused"):
     problems: tuple[Diagnostic, ...] = ()
 
 
-class Begun(Struct, frozen=True, tag="begun"):
+class Started(Struct, frozen=True, tag="started"):
     """One case is being carried out."""
 
     token: int
@@ -63,7 +69,7 @@ class Finished(Struct, frozen=True, tag="finished"):
     """
 
     token: int
-    done: Done
+    done: CaseResult
     last: bool = False
     deaf: bool = False
 
@@ -95,4 +101,63 @@ def _read(kind: type, value: object) -> object:
 
 encode = msgspec.json.Encoder(enc_hook=str).encode
 for_worker = msgspec.json.Decoder(Start | Assignment, dec_hook=_read).decode
-for_runner = msgspec.json.Decoder(Ready | Refused | Begun | Finished | Returned).decode
+for_runner = msgspec.json.Decoder(Ready | Refused | Started | Finished | Returned).decode
+
+
+LENGTH = struct.Struct("!I")
+HOLD = 0.004
+"""A message that follows another this soon waits for the end of the event loop's turn: several then share a write."""
+
+
+class Frames(asyncio.Protocol):
+    """Calls `received` with each whole message and `lost` when the other side is gone."""
+
+    def __init__(self, received: Callable[[bytes], None], lost: Callable[[], None]) -> None:
+        self._received = received
+        self._lost = lost
+        self._rest = bytearray()
+        """The beginning of a message, and how many bytes there must be until more of it is known."""
+        self._wanted = 0
+        self._held: list[bytes] = []
+        self._flushed = 0.0
+        self._transport: asyncio.Transport | None = None
+
+    def send(self, payload: bytes) -> None:
+        self._held += (LENGTH.pack(len(payload)), payload)
+        if monotonic() - self._flushed > HOLD:
+            self.flush()
+        elif len(self._held) == 2:
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        self._flushed = monotonic()
+        if self._held and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"".join(self._held))
+        self._held.clear()
+
+    def close(self) -> None:
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._wanted:
+                return
+            data = bytes(self._rest)
+        start, size = 0, len(data)
+        while True:
+            begin = start + LENGTH.size
+            end = begin + LENGTH.unpack_from(data, start)[0] if begin <= size else begin
+            if end > size:
+                break
+            self._received(data[begin:end])
+            start = end
+        self._rest, self._wanted = bytearray(data[start:]), end - start
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost()

@@ -8,12 +8,17 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import deque
+from collections.abc import Callable
 from contextlib import ExitStack
 from time import perf_counter
 from typing import NamedTuple
 
+import msgspec
+
 from karat import process_tree
 from karat.engine.processes import in_flight
+from karat.engine.processes.messages import Finished, Frames, Ready, Refused, Returned, Started, for_runner
 from karat.errors import ConfigError
 
 POLL = 0.01
@@ -28,7 +33,7 @@ class OurEnds(NamedTuple):
 
 
 class WorkerProcess:
-    """The keeper of a worker, which ends as the worker ended."""
+    """The supervisor of a worker, which ends as the worker ended."""
 
     def __init__(self, places: int) -> None:
         """Start it, with room for so many cases at once, or raise a ConfigError."""
@@ -37,7 +42,7 @@ class WorkerProcess:
                 self.ends, given = _channels(ours, theirs)
                 self._in_flight = in_flight.new_file(places)
                 ours.callback(os.close, self._in_flight)
-                self._keeper = _spawned(*given, self._in_flight)
+                self._supervisor = _spawned(*given, self._in_flight)
             except OSError as error:
                 fix = "Use fewer --workers, or raise the limits of this system."
                 raise ConfigError(f"a worker process could not be started: {error.strerror}.", fix=fix) from error
@@ -45,12 +50,12 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        return self._keeper.poll() is None
+        return self._supervisor.poll() is None
 
     def ask_to_end(self) -> None:
-        """Have the keeper end it and all that it started, now."""
+        """Have the supervisor end it and all that it started, now."""
         if self.alive:
-            process_tree.ask(self._keeper.pid)
+            process_tree.ask(self._supervisor.pid)
 
     async def ended(self, limit: float) -> bool:
         """Whether it ends by itself within so many seconds."""
@@ -65,7 +70,7 @@ class WorkerProcess:
         """Make sure that it is gone: asked first, killed if that is not heard for so many seconds."""
         self.ask_to_end()
         if not await self.ended(limit):
-            process_tree.end(self._keeper, 0)
+            process_tree.end(self._supervisor, 0)
 
     def in_flight(self) -> set[int]:
         """The tokens of the cases that it was carrying out when it ended."""
@@ -77,7 +82,7 @@ class WorkerProcess:
 
     @property
     def how_it_ended(self) -> str:
-        code = self._keeper.returncode
+        code = self._supervisor.returncode
         if code >= 0:
             return f"exit code {code}"
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
@@ -105,7 +110,7 @@ def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
 def _spawned(printed: int, *given: int) -> subprocess.Popen[bytes]:
     """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
     # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
-    command = [sys.executable, "-P", "-m", "karat.engine.processes.inside.keeper", *map(str, (os.getpid(), *given))]
+    command = [sys.executable, "-P", "-m", "karat.engine.processes.inside.supervisor", *map(str, (os.getpid(), *given))]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -114,3 +119,90 @@ def _spawned(printed: int, *given: int) -> subprocess.Popen[bytes]:
         pass_fds=given,
         start_new_session=True,
     )
+
+
+TAIL = 4096
+
+
+class Garbled(NamedTuple):
+    """Something that came over the channel and is not a message."""
+
+    why: str
+
+
+ReceivedMessage = Ready | Refused | Started | Finished | Returned | Garbled
+
+
+class Channel:
+    """Hands each message to `on_message`, calls `closed` as soon as one of its two ends is; `is_over` when both are."""
+
+    def __init__(self, on_message: Callable[[ReceivedMessage], None], closed: Callable[[], None]) -> None:
+        self._on_message = on_message
+        self._closed = closed
+        self._open_ends = 0
+        self._messages: Frames | None = None
+        self._pipes: list[asyncio.BaseTransport] = []
+        self._tail = _Tail()
+
+    async def open(self, ends: OurEnds) -> None:
+        self._open_ends = 2
+        loop = asyncio.get_running_loop()
+        _, self._messages = await loop.create_connection(self._frames, sock=ends.messages)
+        await self._listen(ends.words, self._frames())
+        await self._listen(ends.printed, self._tail)
+
+    def send(self, payload: bytes) -> None:
+        assert self._messages is not None
+        self._messages.send(payload)
+
+    def hang_up(self) -> None:
+        """Say no more: a worker that hears this ends by itself."""
+        if self._messages is not None:
+            self._messages.close()
+
+    def close(self) -> None:
+        """Hear no more."""
+        for pipe in self._pipes:
+            pipe.close()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all was heard that there is to hear."""
+        return self._open_ends == 0
+
+    @property
+    def printed(self) -> str:
+        return self._tail.text
+
+    def _frames(self) -> Frames:
+        return Frames(self._received, self._lost)
+
+    async def _listen(self, fd: int, protocol: asyncio.Protocol) -> None:
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", 0))
+        self._pipes.append(pipe)
+
+    def _received(self, payload: bytes) -> None:
+        try:
+            message = for_runner(payload)
+        except msgspec.DecodeError as error:
+            self._on_message(Garbled(str(error)))
+        else:
+            self._on_message(message)
+
+    def _lost(self) -> None:
+        self._open_ends -= 1
+        self._closed()
+
+
+class _Tail(asyncio.Protocol):
+    """Keeps the end of what a worker prints, however much that is."""
+
+    def __init__(self) -> None:
+        self._kept: deque[bytes] = deque(maxlen=8)
+
+    def data_received(self, data: bytes) -> None:
+        self._kept.append(data[-TAIL:])
+
+    @property
+    def text(self) -> str:
+        return b"".join(self._kept)[-TAIL:].decode(errors="replace")

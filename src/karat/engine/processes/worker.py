@@ -3,18 +3,101 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from karat.engine.job import Job
-from karat.engine.processes.channel import Channel, Garbled, Heard
-from karat.engine.processes.in_hand import Blame, InHand
+from karat.engine.executors import Job
 from karat.engine.processes.messages import Assignment, Finished, Refused, Returned, Start, encode, refused_as
-from karat.engine.processes.process import WorkerProcess
-from karat.engine.work import TIMEOUT, Done
+from karat.engine.processes.process import Channel, Garbled, ReceivedMessage, WorkerProcess
+from karat.engine.work import TIMEOUT, CaseResult
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import TraceError
+
+AHEAD_MS = 40.0
+"""Work for this long is sent ahead: waiting for the answer to each quick case would cost more than the case."""
+
+
+class LostJobs(NamedTuple):
+    """Which cases may be to blame for the loss of their worker, and which are not.
+
+    `needs_teardown`: those that were being carried out, to blame or not.
+    """
+
+    suspects: list[Job]
+    innocent: list[Job]
+    needs_teardown: list[Job]
+
+
+class AssignedJobs:
+    """Knows by its token each case that a worker has, in the order in which it begins them, `concurrency` at once."""
+
+    def __init__(self, concurrency: int, ahead: int) -> None:
+        self._concurrency = concurrency
+        self._ahead = ahead
+        self._jobs: dict[int, Job] = {}
+        self._unbegun: deque[Job] = deque()
+        self._begun = 0
+        self._tokens = 0
+        self._pace: float | None = None
+        self._guilty_is_known = False
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @property
+    def room(self) -> int:
+        """How many more it can be given: as many as are carried out at once, and some ahead while it is quick."""
+        most = 0 if self._pace is None else min(self._ahead, int(AHEAD_MS / self._pace))
+        return self._concurrency + most - len(self._jobs)
+
+    def add(self, job: Job) -> int:
+        """One more; its token."""
+        self._tokens += 1
+        self._unbegun.append(job)
+        self._jobs[self._tokens] = job
+        self.begin_next()
+        return self._tokens
+
+    def begin_next(self) -> None:
+        """Tell of those that are now begun.
+
+        Each is reported after the end of the one before it, whose waiters run in the event loop's next turn.
+        """
+        while self._unbegun and self._begun < self._concurrency:
+            self._begun += 1
+            asyncio.get_running_loop().call_soon(self._unbegun.popleft().begin)
+
+    def finished(self, message: Finished) -> Job | None:
+        took = max(message.done.duration_ms, 0.1)
+        self._pace = took if self._pace is None else self._pace + (took - self._pace) * 0.2
+        self._guilty_is_known = self._guilty_is_known or message.last
+        job = self._jobs.pop(message.token, None)
+        if job is not None:
+            self._begun -= 1
+        return job
+
+    def returned(self, token: int) -> Job | None:
+        return self._jobs.pop(token, None)
+
+    def give_up(self) -> None:
+        self._jobs.clear()
+
+    def lost(self, in_flight: set[int]) -> LostJobs:
+        """Return all of them, sorted by what was running, unless the guilty one is already known."""
+        guilty = set() if self._guilty_is_known else in_flight & self._jobs.keys() or set(self._jobs)
+        blame = LostJobs(
+            suspects=[job for token, job in self._jobs.items() if token in guilty],
+            innocent=[job for token, job in self._jobs.items() if token not in guilty],
+            needs_teardown=[job for token, job in self._jobs.items() if token in guilty | in_flight],
+        )
+        for job in blame.suspects:
+            if job in self._unbegun:
+                job.begin()
+        self._jobs.clear()
+        return blame
+
 
 START_LIMIT = 120.0
 END_LIMIT = 2.0
@@ -22,11 +105,11 @@ END_LIMIT = 2.0
 
 
 class CaseEnded(NamedTuple):
-    """A worker carried out a case; `untidy` if it could not tear it down."""
+    """A worker carried out a case; `needs_teardown` if it could not tear it down."""
 
     job: Job
-    done: Done
-    untidy: bool
+    done: CaseResult
+    needs_teardown: bool
 
 
 class CaseReturned(NamedTuple):
@@ -39,7 +122,7 @@ class CaseReturned(NamedTuple):
 class WorkerLost(NamedTuple):
     """A worker is gone, with what it had in hand."""
 
-    blame: Blame
+    blame: LostJobs
     error: TraceError
 
 
@@ -54,22 +137,22 @@ class Worker:
         self.closing = False
         self._start = start
         self._tell = tell
-        self._in_hand = InHand(start.concurrency, ahead)
-        self._channel = Channel(self._heard, self._closed)
+        self._assigned = AssignedJobs(start.concurrency, ahead)
+        self._channel = Channel(self._on_message, self._closed)
         self._process: WorkerProcess | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._heard_at = 0.0
+        self._last_message_at = 0.0
         self._cause: tuple[str, str] | None = None
         self._reaping: asyncio.Task[None] | None = None
 
     @property
     def in_hand(self) -> int:
-        return len(self._in_hand)
+        return len(self._assigned)
 
     @property
     def room(self) -> int:
         """How many more cases it can be given."""
-        return 0 if self.retired else self._in_hand.room
+        return 0 if self.retired else self._assigned.room
 
     async def open(self) -> None:
         """Start the process and open the target in it."""
@@ -79,24 +162,25 @@ class Worker:
             self._channel.send(encode(self._start))
         except UnicodeEncodeError as error:
             fix = "Rename it, or use --workers 0."
-            raise ConfigError(f"a path cannot be told to a worker: {error.object!r} is not UTF-8.", fix=fix) from error
+            what = f"the path {error.object!r} is not UTF-8, so workers cannot use it."
+            raise ConfigError(what, fix=fix) from error
         try:
             async with asyncio.timeout(START_LIMIT):
                 await self._ready
         except TimeoutError:
             raise ConfigError(f"the target did not open within {START_LIMIT:g} s.") from None
 
-    def give(self, job: Job, untidy: tuple[Case, ...] = ()) -> None:
+    def give(self, job: Job, needs_teardown: tuple[Case, ...] = ()) -> None:
         """Have one case carried out, and others torn down before it."""
-        if not self._in_hand:
-            self._heard_at = asyncio.get_running_loop().time()
-        token = self._in_hand.add(job)
-        self._channel.send(encode(Assignment(token, job.item, job.attempt, untidy)))
+        if not self._assigned:
+            self._last_message_at = asyncio.get_running_loop().time()
+        token = self._assigned.add(job)
+        self._channel.send(encode(Assignment(token, job.item, job.attempt, needs_teardown)))
 
     def watch(self, now: float) -> None:
         """Kill a worker that had cases in hand and gave no sign of life for longer than any one of them may take."""
         settings = self._start.settings
-        if self._in_hand and now - self._heard_at > settings.case_timeout + settings.grace:
+        if self._assigned and now - self._last_message_at > settings.case_timeout + settings.grace:
             why = f"the case took longer than {settings.case_timeout:g} s and its process did not answer"
             self.kill(TIMEOUT, why)
             if self._process is not None and not self._process.alive:
@@ -122,18 +206,18 @@ class Worker:
         if self._process is not None:
             self._process.forget()
             self._process = None
-        self._in_hand.give_up()
+        self._assigned.give_up()
 
-    def _heard(self, message: Heard) -> None:
+    def _on_message(self, message: ReceivedMessage) -> None:
         if isinstance(message, Garbled):
             self.kill("harness", f"the worker sent what cannot be read: {message.why}")
             return
-        self._heard_at = asyncio.get_running_loop().time()
+        self._last_message_at = asyncio.get_running_loop().time()
         if isinstance(message, Finished):
             self._finished(message)
         elif isinstance(message, Returned):
             self.retired = True
-            if (job := self._in_hand.returned(message.token)) is not None:
+            if (job := self._assigned.returned(message.token)) is not None:
                 self._tell(self, CaseReturned(job, message.alone))
         elif not self._ready.done():
             if isinstance(message, Refused):
@@ -142,13 +226,13 @@ class Worker:
                 self._ready.set_result(None)
 
     def _finished(self, message: Finished) -> None:
-        job = self._in_hand.finished(message)
+        job = self._assigned.finished(message)
         if message.done.error == TIMEOUT or message.last:
             self.retired = True
         if job is not None:
-            self._tell(self, CaseEnded(job, message.done, untidy=message.last or message.deaf))
+            self._tell(self, CaseEnded(job, message.done, needs_teardown=message.last or message.deaf))
         if not self.retired:
-            self._in_hand.begin_next()
+            self._assigned.begin_next()
 
     def _closed(self) -> None:
         self.retired = True
@@ -168,5 +252,5 @@ class Worker:
         printed = self._channel.printed
         if not self._ready.done():
             self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
-        blame = self._in_hand.lost(self._process.in_flight() if ended else set())
+        blame = self._assigned.lost(self._process.in_flight() if ended else set())
         self._tell(self, WorkerLost(blame, TraceError(kind, why, printed)))

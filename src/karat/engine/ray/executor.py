@@ -14,10 +14,19 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from karat.engine.job import Job
+from karat.engine.executors import Job
 from karat.engine.plan import Item
-from karat.engine.processes.messages import Assignment, Begun, Finished, Refused, Start, encode, for_runner, refused_as
-from karat.engine.work import Done
+from karat.engine.processes.messages import (
+    Assignment,
+    Finished,
+    Refused,
+    Start,
+    Started,
+    encode,
+    for_runner,
+    refused_as,
+)
+from karat.engine.work import CaseResult
 from karat.errors import ConfigError, ExitCode, KaratError
 from karat.model.trace import TraceError
 from karat.traces.redact import Redactor
@@ -61,7 +70,7 @@ class Shard:
         self.jobs = jobs
 
 
-class Cluster:
+class RayExecutor:
     """Sends shards to a Ray cluster, a bounded number at a time, and hears of each case as it finishes.
 
     Ray is not asked to repeat a task that was lost, because it would run finished cases again: what a lost task still
@@ -72,7 +81,7 @@ class Cluster:
     keeps_rate = False
 
     def __init__(self, start: Start, redactor: Redactor, *, address: str | None, total: int, exact: bool) -> None:
-        self.lanes = 1
+        self.slots = 1
         self._start = encode(start)
         self._folder = start.folder
         self._redactor = redactor
@@ -82,7 +91,7 @@ class Cluster:
         self._ray: Any = None
         self._shard: Any = None
         self._ours = False
-        self._slots = 1
+        self._processors = 1
         self._tokens = 0
         self._queue: deque[Job] = deque()
         self._shards: dict[object, Shard] = {}
@@ -103,14 +112,14 @@ class Cluster:
         await asyncio.shield(self._connected)
         self._watch = asyncio.create_task(self._keep_watch())
 
-    async def run(self, item: Item, attempt: int, begun: Callable[[Item], None]) -> Done:
-        job = Job(item, attempt, begun, self._loop.create_future())
+    async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
+        job = Job(item, attempt, on_started, self._loop.create_future())
         self._queue.append(job)
-        # When all lanes have had their turn, so that the first shards are not too small.
+        # When all slots have had their turn, so that the first shards are not too small.
         self._loop.call_soon(self._wake.set)
         return await job.future
 
-    async def cleared(self, item: Item) -> None:
+    async def wait_until_stopped(self, item: Item) -> None:
         """The workers of the node see to that."""
 
     async def close(self) -> None:
@@ -140,7 +149,7 @@ class Cluster:
             self._tell(_settle, self._left, None)
 
     def _tell(self, what: Callable[..., None], *arguments: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so no one waits for this
             self._loop.call_soon_threadsafe(what, *arguments)
 
     def _connect(self) -> None:
@@ -165,8 +174,8 @@ class Cluster:
         from karat.engine.ray import shard
 
         self._needed = _needed(ray)
-        self._slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        self.lanes = self._slots if self._exact else min(self._total, 2 * self._slots * LARGEST)
+        self._processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self.slots = self._processors if self._exact else min(self._total, 2 * self._processors * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
         answer = for_runner(ray.get(remote(shard.probe).remote(self._start, self._folder)))
         if isinstance(answer, Refused):
@@ -189,7 +198,7 @@ class Cluster:
                 if await _answers(address):
                     seen[address] = self._loop.time()
                 elif self._loop.time() - seen[address] > patience:
-                    self._lose(f"nobody answers at {address} any more")
+                    self._lose(f"{address} no longer responds")
                     return
 
     def _serve(self) -> None:
@@ -204,14 +213,14 @@ class Cluster:
                 ready, _ = self._ray.wait(list(self._shards), num_returns=1, timeout=WAIT)
                 for answers in ready:
                     self._collect(answers)
-        except Exception as error:  # noqa: BLE001 - nobody waits for this thread; those who wait for cases hear of it
+        except Exception as error:  # noqa: BLE001 - no one joins this thread; the cases get the error
             self._tell(self._lose, _line(error))
 
     def _submit(self) -> None:
         """Keep every slot of the cluster busy and the same number of tasks waiting, and no more."""
-        most = self._slots if self._exact else 2 * self._slots
+        most = self._processors if self._exact else 2 * self._processors
         while self._queue and len(self._shards) < most:
-            size = 1 if self._exact else math.ceil(len(self._queue) / (ROUNDS * self._slots))
+            size = 1 if self._exact else math.ceil(len(self._queue) / (ROUNDS * self._processors))
             jobs: dict[int, Job] = {}
             while self._queue and len(jobs) < min(size, LARGEST):
                 self._tokens += 1
@@ -229,24 +238,24 @@ class Cluster:
         except self._ray.exceptions.RayError as error:
             self._lost(answers, shard, _line(error))
         else:
-            told = [for_runner(line) for line in batch]
-            self._loop.call_soon_threadsafe(self._deliver, shard, told)
+            messages = [for_runner(line) for line in batch]
+            self._loop.call_soon_threadsafe(self._deliver, shard, messages)
 
     def _lost(self, answers: object, shard: Shard, why: str) -> None:
         """The task is over: what it still owes is to be done by another."""
         del self._shards[answers]
         with suppress(OSError):
             _reached(self._ray.get_runtime_context().gcs_address)  # else Ray would wait for it, deaf to all else
-            self._slots = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self._processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         delivered = threading.Event()
         self._loop.call_soon_threadsafe(self._again, shard, why, delivered)
         delivered.wait()
 
-    def _deliver(self, shard: Shard, told: list[object]) -> None:
-        for message in told:
+    def _deliver(self, shard: Shard, messages: list[object]) -> None:
+        for message in messages:
             if isinstance(message, Refused):
                 self._give_up(refused_as(message))
-            elif isinstance(message, Begun) and message.token in shard.jobs:
+            elif isinstance(message, Started) and message.token in shard.jobs:
                 shard.jobs[message.token].begin()
             elif isinstance(message, Finished) and message.token in shard.jobs:
                 shard.jobs.pop(message.token).finish(message.done)

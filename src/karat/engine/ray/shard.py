@@ -12,14 +12,14 @@ from functools import partial
 from queue import SimpleQueue
 
 from karat.engine.plan import Item
-from karat.engine.processes.executor import Processes
+from karat.engine.processes.executor import ProcessExecutor
 from karat.engine.processes.messages import (
     Assignment,
-    Begun,
     Finished,
     Ready,
     Refused,
     Start,
+    Started,
     encode,
     for_worker,
     refusal,
@@ -50,7 +50,7 @@ class Host:
 
     def __init__(self, start: Start) -> None:
         self.refused: Refused | None = None
-        self._executor = Processes(start, Redactor(start.secrets))
+        self._executor = ProcessExecutor(start, Redactor(start.secrets))
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="karat-host", daemon=True).start()
         try:
@@ -91,9 +91,9 @@ class Host:
                 heard.put(encode(Finished(work.token, done)))
 
         def begun(token: int, item: Item) -> None:
-            heard.put(encode(Begun(token)))
+            heard.put(encode(Started(token)))
 
-        await asyncio.gather(*(lane() for _ in range(min(self._executor.lanes, len(works)))))
+        await asyncio.gather(*(lane() for _ in range(min(self._executor.slots, len(works)))))
 
 
 def _work(line: bytes) -> Assignment:
@@ -112,10 +112,10 @@ def _host_for(start: bytes, cwd: str) -> Host:
             _hosts.popitem()[1].close()
         if os.path.isdir(cwd):
             os.chdir(cwd)
-        told = for_worker(start)
-        assert isinstance(told, Start)
-        sys.path[:] = [*told.path, *(entry for entry in sys.path if entry not in told.path)]
-        host = Host(told)
+        message = for_worker(start)
+        assert isinstance(message, Start)
+        sys.path[:] = [*message.path, *(entry for entry in sys.path if entry not in message.path)]
+        host = Host(message)
         if host.refused is not None:
             return host
         _hosts[start] = host

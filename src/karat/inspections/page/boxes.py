@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, TypedDict
 
 from karat.inspections.page.scripts import with_names
+from karat.targets.browser.navigation import located
 from karat.targets.browser.options import Place
-from karat.targets.browser.way import located
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 BOXES = with_names("boxes.js")
 NAMES = with_names("frame.js")

@@ -13,17 +13,17 @@ from karat.inspections.page.boxes import PageControl, controls, element, finds, 
 from karat.inspections.page.scripts import with_names
 from karat.targets.base import TargetError
 from karat.targets.browser import window
+from karat.targets.browser.answer_text import LOADING
+from karat.targets.browser.environment import BrowserEnvironment
+from karat.targets.browser.navigation import ChatNavigation, located
 from karat.targets.browser.options import SESSION, BrowserOptions, Place, script
 from karat.targets.browser.page import come_to_rest
-from karat.targets.browser.stage import Stage
-from karat.targets.browser.way import Way, located
-from karat.targets.browser.words import LOADING
 from karat.targets.config import TargetConfig
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Page, Response
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 OBSERVE = with_names("observe.js")
 ANSWERS = with_names("answers.js")
@@ -87,15 +87,15 @@ class Look:
 
 async def look(config: TargetConfig, options: BrowserOptions, prompt: str) -> Look:
     """Go to the chat, send the prompt and see what comes of it. Raises ConfigError or TargetError."""
-    stage = Stage(config, options)
+    stage = BrowserEnvironment(config, options)
     seen = Look(session=options.session or f"karat-{uuid4().hex}")
     try:
         await stage.open()
         base = stage.base.replace(SESSION, seen.session)
         early = script(options.init_script, config.root)
-        async with window.opened(await stage.ready(), options, base, seen.session, early) as opened:
+        async with window.open_context(await stage.ready(), options, base, seen.session, early) as opened:
             page = await opened.new_page()
-            way = Way(page, options, base, seen.session)
+            way = ChatNavigation(page, options, base, seen.session)
             await way.arrive()
             await come_to_rest(page)
             await way.clear()

@@ -1,103 +1,143 @@
-"""Where the values of a JSON text stand, by tree-sitter: asked only when there is something to tell."""
+"""Lines and columns of the keys and values of a JSON text, found only when a diagnostic needs them."""
 
 from __future__ import annotations
 
 import json
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from karat.suites.diagnostics import Path, PathDiagnostic, Place
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)'
+_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:' + _STRING + rb'[^"\[\]{}]*+)*+([\[\]{}])', re.DOTALL)
+"""What is between two brackets, and the second one: those within strings are not brackets."""
+_KEY = re.compile(rb"[\s,]*+(" + _STRING + rb")\s*+:", re.DOTALL)
+_VALUE = re.compile(rb"[\s,]*+(?=[^\s,\]}])")
+_SCALAR = re.compile(_STRING + rb"|[^\s,\[\]{}]++", re.DOTALL)
+
+
+class _Member(NamedTuple):
+    """An entry of an object or array, as offsets; the key of an array's entry is the entry itself."""
+
+    step: str | int
+    key: int
+    start: int
+    stop: int
 
 
 class JsonPlaces:
-    """The places of one text."""
+    """The places of one text. A text that is not JSON has places up to its first error."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._members: dict[Path, dict[str | int, tuple[Node, Node]]] = {}
-        # Where its line starts, where it stands and its column, of the last place asked for: places are asked for
-        # in the order of the file, and a file may be one long line.
+        self._known: dict[int, dict[str | int, _Member]] = {}
+        # Where its line starts, its offset and its column, of the last place: places are asked for in the order of
+        # the file, and a file may be one long line.
         self._counted = (0, 0, 1)
 
     @cached_property
-    def _root(self) -> Node:
-        import tree_sitter_json
-        from tree_sitter import Language, Parser
+    def _root(self) -> int:
+        found = _VALUE.match(self._data)
+        return found.end() if found else 0
 
-        return Parser(Language(tree_sitter_json.language())).parse(self._data).root_node
+    @cached_property
+    def _stops(self) -> dict[int, int]:
+        """Where each object and array ends, by where it starts: nothing has to be read twice to be skipped."""
+        stops: dict[int, int] = {}
+        opened: list[int] = []
+        for found in _BRACKET.finditer(self._data):
+            stop = found.end()
+            if found[1] in b"{[":
+                opened.append(stop - 1)
+            elif opened:
+                stops[opened.pop()] = stop
+        return stops
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(found.end() for found in re.finditer(b"\n", self._data))]
 
     def place(self, path: Path, *, key: bool = False) -> Place:
-        """The line and column of the value at a path, or of its key; of the nearest value around it if it is absent."""
-        node = next((n for n in self._root.named_children), self._root)
+        """Return line and column of the value at a path, or of its key; of the nearest value around it if absent."""
+        at = self._root
         for depth, step in enumerate(path):
-            found = self._below(path[:depth], node).get(step)
+            if at not in self._known:
+                self._known[at] = {member.step: member for member in self._members(at)}
+            found = self._known[at].get(step)
             if found is None:
                 break
-            node = found[0] if key and depth == len(path) - 1 else found[1]
-        return self._start(node)
+            at = found.key if key and depth == len(path) - 1 else found.start
+        return self._place(at)
 
-    def _below(self, path: Path, node: Node) -> dict[str | int, tuple[Node, Node]]:
-        if path not in self._members:
-            self._members[path] = dict(_members(node))
-        return self._members[path]
-
-    def _start(self, node: Node) -> Place:
-        row, width = node.start_point
-        start, stop = node.start_byte - width, node.start_byte
-        known_start, known_stop, column = self._counted
-        if known_start != start or known_stop > stop:
-            known_stop, column = start, 1
-        column += len(self._data[known_stop:stop].decode())
-        self._counted = start, stop, column
-        return row + 1, column
+    def _place(self, offset: int) -> Place:
+        line = bisect_right(self._lines, offset)
+        start = self._lines[line - 1]
+        known_start, known_offset, column = self._counted
+        if known_start != start or known_offset > offset:
+            known_offset, column = start, 1
+        column += len(self._data[known_offset:offset].decode())
+        self._counted = start, offset, column
+        return line, column
 
     @cached_property
     def duplicates(self) -> list[PathDiagnostic]:
-        """Keys of the file that stand twice in their object."""
-        found: list[PathDiagnostic] = []
-        pending: list[tuple[Path, Node]] = [((), node) for node in self._root.named_children]
+        """Keys that are twice in their object, in the order of the file."""
+        found: list[tuple[int, Path]] = []
+        pending: list[tuple[Path, int]] = [((), self._root)]
         while pending:
-            path, node = pending.pop()
+            path, at = pending.pop()
             seen: set[str | int] = set()
-            for step, (key, value) in _members(node):
-                here = (*path, step)
+            for step, key, start, _ in self._members(at):
                 if step in seen:
-                    message = "duplicate key. Keep one."
-                    found.append(PathDiagnostic(here, message, "duplicate-key", place=self._start(key)))
+                    found.append((key, (*path, step)))
                 seen.add(step)
-                if value.type in ("object", "array"):
-                    pending.append((here, value))
-        return found
+                if start in self._stops:
+                    pending.append(((*path, step), start))
+        message = "duplicate key. Keep one."
+        return [PathDiagnostic(path, message, "duplicate-key", place=self._place(key)) for key, path in sorted(found)]
 
     def path_at(self, offset: int) -> Path:
-        """The path of the value that holds a byte."""
-        path: Path = ()
-        node: Node | None = self._root.descendant_for_byte_range(offset, offset + 1)
-        while node is not None and node.parent is not None:
-            if node.parent.type == "array":
-                path = (node.parent.named_children.index(node), *path)
-            elif node.type == "pair":
-                path = (next(_members(node.parent, node))[0], *path)
-            node = node.parent
-        return path
+        """Return the path of the value that holds a byte, or whose key does."""
+        path: list[str | int] = []
+        inner: _Member | None = _Member(0, self._root, self._root, len(self._data))
+        while inner is not None and inner.start <= offset:
+            inner = next((member for member in self._members(inner.start) if offset < member.stop), None)
+            if inner is None or offset < inner.key:
+                break
+            path.append(inner.step)
+        return tuple(path)
 
+    def _members(self, at: int) -> Iterator[_Member]:
+        """Scan the entries of the object or array at an offset; a scalar has none."""
+        data, kind, index = self._data, self._data[at : at + 1], 0
+        if kind not in (b"{", b"["):
+            return
+        at += 1
+        while True:
+            key = _KEY.match(data, at) if kind == b"{" else None
+            found = _VALUE.match(data, key.end() if key else at)
+            if found is None or (key is None and kind == b"{"):
+                return
+            start = found.end()
+            at = self._stop(start)
+            yield _Member(_decoded(key[1]), key.start(1), start, at) if key else _Member(index, start, start, at)
+            index += 1
 
-def _members(node: Node, only: Node | None = None) -> Iterator[tuple[str | int, tuple[Node, Node]]]:
-    """What an object or array holds: the step to it, the node of its key, and of its value."""
-    if node.type == "array":
-        for index, child in enumerate(node.named_children):
-            yield index, (child, child)
-    elif node.type == "object":
-        for pair in [only] if only is not None else node.named_children:
-            key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
-            if key is not None and value is not None and key.text:
-                yield _decoded(key.text), (key, value)
+    def _stop(self, start: int) -> int:
+        if self._data[start] in b"{[":
+            return self._stops.get(start, len(self._data))
+        found = _SCALAR.match(self._data, start)
+        return found.end() if found else len(self._data)
 
 
 def _decoded(key: bytes) -> str:
-    text = json.loads(key, strict=False)
-    return text if isinstance(text, str) else key.decode()
+    if b"\\" not in key:
+        return key[1:-1].decode()
+    try:
+        text: str = json.loads(key, strict=False)
+    except ValueError:  # a text that is not JSON has keys that are none, and still places
+        return key[1:-1].decode()
+    return text

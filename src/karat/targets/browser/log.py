@@ -92,7 +92,7 @@ def _broken(error: CaptureBrokenError) -> TargetError:
 
 
 def _has(field: str, session: str) -> Fits:
-    """Whose line it is. A tool's line that nobody can attribute may be this conversation's: then nothing is proved."""
+    """Whose line it is. A tool's line that cannot be attributed may be this conversation's: then nothing is proved."""
 
     def fits(line: str) -> bool:
         tool = f'"{PREFIX}' in line
@@ -102,7 +102,7 @@ def _has(field: str, session: str) -> Fits:
         if not found:
             raise CaptureBrokenError(f"a line of it cannot be read: {line[:EXCERPT]}")
         if found.get(field) in (None, "") and str(found.get("source", "")).startswith(PREFIX):
-            raise CaptureBrokenError(f"an event of {found['source']} has no {field!r}, so nobody can say whose it is")
+            raise CaptureBrokenError(f"an event of {found['source']} has no {field!r}, so its conversation is unknown")
         return found.get(field) == session
 
     return fits

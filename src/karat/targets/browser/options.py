@@ -1,4 +1,4 @@
-"""What a browser target can be told: where the app is, how to reach its chat, and how an answer is known."""
+"""Options of a browser target: where the app is, how to reach its chat, and how an answer is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Positive = Annotated[int, Meta(gt=0)]
 SESSION = "{session}"
 LOG = "{log}"
 LITERAL = 8
-"""How long a value must be that nobody called a secret, to be taken for one."""
+"""How long a value must be to be taken for a secret without being called one."""
 
 
 class Place(Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,11 +57,11 @@ class Complete(Struct, frozen=True, forbid_unknown_fields=True):
     busy: str = ""
     """A CSS selector: the `aria-busy` of what it finds was set and is cleared."""
     gone: str = ""
-    """A text that stands by itself on the page while the assistant works."""
+    """A text that is by itself on the page while the assistant works."""
     spinner: str = ""
     """A CSS selector: what it finds is visible while the assistant works."""
     event: bool = False
-    """The line that ends the turn stands in the telemetry."""
+    """The line that ends the turn is in the telemetry."""
     quiet_ms: Positive | None = None
     """The answer has not changed for so long."""
 
@@ -72,7 +72,7 @@ class Complete(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Line(Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of the telemetry log: by its fields, and by a text that stands in it."""
+    """A line of the telemetry log: by its fields, and by a text that is in it."""
 
     source: str = ""
     event: str = ""
@@ -157,9 +157,9 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def has_log(self) -> bool:
-        """Whether there is a telemetry log: it is named, or the app is told where to write one."""
-        told = any(LOG in text for text in (self.start, *self.start_env.values()))
-        return bool(self.telemetry_log or self.telemetry) or (told and self.starts_app)
+        """Whether there is a telemetry log: it is named, or the app gets its place at the start."""
+        written = any(LOG in text for text in (self.start, *self.start_env.values()))
+        return bool(self.telemetry_log or self.telemetry) or (written and self.starts_app)
 
     @property
     def literals(self) -> list[str]:
@@ -179,7 +179,7 @@ def checked(options: BrowserOptions, address: str) -> BrowserOptions:
         )
     if options.telemetry.correlation_field and not options.tells_session(address):
         raise ConfigError(
-            "`telemetry.correlation_field` is set, but the app is not told the conversation.",
+            "`telemetry.correlation_field` is set, but the app does not get the conversation.",
             fix="Set `session_query`, or write {session} into a header, a cookie or an address.",
             slug="bad-options",
         )
@@ -196,7 +196,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _KEPT = ("!$%&()*+,-./:;=?@[\\]^_`{|}~", "!$%&'()*+,-./:;=?@[\\]^_`{|}~", "!$%&'()*+,-./:;=@[\\]|~")
 """What Chromium leaves as it is in the query of a web address, in that of another, and in a path."""
 SHORTEST = 4
-"""A shorter value cannot be told from plain text."""
+"""A shorter value cannot be distinguished from plain text."""
 
 
 def filled(text: str, session: str) -> str:

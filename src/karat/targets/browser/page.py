@@ -14,23 +14,21 @@ from urllib.parse import urlsplit
 
 from karat.model.trace import ScreenMap
 from karat.targets.base import TargetError
-from karat.targets.browser.echo import Echo
+from karat.targets.browser.answer_text import LOADING, UNSEPARATED, AnswerTracker, AnswerWords
 from karat.targets.browser.log import TurnLog
+from karat.targets.browser.navigation import ChatNavigation, located
 from karat.targets.browser.options import BrowserOptions, Place
-from karat.targets.browser.screen import element_boxes, screen_map
-from karat.targets.browser.scripts import with_sight
-from karat.targets.browser.snapshot import SentPrompt, with_unseen, without_prompts
+from karat.targets.browser.prompt_echo import PromptMatcher
+from karat.targets.browser.screen import SentPrompt, element_boxes, screen_map, with_sight, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
-from karat.targets.browser.way import Way, located
 from karat.targets.browser.window import HURRY
-from karat.targets.browser.words import LOADING, UNTOLD, AnswerWords, Words
 from karat.telemetry.calls import tool_calls
 from karat.text.wording import likeness, listed, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Response
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 PATIENCE = 20.0
 """Seconds that a look at the page may take."""
@@ -45,7 +43,7 @@ PAUSE_MS = 800
 LAST_WORDS = 3.0
 """How long an app that is no longer at work may owe its answer to the page, or a sign of work to its answer."""
 STUCK_AFTER = 2.0
-"""A page that lets nobody look for so long is stuck."""
+"""A page that cannot be read for so long is stuck."""
 
 REST_MS = 500
 """So long the page must not have changed before the first prompt is sent."""
@@ -71,7 +69,7 @@ CLEARED = """(elements) => {
   }
 }"""
 # What is at the place of the answer is held on to: it may go before it is complete. Words in shadow roots and in boxes
-# that nobody can write into count too.
+# that cannot be written into count too.
 SIZE = """(elements) => {
   if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
   const own = (one) => /^(TEXTAREA|INPUT)$/.test(one.tagName) ? one.value : one.innerText || "";
@@ -102,7 +100,7 @@ class Glance(NamedTuple):
 
 
 @dataclass(slots=True)
-class Stillness:
+class AnswerStability:
     """Since when the answer has not changed, and since when nothing shows work."""
 
     changed: float
@@ -122,7 +120,7 @@ class ChatPage:
     def __init__(self, page: Page, options: BrowserOptions, base: str, session: str) -> None:
         self._page = page
         self._options = options
-        self._way = Way(page, options, base, session)
+        self._way = ChatNavigation(page, options, base, session)
         self._look_at(page)
         self._said = AnswerWords("")
         self._log: TurnLog | None = None
@@ -148,7 +146,7 @@ class ChatPage:
         answer = self._options.answer
         self._view = view
         self._watch = Watch(view, self._options.complete)
-        self._words = Words(view, located(view, answer) if answer is not None else None)
+        self._words = AnswerTracker(view, located(view, answer) if answer is not None else None)
 
     async def ask(self, prompt: str, log: TurnLog | None) -> AnswerWords:
         """Send a prompt and wait for the answer; the assistant's own words of this turn."""
@@ -158,14 +156,14 @@ class ChatPage:
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
-                self._sent.append(SentPrompt(Echo(prompt), self._seen))
+                self._sent.append(SentPrompt(PromptMatcher(prompt), self._seen))
                 await self._send(prompt)
                 await self._complete()
         except (TimeoutError, TooLongError) as error:
             why = f"no complete answer within {self._options.wait_ms} ms: {await self._stuck() or self._trouble()}"
             raise TargetError("timeout", why) from error
         if self._said.doubt:
-            raise TargetError("bad-answer", UNTOLD.format(why=self._said.doubt))
+            raise TargetError("bad-answer", UNSEPARATED.format(why=self._said.doubt))
         return self._said if self._said.text or not self._said.elsewhere else self._wordless()
 
     def _trouble(self) -> str:
@@ -174,7 +172,7 @@ class ChatPage:
         troubles = (
             self._unsent,
             self._watch.trouble if not self._unsent else "",
-            UNTOLD.format(why=said.doubt) if said.doubt else "",
+            UNSEPARATED.format(why=said.doubt) if said.doubt else "",
             self._elsewhere() if said.elsewhere and not said.text else "",
             said.unseen if not said.text else "",
             f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
@@ -182,7 +180,7 @@ class ChatPage:
         return "; ".join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)
 
     async def _stuck(self) -> str:
-        """That the page answers nothing at all, if so; then nobody knows whether the prompt was sent."""
+        """That the page answers nothing at all, if so; then it is unknown whether the prompt was sent."""
         from playwright.async_api import Error
 
         try:
@@ -198,7 +196,7 @@ class ChatPage:
     def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
         if self._log is None or not tool_calls(tuple(self._log.so_far())):
-            raise TargetError("config", f"{self._elsewhere()}: mend `answer`")
+            raise TargetError("config", f"{self._elsewhere()}: correct `answer`")
         return self._said._replace(unseen=MATCHED_NOTHING.format(place=self._options.answer))
 
     def _elsewhere(self) -> str:
@@ -242,7 +240,7 @@ class ChatPage:
         await self._page.screenshot(path=str(file), full_page=True)
 
     async def screen(self, screenshot: Path) -> ScreenMap:
-        """What stands where on a screenshot that was just taken; in a frame other coordinates hold."""
+        """What is where on a screenshot that was just taken; in a frame other coordinates hold."""
         if self._view is not self._page:
             return await screen_map(self._page, screenshot, ())
         boxes = await element_boxes(self._page, self._seen, self._sent[-1].before if self._sent else "")
@@ -250,7 +248,7 @@ class ChatPage:
         return await screen_map(self._page, screenshot, boxes)
 
     async def _remember(self) -> None:
-        """What is there before the prompt, so that what comes after it can be told from it."""
+        """What is there before the prompt, so that what comes after it can be distinguished from it."""
         await self._words.mark()
         self._complained = await self._complaints()
         if self._complained and self._options.failure is not None:
@@ -261,7 +259,7 @@ class ChatPage:
         """Wait until the answer is complete."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        stillness = Stillness(began, began)
+        stillness = AnswerStability(began, began)
         while True:
             seen = await self._glance()
             now = loop.time()
@@ -271,7 +269,7 @@ class ChatPage:
                 return
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 10))
 
-    async def _is_complete(self, seen: Glance, now: float, stillness: Stillness) -> bool:
+    async def _is_complete(self, seen: Glance, now: float, stillness: AnswerStability) -> bool:
         unchanged, over = now - stillness.changed, now - stillness.over_since
         if seen.work.unseen and not seen.work.fresh:
             if unchanged >= LAST_WORDS and await self.answer():
@@ -293,9 +291,9 @@ class ChatPage:
             return False
         if self._watch and not work.unseen:
             pause = SETTLE_MS if self._ended() else PAUSE_MS
-            told = over if complete.event else math.inf
+            ended = over if complete.event else math.inf
             still = unchanged if self._options.answer is not None else math.inf
-            return min(work.calm, told, still) * 1000 >= pause
+            return min(work.calm, ended, still) * 1000 >= pause
         if complete.quiet_ms is not None:
             return True
         return unchanged * 1000 >= (SETTLE_MS if complete.event and not self._watch else UNSEEN_MS)

@@ -1,9 +1,9 @@
 // What a person reads on the page: of each place of `elements` its text and the text it had when the page was last
-// marked, and line by line, with the element it stands in, what stands in none of them. Where the app has left the page
-// that was marked, also the places as they were last. A box that nobody can write into is read as words are.
+// marked, and line by line, with the element it is in, what is in none of them. Where the app has left the page
+// that was marked, also the places as they were last. A box that cannot be written into is read as words are.
 (elements, mark) => {
   const ignored = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "SELECT", "IFRAME", "OBJECT"]);
-  const NARROW = 20;  // editors of code have boxes that nobody sees
+  const NARROW = 20;  // editors of code have invisible boxes
   const shown = (element, style) => style.display === "contents" || element.checkVisibility();
   const path = (element) => [
     element.tagName.toLowerCase(),
@@ -88,9 +88,9 @@
   const packed = (text) => text.replace(/\s+/g, "");
   const watched = (element, text) => {
     const old = text.split("\n").map(packed).filter(Boolean);
-    const stands = () => { const now = packed(element.textContent); return old.some((line) => now.includes(line)); };
-    if (!stands()) return [];
-    const observer = new MutationObserver(() => { if (!stands()) window.karatRewritten.add(element); });
+    const isThere = () => { const now = packed(element.textContent); return old.some((line) => now.includes(line)); };
+    if (!isThere()) return [];
+    const observer = new MutationObserver(() => { if (!isThere()) window.karatRewritten.add(element); });
     observer.observe(element, { subtree: true, childList: true, characterData: true });
     return [observer];
   };

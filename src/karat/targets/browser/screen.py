@@ -3,20 +3,127 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
+from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.trace import ElementBox, ScreenMap
-from karat.targets.browser.scripts import with_sight
-from karat.targets.browser.snapshot import role_of
+from karat.targets.browser.prompt_echo import Likeness, PromptMatcher
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
+
+
+_HERE = files(__package__)
+
+
+def with_sight(name: str) -> str:
+    """A function of JavaScript that can ask what a reader sees."""
+    sight, function = (_HERE.joinpath(file).read_text(encoding="utf-8") for file in ("seen.js", name))
+    return f"(...given) => {{\n{sight}\nreturn touchable(() => (\n{function}\n)(...given));\n}}"
+
+
+MASK = "[the prompt]"
+UNSURE = frozenset({Likeness.NAMED, Likeness.START})
+TITLES = frozenset({"link", "option", "tab", "treeitem", "menuitem", "row", "cell", "listitem"})
+"""Where apps list conversations by their first prompt. Other elements may well be named as a short prompt is."""
+
+_NODE = re.compile(
+    r"""(?P<head>\s*-\s+(?P<quote>['"]?)(?P<role>[a-z]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?(?:\s+\[[^\]]*\])*)"""
+    r"""(?P<tail>(?P=quote):?\s*)(?P<text>.*)"""
+)
+
+
+def role_of(line: str) -> str:
+    """The role of the node on this line; none where there is no node."""
+    node = _NODE.fullmatch(line)
+    return node["role"] if node else ""
+
+
+class SentPrompt(NamedTuple):
+    """A prompt, and the page right before it was sent: what was there repeats nothing."""
+
+    echo: PromptMatcher
+    before: str
+
+
+def with_unseen(whole: str, seen: str) -> str:
+    """The snapshot of what a reader sees, and at their places, marked, the nodes that only the whole one has."""
+    a, b = whole.split("\n"), seen.split("\n")
+    merged: list[str] = []
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b).get_opcodes():
+        merged += a[a1:a2] if tag == "equal" else _merged(a[a1:a2], b[b1:b2])
+    return "\n".join(merged)
+
+
+def _merged(whole: list[str], seen: Sequence[str]) -> Iterator[str]:
+    for line in seen:
+        twin = next((index for index, other in enumerate(whole) if _place(other) == _place(line)), None)
+        if twin is None:
+            yield line
+            continue
+        yield from map(_not_seen, whole[:twin])
+        yield line
+        node = _NODE.fullmatch(whole[twin])
+        if node is not None:  # the same node, of which only a part is seen
+            indent = len(line) - len(line.lstrip())
+            yield f"{' ' * indent}  - text {NOT_SEEN}: {node['text'] or node['name'] or ''}"
+        del whole[: twin + 1]
+    yield from map(_not_seen, whole)
+
+
+def _place(line: str) -> tuple[int, str]:
+    node = _NODE.fullmatch(line)
+    return len(line) - len(line.lstrip()), node["role"] if node else line
+
+
+def _not_seen(line: str) -> str:
+    node = _NODE.fullmatch(line)
+    return f"{node['head']} {NOT_SEEN}{node['tail']}{node['text']}" if node else line
+
+
+def without_prompts(snapshot: str, sent: Sequence[SentPrompt]) -> str:
+    """The snapshot with a mask for every text that is a prompt, and a mark on every node that may be one."""
+    lines = snapshot.split("\n")
+    for echo, before in sent:
+        old = Counter(before.split("\n"))
+        for index, line in enumerate(snapshot.split("\n")):
+            if old[line] > 0:
+                old[line] -= 1
+            else:
+                lines[index] = _without(echo, lines[index])
+    return "\n".join(lines)
+
+
+def _without(echo: PromptMatcher, line: str) -> str:
+    node = _NODE.fullmatch(line)
+    if node is None:
+        return line
+    head, text, name = node["head"], node["text"], node["name"] or ""
+    likeness = echo.likeness(text)
+    if _mark(echo, likeness) == THE_PROMPT:
+        covered = echo.cover(text, MASK)
+        text, likeness = covered if covered != text else MASK, Likeness.OTHER
+    marks = {_mark(echo, likeness), _mark(echo, echo.likeness(name))}
+    if not echo.distinct and echo.is_whole(name) and node["role"] not in TITLES:
+        marks = {LIKE_PROMPT}
+    mark = next((mark for mark in (THE_PROMPT, LIKE_PROMPT) if mark in marks and mark not in head), "")
+    return f"{head}{f' {mark}' * bool(mark)}{node['tail']}{text}"
+
+
+def _mark(echo: PromptMatcher, likeness: Likeness) -> str:
+    if likeness is Likeness.WHOLE or (echo.distinct and likeness in (Likeness.NAMED, Likeness.QUOTED)):
+        return THE_PROMPT
+    return LIKE_PROMPT if likeness in UNSURE and not (likeness is Likeness.NAMED and echo.one_word) else ""
+
 
 BOXES: Final = with_sight("boxes.js")
 MOST: Final = 1_000
@@ -76,7 +183,7 @@ async def answer_boxes(page: View, messages: Locator | None, fresh: Sequence[int
 
 
 def _placed(answer: str, blocks: Sequence[TextBlock]) -> Iterator[ElementBox]:
-    """From the last line up: what stands last on the page is the answer rather than what stood there before."""
+    """From the last line up: what is last on the page is the answer rather than what was there before."""
     at = len(blocks) - 1
     squeezed = ["".join(block["text"].split()) for block in blocks]
     for number, line in reversed([*enumerate(answer.split("\n"))]):

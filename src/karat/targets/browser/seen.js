@@ -4,8 +4,8 @@ const styles = new Map();
 const styleOf = (element) => styles.get(element) || styles.set(element, getComputedStyle(element)).get(element);
 const up = (element) => element.assignedSlot || element.parentElement || element.getRootNode().host || null;
 const alpha = (color) => {
-  const told = color.startsWith("rgba") ? color.match(/,\s*([\d.]+)\)$/) : color.match(/\/\s*([\d.]+)\)$/);
-  return told ? Number(told[1]) : color === "transparent" ? 0 : 1;
+  const alpha = color.startsWith("rgba") ? color.match(/,\s*([\d.]+)\)$/) : color.match(/\/\s*([\d.]+)\)$/);
+  return alpha ? Number(alpha[1]) : color === "transparent" ? 0 : 1;
 };
 
 const inks = new Map();  // how strongly an element is painted, and whether its text is struck out
@@ -45,7 +45,7 @@ const clippedAway = (element, style) => {
   const size = element.getBoundingClientRect(), [high, wide] = insets(path, size);
   return high >= size.height || wide >= size.width;
 };
-const frames = new Map();  // what of an element's style can clip what stands in it: most have nothing
+const frames = new Map();  // what of an element's style can clip what is in it: most have nothing
 const frameOf = (element) => {
   if (frames.has(element)) return frames.get(element);
   const style = styleOf(element), root = element === document.body || element === document.documentElement;
@@ -209,7 +209,7 @@ const seenText = (node, element) => {
 
 // Whether a reader sees a thing that is no text: a control, a picture.
 const seenThing = (element) => {
-  const told = [element, ...(element.labels || [])];
-  return told.some((one) => styleOf(one).visibility === "visible" && inkOf(one).opacity >= FAINT
+  const parts = [element, ...(element.labels || [])];
+  return parts.some((one) => styleOf(one).visibility === "visible" && inkOf(one).opacity >= FAINT
     && boxSeen(one.getBoundingClientRect(), one));
 };

@@ -1,22 +1,29 @@
 """`browser:URL`: a live web app in a real browser, with its telemetry log.
 
 One browser, a fresh context per case. With a telemetry log and no field that tells conversations apart, cases run one
-at a time, because nobody could say whose line is whose.
+at a time, because lines could not be attributed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import shutil
 import time
-from typing import TYPE_CHECKING
+import zipfile
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from msgspec import structs
 
 from karat.model.suite import Case
-from karat.model.trace import UNSEEN_WORDS, Message, Trace
+from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.browser import window
-from karat.targets.browser.evidence import PageEvidence
+from karat.targets.browser.environment import BrowserEnvironment
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import (
     LOG,
@@ -28,21 +35,22 @@ from karat.targets.browser.options import (
     secret_values,
 )
 from karat.targets.browser.page import ChatPage
-from karat.targets.browser.stage import Stage
 from karat.targets.browser.window import HURRY
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.limits import Limits
-from karat.targets.patience import within
+from karat.targets.timeouts import timeout
 from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
+from karat.traces.spellings import pattern
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Error
 
-NO_FIELD = "its telemetry has no correlation_field, so nobody could say whose line is whose"
+
+NO_FIELD = "its telemetry has no correlation_field, so lines of concurrent cases could not be attributed"
 ONE_SESSION = "all cases share the session that was given"
 NO_LOG = (
-    "nobody said where the app's telemetry log is: set `telemetry.log` of the target, or write {log} into `start` or "
+    "no telemetry log is configured: set `telemetry.log` of the target, or write {log} into `start` or "
     "`start_env` (TELEMETRY_LOG_PATH for the script)"
 )
 NO_LOG_SEEN = {"tools": NO_LOG, "telemetry": NO_LOG}
@@ -54,7 +62,7 @@ class BrowserTarget:
     def __init__(self, config: TargetConfig) -> None:
         self._config = config
         self._options = checked(read_options(config, BrowserOptions), config.spec)
-        self._stage = Stage(config, self._options)
+        self._stage = BrowserEnvironment(config, self._options)
         self.options = config.identity
         self.secrets = secret_values(self._options, config.spec)
         self.limits = self._limits()
@@ -87,7 +95,7 @@ class BrowserTarget:
         try:
             browser = await self._stage.ready()
             base = self._stage.base.replace(SESSION, session)
-            async with window.opened(browser, self._options, base, session, self._script) as opened:
+            async with window.open_context(browser, self._options, base, session, self._script) as opened:
                 return await self._conversation(case, context, opened, session)
         except Error as error:
             raise await self._explained(TargetError("agent", _first_line(error))) from error
@@ -95,7 +103,7 @@ class BrowserTarget:
             raise await self._explained(error) from error
 
     async def _explained(self, error: TargetError) -> TargetError:
-        """What breaks because the app is gone is told as that."""
+        """Report what breaks because the app is gone as that."""
         why = await self._stage.gone() if error.kind != "gone" else ""
         return TargetError("gone", f"{why} ({error.message})", detail=error.detail) if why else error
 
@@ -169,7 +177,7 @@ async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, pr
         recorder.telemetry = log.so_far()
     recorder.messages.append(Message("user", prompt))
     try:
-        async with within(chat.patience):
+        async with timeout(chat.patience):
             recorder.final_message = await chat.answer()
             recorder.page = await chat.snapshot()
     except (Error, TimeoutError):
@@ -180,3 +188,100 @@ def _first_line(error: Error) -> str:
     if "crashed" in error.message:
         return "the page crashed"
     return error.message.strip().split("\n", 1)[0]
+
+
+_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+
+
+class PageEvidence:
+    """Kept whatever becomes of the turn."""
+
+    def __init__(
+        self,
+        case: Case,
+        context: RunContext,
+        window: BrowserContext,
+        secrets: Sequence[str],
+        headers: Sequence[str],
+    ) -> None:
+        self._context = context
+        self._window = window
+        self._secrets = secrets
+        self._headers = headers
+        self._folder = context.attachments
+        self._stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in case.id)[:60] + f"-{uuid4().hex[:6]}"
+
+    async def start(self) -> None:
+        if self._folder is not None:
+            await self._window.tracing.start(snapshots=True)
+
+    async def keep(self, chat: ChatPage) -> None:
+        """A page that is gone or stuck has nothing to show."""
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        shot, trace = self._folder / f"{self._stem}.png", self._folder / f"{self._stem}.trace.zip"
+        if await _taken(chat, chat.screenshot(shot)):
+            self._context.attach("screenshot", shot)
+            await _taken(chat, self._map(chat, shot))
+        if await _taken(chat, self._record(trace)):
+            self._context.attach("playwright trace", trace, unless_passed=True)
+
+    async def _map(self, chat: ChatPage, shot: Path) -> None:
+        self._context.screen = await chat.screen(shot)
+
+    async def _record(self, file: Path) -> None:
+        await self._window.tracing.stop(path=str(file))
+        await asyncio.to_thread(scrub, file, self._secrets, self._headers)
+
+
+async def _taken(chat: ChatPage, taking: Awaitable[None]) -> bool:
+    """Whether the page gave what was asked of it in time."""
+    from playwright.async_api import Error
+
+    try:
+        async with timeout(chat.patience):
+            await taking
+    except (Error, TimeoutError):
+        return False
+    return True
+
+
+def scrub(file: Path, secrets: Sequence[str], headers: Sequence[str] = ()) -> None:
+    """Take cookies, authorization headers, those named and known values out of a recorded trace, in place."""
+    clean = file.with_suffix(".clean")
+    names = _HEADERS.union(name.lower() for name in headers)
+    known = "|".join(map(pattern, sorted(secrets, key=len, reverse=True)))
+    found = re.compile(known.encode(errors="surrogatepass")) if known else None
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith((".trace", ".network")):
+                data = b"\n".join(_without_headers(line, names) for line in data.split(b"\n"))
+            if found is not None:
+                data = found.sub(REMOVED.encode(), data)
+            new.writestr(entry.filename, data)
+    shutil.move(clean, file)
+
+
+def _without_headers(line: bytes, names: frozenset[str]) -> bytes:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    return json.dumps(_cleaned(event, names), separators=(",", ":")).encode()
+
+
+def _cleaned(value: object, names: frozenset[str]) -> object:
+    if isinstance(value, list):
+        return [_cleaned(item, names) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "value" in value and str(value.get("name", "")).lower() in names:
+        return {**value, "value": REMOVED}
+    kept = {key: _cookies(item) if key == "cookies" else _cleaned(item, names) for key, item in value.items()}
+    return {**kept, "queryString": []} if "queryString" in kept else kept  # the address again, in pieces
+
+
+def _cookies(found: Any) -> Any:
+    return [{**c, "value": REMOVED} if isinstance(c, dict) else REMOVED for c in found] if found else found

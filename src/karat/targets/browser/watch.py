@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from karat.targets.browser.options import Complete
 
 if TYPE_CHECKING:
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 POLL = 0.05
 
@@ -124,19 +124,19 @@ class Watch:
     async def begin(self) -> None:
         """Watch from now on, also for what is over before anybody looks. A sign that shows must go first."""
         while self._signs:
-            told: dict[str, object] = await self._page.evaluate(BEGIN, self._signs)
-            if not told["now"]:
+            state: dict[str, object] = await self._page.evaluate(BEGIN, self._signs)
+            if not state["now"]:
                 self.trouble = ""
                 return
-            self.trouble = f"the prompt was not sent, because {self._named(told['now'])} shows without it"
+            self.trouble = f"the prompt was not sent, because {self._named(state['now'])} shows without it"
             await asyncio.sleep(POLL)
 
     async def state(self) -> Activity:
         if not self._signs:
             return Activity(over=True, calm=math.inf, unseen={})
-        told: dict[str, Any] = await self._page.evaluate(STATE, self._signs)
-        work = Activity(not told["now"], told["calm"], told["unseen"], told["fresh"])
-        shows = f"{self._named(told['now'])} still shows" if told["now"] else ""
+        state: dict[str, Any] = await self._page.evaluate(STATE, self._signs)
+        work = Activity(not state["now"], state["calm"], state["unseen"], state["fresh"])
+        shows = f"{self._named(state['now'])} still shows" if state["now"] else ""
         self.trouble = f"{self._named(work.unseen)} was never seen" if work.unseen else shows
         return work
 
@@ -144,10 +144,7 @@ class Watch:
         """Why signs were not seen, and what to do about it."""
         nowhere = [name for name, matches in work.unseen.items() if name != "gone" and not matches]
         why = f" (nothing on the page is {' or '.join(self._signs[name] for name in nowhere)})" if nowhere else ""
-        return (
-            f"the answer came, but {self._named(work.unseen)} was never seen{why}: "
-            "mend `complete`, or let `quiet_ms` tell when an answer is complete"
-        )
+        return f"the answer came, but {self._named(work.unseen)} was never seen{why}: fix `complete`, or use `quiet_ms`"
 
     def _named(self, names: Any) -> str:
         return " and ".join(f"the sign of work {name} = {json.dumps(self._signs[name])}" for name in names)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from karat.targets.browser.options import BrowserOptions, filled
-from karat.targets.patience import within
+from karat.targets.timeouts import timeout
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, StorageState
@@ -18,7 +18,7 @@ HURRY = 0.8
 
 
 @asynccontextmanager
-async def opened(
+async def open_context(
     browser: Browser, options: BrowserOptions, base: str, session: str, script: str
 ) -> AsyncIterator[BrowserContext]:
     """A fresh context with the headers, cookies and storage that the app is to find."""
@@ -40,7 +40,7 @@ async def opened(
         yield window
     finally:
         with suppress(Error, TimeoutError):  # it closes when it can, or with its browser
-            async with within(HURRY):
+            async with timeout(HURRY):
                 await window.close()
 
 

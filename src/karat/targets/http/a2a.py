@@ -7,12 +7,12 @@ from uuid import uuid4
 
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import misfit
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.event_values import protocol_error
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget
+from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
 NO_TOOLS = "A2A tells nothing of tools: its spans may (`telemetry`)"
@@ -31,12 +31,12 @@ class A2aOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_onl
     stream: bool = True
 
 
-class A2aTarget(WireTarget[A2aOptions]):
+class A2aTarget(ServiceTarget[A2aOptions]):
     """An endpoint of JSON-RPC. A conversation is a context; a task that waits for input goes on with the next turn."""
 
     form: ClassVar[type[ServiceOptions]] = A2aOptions
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         old, stream = self._options.version == "0.3", self._options.stream
         message: dict[str, object] = {"messageId": str(uuid4()), "contextId": talk.id}
         message |= {"taskId": talk.notes["task"]} if talk.notes.get("task") else {}
@@ -51,7 +51,7 @@ class A2aTarget(WireTarget[A2aOptions]):
         form: Literal["sse"] | None = "sse" if stream else None
         return WireRequest(self.address(talk), body, headers=headers, stream=form, protocol=True)
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         heard.no_tools = NO_TOOLS
         return A2aReader(talk, heard)
 
@@ -59,7 +59,7 @@ class A2aTarget(WireTarget[A2aOptions]):
 class A2aReader:
     """A message, or a task until it has come to an end."""
 
-    def __init__(self, talk: WireTalk, heard: Heard) -> None:
+    def __init__(self, talk: HttpConversation, heard: TurnBuffer) -> None:
         self._talk = talk
         self._heard = heard
         self._state = ""
@@ -73,7 +73,7 @@ class A2aReader:
             if event.torn:
                 return False
             shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is no JSON-RPC: {error}: {shown}") from error
+            raise TargetError("bad-answer", f"an event is not JSON-RPC: {error}: {shown}") from error
         return self._state not in GOING_ON
 
     def whole(self, value: Json) -> None:
@@ -83,21 +83,21 @@ class A2aReader:
             raise TargetError(kind, f"the agent gave an error: {visible(shorten(str(error.get('message')), 300))}")
         result = value.get("result") if isinstance(value, dict) else None
         if not isinstance(result, dict):
-            raise misfit("the answer is no JSON-RPC of A2A")
-        kind, told = _unwrapped(result)
-        if isinstance(told.get("contextId"), str):
-            self._talk.id = str(told["contextId"])
+            raise protocol_error("the answer is not JSON-RPC of A2A")
+        kind, payload = _unwrapped(result)
+        if isinstance(payload.get("contextId"), str):
+            self._talk.id = str(payload["contextId"])
             self._talk.context.marks.known_as.add(self._talk.id)
         if kind == "message":
-            self._heard.say(_text(told))
+            self._heard.say(_text(payload))
             self._state = "completed"
         elif kind == "artifact":
-            self._artifact(told.get("artifact"))
+            self._artifact(payload.get("artifact"))
         elif kind in ("task", "status"):
-            self._talk.notes["task"] = told.get("id" if kind == "task" else "taskId")
-            for artifact in _list(told.get("artifacts")):
+            self._talk.notes["task"] = payload.get("id" if kind == "task" else "taskId")
+            for artifact in _list(payload.get("artifacts")):
                 self._artifact(artifact)
-            self._status(told.get("status"))
+            self._status(payload.get("status"))
 
     def ended(self) -> None:
         if self._state in GOING_ON:
@@ -125,9 +125,9 @@ class A2aReader:
 def _unwrapped(result: dict[str, Json]) -> tuple[str, dict[str, Json]]:
     """What a result is, and its content: 1.0 has it under its name, 0.3 has its name in it."""
     for key, kind in KINDS.items():
-        told = result.get(key)
-        if isinstance(told, dict) and "kind" not in result:
-            return kind, told
+        payload = result.get(key)
+        if isinstance(payload, dict) and "kind" not in result:
+            return kind, payload
     return str(result.get("kind", "")).removesuffix("-update"), result
 
 

@@ -12,20 +12,21 @@ from msgspec import field
 from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
-from karat.targets.http.json_patch import patched
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.event_values import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget
+from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 from karat.traces.clean import table
 
 STATE = "state"
+MOST_OPERATIONS = 10_000
+"""Longest patch of a state that is applied."""
 NOT_FINE = ("failed", "retried", "denied", "error")
-"""Outcomes of a tool that pydantic-ai tells beside a result that looks like any other."""
+"""Outcomes of a tool that pydantic-ai sends next to a result that looks like any other."""
 
 
 class AgUiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -36,12 +37,12 @@ class AgUiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_on
     forwarded_props: dict[str, object] = field(default_factory=dict)
 
 
-class AgUiTarget(WireTarget[AgUiOptions]):
+class AgUiTarget(ServiceTarget[AgUiOptions]):
     """An endpoint that takes a RunAgentInput and streams events."""
 
     form: ClassVar[type[ServiceOptions]] = AgUiOptions
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         body = {
             "threadId": talk.id,
             "runId": str(uuid4()),
@@ -54,14 +55,14 @@ class AgUiTarget(WireTarget[AgUiOptions]):
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return AgUiReader(heard, talk.notes, self._options.state)
 
 
 class AgUiReader:
     """The events of one run."""
 
-    def __init__(self, heard: Heard, notes: dict[str, object], state: object) -> None:
+    def __init__(self, heard: TurnBuffer, notes: dict[str, object], state: object) -> None:
         self._heard = heard
         self._notes = notes
         self._state: Json = cast(Json, notes.get(STATE, state))
@@ -72,17 +73,17 @@ class AgUiReader:
         """The calls by the ids of the messages that tell their results."""
 
     def whole(self, value: Json) -> None:
-        raise misfit("the answer is no stream of AG-UI events")
+        raise protocol_error("the answer is not a stream of AG-UI events")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
-        told = event_object(event, "AG-UI")
-        kind = str(told["type"])
+        payload = event_object(event, "AG-UI")
+        kind = str(payload["type"])
         self._kinds.saw(kind, fits=kind.isupper())
         reading = READING.get(kind)
         if reading is not None:
-            reading(self, told)
+            reading(self, payload)
         return self._finished
 
     def ended(self) -> None:
@@ -90,50 +91,52 @@ class AgUiReader:
             raise self._kinds.unended("the stream ended without RUN_FINISHED or RUN_ERROR")
         self._heard.checked("the run")
 
-    def run_finished(self, told: dict[str, Json]) -> None:
+    def run_finished(self, payload: dict[str, Json]) -> None:
         self._finished = True
-        for used in objects(told.get("usage")):
+        for used in objects(payload.get("usage")):
             self._heard.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
-        outcome = told.get("outcome")
+        outcome = payload.get("outcome")
         if isinstance(outcome, dict) and outcome.get("type") == "interrupt":
             self._heard.metadata["interrupts"] = outcome.get("interrupts")
 
-    def run_error(self, told: dict[str, Json]) -> None:
-        raise TargetError("agent", f"the run ended with RUN_ERROR: {visible(shorten(str(told.get('message')), 300))}")
+    def run_error(self, payload: dict[str, Json]) -> None:
+        raise TargetError(
+            "agent", f"the run ended with RUN_ERROR: {visible(shorten(str(payload.get('message')), 300))}"
+        )
 
-    def text(self, told: dict[str, Json]) -> None:
-        self._heard.say(str(told.get("delta", "")), str(told.get("messageId")))
+    def text(self, payload: dict[str, Json]) -> None:
+        self._heard.say(str(payload.get("delta", "")), str(payload.get("messageId")))
 
-    def call_start(self, told: dict[str, Json]) -> None:
-        self._heard.book.begin(str(told.get("toolCallName")), str(told.get("toolCallId")))
+    def call_start(self, payload: dict[str, Json]) -> None:
+        self._heard.book.begin(str(payload.get("toolCallName")), str(payload.get("toolCallId")))
 
-    def call_arguments(self, told: dict[str, Json]) -> None:
-        self._heard.book.more(str(told.get("toolCallId")), str(told.get("delta", "")))
+    def call_arguments(self, payload: dict[str, Json]) -> None:
+        self._heard.book.more(str(payload.get("toolCallId")), str(payload.get("delta", "")))
 
-    def call_chunk(self, told: dict[str, Json]) -> None:
-        if told.get("toolCallName"):
-            self.call_start(told)
-        self.call_arguments(told)
+    def call_chunk(self, payload: dict[str, Json]) -> None:
+        if payload.get("toolCallName"):
+            self.call_start(payload)
+        self.call_arguments(payload)
 
-    def call_result(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(told.get("toolCallId")))
+    def call_result(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None:
-            self._results[str(told.get("messageId"))] = str(told.get("toolCallId"))
-            self._heard.book.end(call, told.get("content"), fine=True)
+            self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
+            self._heard.book.end(call, payload.get("content"), fine=True)
 
-    def notes_of_result(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(self._results.get(str(told.get("entityId"))))
+    def notes_of_result(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(self._results.get(str(payload.get("entityId"))))
         try:
-            notes = msgspec.json.decode(str(told.get("encryptedValue")))
+            notes = msgspec.json.decode(str(payload.get("encryptedValue")))
         except msgspec.DecodeError:
             return  # it is what its name says
         each = notes.values() if isinstance(notes, dict) else ()
         if call is not None and any(isinstance(note, dict) and note.get("outcome") in NOT_FINE for note in each):
             call.success, call.error = False, str(call.result)
 
-    def raw(self, told: dict[str, Json]) -> None:
+    def raw(self, payload: dict[str, Json]) -> None:
         """LangGraph's adapter tells of a tool that failed by this alone."""
-        event = told.get("event")
+        event = payload.get("event")
         if not isinstance(event, dict) or event.get("event") != "on_tool_error":
             return
         call = self._heard.book.waiting(str(event.get("name")))
@@ -142,27 +145,43 @@ class AgUiReader:
             error = data.get("error") if isinstance(data, dict) else None
             self._heard.book.end(call, error=str(error or "the tool failed"))
 
-    def messages_snapshot(self, told: dict[str, Json]) -> None:
-        """What was not told by events of its own: the arguments of calls that were never streamed."""
-        for message in objects(told.get("messages")):
+    def messages_snapshot(self, payload: dict[str, Json]) -> None:
+        """What had no events of its own: the arguments of calls that were never streamed."""
+        for message in objects(payload.get("messages")):
             for asked in objects(message.get("toolCalls")):
                 call, function = self._heard.book.known(str(asked.get("id"))), asked.get("function")
-                if call is not None and call.told is None and isinstance(function, dict):
-                    call.told = [str(function.get("arguments", ""))]
+                if call is not None and call.pieces is None and isinstance(function, dict):
+                    call.pieces = [str(function.get("arguments", ""))]
 
-    def state_snapshot(self, told: dict[str, Json]) -> None:
-        self._keep(told.get("snapshot"))
+    def state_snapshot(self, payload: dict[str, Json]) -> None:
+        self._keep(payload.get("snapshot"))
 
-    def state_delta(self, told: dict[str, Json]) -> None:
+    def state_delta(self, payload: dict[str, Json]) -> None:
         try:
-            self._keep(patched(self._state, told.get("delta")))
+            self._keep(apply_delta(self._state, payload.get("delta")))
         except ValueError:
-            self._keep(None)  # nobody knows the state until the next snapshot
+            self._keep(None)  # unknown until the next snapshot
 
     def _keep(self, state: Json) -> None:
         self._state = self._notes[STATE] = state
         known = state if isinstance(state, dict) else {}
         self._heard.state = table({key: value for key, value in known.items() if key != "messages"})
+
+
+def apply_delta(state: Json, delta: Json) -> Json:
+    """Return the state after a JSON Patch (RFC 6902). Raise ValueError if the patch does not fit it."""
+    from jsonpatch import JsonPatchException, JsonPointerException, apply_patch  # part of the extra `http`
+
+    if not isinstance(delta, list) or len(delta) > MOST_OPERATIONS:
+        raise ValueError("not a list of operations, or a very long one")
+    operations = [each for each in delta if isinstance(each, dict)]
+    if len(operations) < len(delta):
+        raise ValueError("an operation is not an object")
+    try:
+        state = apply_patch(state, operations)
+    except (JsonPatchException, JsonPointerException) as error:
+        raise ValueError(f"the patch does not fit: {error}") from error
+    return state
 
 
 READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
@@ -182,7 +201,7 @@ READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
 }
 
 
-def _history(talk: WireTalk) -> list[dict[str, object]]:
+def _history(talk: HttpConversation) -> list[dict[str, object]]:
     """What was said and done before, as a client of AG-UI keeps it."""
     messages: list[dict[str, object]] = []
     for turn in talk.past:

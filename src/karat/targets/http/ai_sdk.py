@@ -11,12 +11,12 @@ from msgspec import field
 
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
-from karat.targets.http.event_values import DONE, EventKinds, event_object, misfit
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.event_values import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget
+from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
 PART = re.compile(r"[a-z]+(?:-|$)")
@@ -27,28 +27,28 @@ class AiSdkOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_o
     """Options of `ai-sdk:`."""
 
     body: dict[str, object] = field(default_factory=dict)
-    """What the route wants beside the messages."""
+    """What the route wants apart from the messages."""
 
 
-class AiSdkTarget(WireTarget[AiSdkOptions]):
+class AiSdkTarget(ServiceTarget[AiSdkOptions]):
     """A route that takes UI messages and streams them."""
 
     form: ClassVar[type[ServiceOptions]] = AiSdkOptions
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         messages = [*_history(talk), _message("user", {"type": "text", "text": prompt})]
         body = {**self._options.body, "id": talk.id, "trigger": "submit-message", "messages": messages}
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return AiSdkReader(heard)
 
 
 class AiSdkReader:
     """The parts of one message, step by step; the text of the last step that has any is the answer."""
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: TurnBuffer) -> None:
         self._heard = heard
         self._step = 0
         self._finished = False
@@ -56,17 +56,17 @@ class AiSdkReader:
         self._error = ""
 
     def whole(self, value: Json) -> None:
-        raise misfit("the answer is no stream of UI messages")
+        raise protocol_error("the answer is not a stream of UI messages")
 
     def take(self, event: WireEvent) -> bool:
         if event.data.strip() == DONE:
             return True
-        told = event_object(event, "UI message stream")
-        kind = str(told["type"])
+        payload = event_object(event, "UI message stream")
+        kind = str(payload["type"])
         self._kinds.saw(kind, fits=PART.match(kind) is not None)
         reading = READING.get(kind)
         if reading is not None:
-            reading(self, told)
+            reading(self, payload)
         return False
 
     def ended(self) -> None:
@@ -76,41 +76,43 @@ class AiSdkReader:
             raise self._kinds.unended("the stream ended without `finish`")
         self._heard.checked("the message")
 
-    def start_step(self, told: dict[str, Json]) -> None:
+    def start_step(self, payload: dict[str, Json]) -> None:
         self._step += 1
 
-    def finish(self, told: dict[str, Json]) -> None:
+    def finish(self, payload: dict[str, Json]) -> None:
         self._finished = True
-        if told.get("finishReason") == "error":
+        if payload.get("finishReason") == "error":
             self._error = self._error or "it finished with the reason `error`"
 
-    def broke(self, told: dict[str, Json]) -> None:
-        self._error = str(told.get("errorText", "error"))
+    def broke(self, payload: dict[str, Json]) -> None:
+        self._error = str(payload.get("errorText", "error"))
 
-    def abort(self, told: dict[str, Json]) -> None:
-        self._error = f"aborted: {told.get('reason', '')}"
+    def abort(self, payload: dict[str, Json]) -> None:
+        self._error = f"aborted: {payload.get('reason', '')}"
 
-    def text_delta(self, told: dict[str, Json]) -> None:
-        self._heard.say(str(told.get("delta", "")), str(self._step))
+    def text_delta(self, payload: dict[str, Json]) -> None:
+        self._heard.say(str(payload.get("delta", "")), str(self._step))
 
-    def tool_input(self, told: dict[str, Json]) -> None:
-        self._heard.book.begin(str(told.get("toolName")), str(told.get("toolCallId")), told.get("input"))
+    def tool_input(self, payload: dict[str, Json]) -> None:
+        self._heard.book.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
 
-    def tool_input_error(self, told: dict[str, Json]) -> None:
+    def tool_input_error(self, payload: dict[str, Json]) -> None:
         """What never ran was asked for, no more."""
-        call = self._heard.book.begin(str(told.get("toolName")), str(told.get("toolCallId")), told.get("input"))
-        self._heard.book.end(call, error=str(told.get("errorText", "bad input")))
+        call = self._heard.book.begin(
+            str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input")
+        )
+        self._heard.book.end(call, error=str(payload.get("errorText", "bad input")))
         call.ran = False
 
-    def tool_output(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(told.get("toolCallId")))
-        if call is not None and not told.get("preliminary"):
-            self._heard.book.end(call, told.get("output"), fine=True)
+    def tool_output(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(payload.get("toolCallId")))
+        if call is not None and not payload.get("preliminary"):
+            self._heard.book.end(call, payload.get("output"), fine=True)
 
-    def tool_output_error(self, told: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(told.get("toolCallId")))
+    def tool_output_error(self, payload: dict[str, Json]) -> None:
+        call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None:
-            self._heard.book.end(call, error=str(told.get("errorText", "error")))
+            self._heard.book.end(call, error=str(payload.get("errorText", "error")))
 
 
 READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {
@@ -131,15 +133,15 @@ def _message(role: str, *parts: dict[str, object]) -> dict[str, object]:
     return {"id": str(uuid4()), "role": role, "parts": list(parts)}
 
 
-def _history(talk: WireTalk) -> list[dict[str, object]]:
+def _history(talk: HttpConversation) -> list[dict[str, object]]:
     """What was said and done before, as a client of the AI SDK keeps it."""
     messages = []
     for turn in talk.past:
         messages.append(_message("user", {"type": "text", "text": turn.prompt}))
         calls: list[dict[str, object]] = []
         for call in turn.calls:
-            told = {"type": f"tool-{call.name}", "toolCallId": call.id, "input": call.arguments}
+            part = {"type": f"tool-{call.name}", "toolCallId": call.id, "input": call.arguments}
             ended = {"state": "output-available", "output": call.result}
-            calls.append(told | (ended if call.error is None else {"state": "output-error", "errorText": call.error}))
+            calls.append(part | (ended if call.error is None else {"state": "output-error", "errorText": call.error}))
         messages.append(_message("assistant", *calls, {"type": "text", "text": turn.answer}))
     return messages

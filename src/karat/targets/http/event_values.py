@@ -12,7 +12,7 @@ DONE = "[DONE]"
 MISFIT = "check the address and the kind in `use`"
 
 
-def misfit(what: str) -> TargetError:
+def protocol_error(what: str) -> TargetError:
     """The error of a service that speaks another protocol: one of the configuration, unless others were understood."""
     return TargetError("config", f"{what}: {MISFIT}")
 
@@ -33,22 +33,22 @@ class EventKinds:
 
     def unended(self, what: str) -> TargetError:
         """The error of a stream without its last event: it is torn, or of another protocol."""
-        return self.misfit or TargetError("bad-answer", f"{what}: it is torn")
+        return self.protocol_error or TargetError("bad-answer", f"{what}: it is torn")
 
     @property
-    def misfit(self) -> TargetError | None:
+    def protocol_error(self) -> TargetError | None:
         """The error of a stream that has events, and none of the protocol."""
         if self._fits or not self._other:
             return None
-        return misfit(f"no event is {self._protocol}; the first is {visible(shorten(self._other, 80))!r}")
+        return protocol_error(f"no event is {self._protocol}; the first is {visible(shorten(self._other, 80))!r}")
 
 
 def event_object(event: WireEvent, protocol: str) -> dict[str, Json]:
     """An event as the object that it has to be."""
-    told = event_json(event, protocol)
-    if not isinstance(told, dict) or not isinstance(told.get("type"), str):
-        raise misfit(f"an event is no {protocol}: {visible(shorten(event.data, 200))}")
-    return told
+    payload = event_json(event, protocol)
+    if not isinstance(payload, dict) or not isinstance(payload.get("type"), str):
+        raise protocol_error(f"an event is not a valid {protocol}: {visible(shorten(event.data, 200))}")
+    return payload
 
 
 def event_json(event: WireEvent, protocol: str) -> Json:
@@ -58,4 +58,4 @@ def event_json(event: WireEvent, protocol: str) -> Json:
         if event.torn:
             raise TargetError("bad-answer", "the stream ended within an event") from error
         shown = visible(shorten(event.data, 200))
-        raise TargetError("bad-answer", f"an event is no {protocol}: {error}: {shown}") from error
+        raise TargetError("bad-answer", f"an event is not a valid {protocol}: {error}: {shown}") from error

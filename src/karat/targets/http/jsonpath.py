@@ -28,7 +28,7 @@ class JsonPath:
         try:
             query = compile(text)
         except JSONPathError as error:
-            raise ValueError(f"{text!r} is no JSONPath: {error}") from error
+            raise ValueError(f"{text!r} is not a JSONPath: {error}") from error
         self.all = _walk(query, len(query.segments))
         self._found_within = _walk(query, len(query.segments) - 1)
 

@@ -14,13 +14,13 @@ from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import Text
-from karat.targets.http.event_values import EventKinds, misfit
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.event_values import EventKinds, protocol_error
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget
+from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 from karat.traces.clean import table
 
@@ -37,18 +37,18 @@ class LangGraphServerOptions(ServiceOptions, frozen=True, forbid_unknown_fields=
     context: dict[str, object] = field(default_factory=dict)
 
 
-class LangGraphServerTarget(WireTarget[LangGraphServerOptions]):
+class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
     """The server of `langgraph dev` and of LangGraph's platform."""
 
     form: ClassVar[type[ServiceOptions]] = LangGraphServerOptions
 
-    async def converse(self, talk: WireTalk, prompt: str, heard: Heard) -> None:
-        await talk.hear(self.asked(talk, prompt), self.reader(talk, heard))
+    async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
+        await talk.hear(self.build_request(talk, prompt), self.reader(talk, heard))
         state = WireRequest(f"{self._thread(talk)}/state", method="GET", headers=self.headers(talk, prompt))
         await talk.hear(state, _StateReader(heard))
         heard.checked("the run")
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
         body: dict[str, object] = {
             "assistant_id": options.assistant,
@@ -61,23 +61,23 @@ class LangGraphServerTarget(WireTarget[LangGraphServerOptions]):
         url, headers = f"{self._thread(talk)}/runs/stream", self.headers(talk, prompt)
         return WireRequest(url, body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return RunReader(talk, heard)
 
-    def _thread(self, talk: WireTalk) -> str:
+    def _thread(self, talk: HttpConversation) -> str:
         return f"{self.address(talk).rstrip('/')}/threads/{talk.id}"
 
 
 class RunReader:
     """The updates of one run: messages that nodes wrote, each once."""
 
-    def __init__(self, talk: WireTalk, heard: Heard) -> None:
+    def __init__(self, talk: HttpConversation, heard: TurnBuffer) -> None:
         self._heard = heard
         self._seen: set[str] = talk.seen
         self._kinds = EventKinds("one of a LangGraph server")
 
     def whole(self, value: Json) -> None:
-        raise misfit("the answer is no stream of a LangGraph server")
+        raise protocol_error("the answer is not a stream of a LangGraph server")
 
     def take(self, event: WireEvent) -> bool:
         mode = event.name.partition("|")[0]
@@ -85,27 +85,27 @@ class RunReader:
         if mode not in ("updates", "messages", "error"):
             return False
         try:
-            told = event.json()
+            payload = event.json()
         except ValueError as error:
             if event.torn:
                 return False
-            raise TargetError("bad-answer", f"an event is no JSON: {error}") from error
+            raise TargetError("bad-answer", f"an event is not JSON: {error}") from error
         if mode == "error":
-            what = f"{told.get('error')}: {told.get('message')}" if isinstance(told, dict) else str(told)
+            what = f"{payload.get('error')}: {payload.get('message')}" if isinstance(payload, dict) else str(payload)
             raise TargetError("agent", f"the run ended with an error: {visible(shorten(what, 300))}")
         if mode == "messages":
-            chunk = told[0] if isinstance(told, list) and told else None
+            chunk = payload[0] if isinstance(payload, list) and payload else None
             if isinstance(chunk, dict) and chunk.get("type") == "AIMessageChunk" and _words(chunk.get("content")):
                 self._heard.first_word()
         else:
-            for message in _messages(told):
+            for message in _messages(payload):
                 self._message(message)
         return False
 
     def ended(self) -> None:
         """The state of the thread tells how it ended, if it is one."""
-        if self._kinds.misfit is not None:
-            raise self._kinds.misfit
+        if self._kinds.protocol_error is not None:
+            raise self._kinds.protocol_error
 
     def _message(self, message: dict[str, Json]) -> None:
         id = str(message.get("id"))
@@ -134,7 +134,7 @@ class RunReader:
 class _StateReader:
     """The state of a thread after a run."""
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: TurnBuffer) -> None:
         self._heard = heard
 
     def take(self, event: WireEvent) -> bool:
@@ -142,7 +142,7 @@ class _StateReader:
 
     def whole(self, value: Json) -> None:
         if not isinstance(value, dict) or not isinstance(value.get("next"), list):
-            raise misfit("the thread has no state, as it has on a LangGraph server")
+            raise protocol_error("the thread has no state, as it has on a LangGraph server")
         tasks = list(objects(value.get("tasks")))
         interrupts = [item for task in tasks for item in objects(task.get("interrupts"))]
         if value["next"] and not interrupts:

@@ -5,23 +5,30 @@ What is not mapped is not observed: without `tool_calls`, tools are unknown.
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple, cast
+from urllib.parse import urljoin
 
 from karat.errors import ConfigError
 from karat.model.cost import COST
 from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
-from karat.targets.base import TargetError
+from karat.targets.base import DENIED, TargetError
 from karat.targets.config import place_of
-from karat.targets.http.call_book import CallSoFar
+from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.guess import answer_path
 from karat.targets.http.jsonpath import JsonPath, count, words
-from karat.targets.http.options import HttpOptions, ServiceOptions, ToolCallPaths
-from karat.targets.http.preconditions import Preparations
+from karat.targets.http.options import (
+    HttpOptions,
+    Preparation,
+    ServiceOptions,
+    ToolCallPaths,
+)
 from karat.targets.http.service import Body, WireRequest
-from karat.targets.http.streams import WireEvent
-from karat.targets.http.talk import Heard, WireReader, WireTalk
-from karat.targets.http.target import WireTarget, values
+from karat.targets.http.streams import Received, WireEvent
+from karat.targets.http.target import ServiceTarget, values
+from karat.targets.http.templates import Template
+from karat.targets.http.tool_call_log import CallSoFar
 from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"
@@ -33,10 +40,10 @@ USUAL = ToolCallPaths(
     error="$.error",
     id="$['id','call_id','tool_call_id','toolCallId']",
 )
-"""How tools spell themselves in streams, where nobody says otherwise."""
+"""How tools spell themselves in streams, unless configured otherwise."""
 
 
-class HttpTarget(WireTarget[HttpOptions]):
+class HttpTarget(ServiceTarget[HttpOptions]):
     """A service whose answers are mapped."""
 
     form: ClassVar[type[ServiceOptions]] = HttpOptions
@@ -45,7 +52,7 @@ class HttpTarget(WireTarget[HttpOptions]):
         options = self._options
         if options.body is None and options.method != "GET":
             raise ConfigError(
-                "nobody said what is sent for a prompt.",
+                "`body` is not set, so no request can be sent.",
                 where=place_of(self._config, "use"),
                 fix='Set body = { message = "{prompt}" }, or as the service wants it.',
                 slug="bad-options",
@@ -56,14 +63,14 @@ class HttpTarget(WireTarget[HttpOptions]):
         if options.preconditions and options.conversation is not None:
             raise self.flawed("preconditions", "the service names the conversation, which has not begun by then")
 
-    def greet(self, talk: WireTalk) -> None:
+    def greet(self, talk: HttpConversation) -> None:
         if self._options.conversation is not None:
             talk.id = None  # the service names it in its first answer
 
-    async def bring_about(self, talk: WireTalk) -> None:
-        await self._preparations.bring_about(talk, self.address(talk), values(talk, ""))
+    async def apply_preconditions(self, talk: HttpConversation) -> None:
+        await self._preparations.apply_preconditions(talk, self.address(talk), values(talk, ""))
 
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
         return WireRequest(
             self.address(talk, prompt),
@@ -74,7 +81,7 @@ class HttpTarget(WireTarget[HttpOptions]):
             broken=options.failure.status,
         )
 
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         return MappedReader(self._options, self._paths, talk, heard)
 
     def path(self, option: str, text: str) -> JsonPath | None:
@@ -104,15 +111,15 @@ class Paths:
         if stream is not None and chunks and (stream.text or stream.tool or stream.done):
             raise target.flawed("stream", "chunks are plain text, without `text`, `tool` or `done`")
         if stream is not None and not chunks and not stream.text and not given.answer:
-            raise target.flawed("stream", "it says not where the text of an event stands", 'Set text = "$.delta.text".')
+            raise target.flawed("stream", "`text` is not set", 'Set text = "$.delta.text".')
         self.text = path("stream", stream.text if stream else "")
         self.tool = path("stream", stream.tool if stream else "")
         done = stream.done if stream else ""
         self.done = path("stream", done) if done.startswith("$") else None
         if calls is not None and not calls.at and self.tool is None:
-            raise target.flawed("tool_calls", "it says not where the calls stand", 'Set at = "$.steps[*]".')
+            raise target.flawed("tool_calls", "`at` is not set", 'Set at = "$.steps[*]".')
         if calls is not None and not calls.name:
-            raise target.flawed("tool_calls", "it says not where a call has its name", 'Set name = "$.tool".')
+            raise target.flawed("tool_calls", "`name` is not set", 'Set name = "$.tool".')
         self.at = path("tool_calls", calls.at if calls else "")
         self.call = {name: path("tool_calls", getattr(calls or USUAL, name)) for name in CALL}
 
@@ -123,7 +130,7 @@ CALL = ("name", "arguments", "result", "error", "id")
 class MappedReader:
     """One answer, read by the paths of the configuration."""
 
-    def __init__(self, options: HttpOptions, paths: Paths, talk: WireTalk, heard: Heard) -> None:
+    def __init__(self, options: HttpOptions, paths: Paths, talk: HttpConversation, heard: TurnBuffer) -> None:
         self._options = options
         self._paths = paths
         self._talk = talk
@@ -169,7 +176,7 @@ class MappedReader:
             if event.torn:
                 return False
             shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is no JSON that has one meaning: {error}: {shown}") from error
+            raise TargetError("bad-answer", f"an event is not valid JSON: {error}: {shown}") from error
         self._take_all(value)
         if self._paths.text is not None:
             for part in self._paths.text.all(value):
@@ -195,8 +202,8 @@ class MappedReader:
         paths, heard = self._paths, self._heard
         broken = paths.failure.first(value) if paths.failure else None
         if broken:
-            told = broken.get("message", broken) if isinstance(broken, dict) else broken
-            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([told]), 300))}")
+            detail = broken.get("message", broken) if isinstance(broken, dict) else broken
+            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([detail]), 300))}")
         if paths.conversation is not None and self._talk.id is None:
             named = paths.conversation.first(value)
             self._talk.id = None if named is None else words([named])
@@ -222,25 +229,25 @@ class MappedReader:
             return
         if item is None:
             return
-        told = {name: path.first(item) if path else None for name, path in self._paths.call.items()}
-        if not isinstance(told["name"], str) or not told["name"]:
+        fields = {name: path.first(item) if path else None for name, path in self._paths.call.items()}
+        if not isinstance(fields["name"], str) or not fields["name"]:
             self._nameless = f"a tool call has no name in it: {visible(shorten(words([item]), 200))}"
             return
-        call = self._begun(told["name"], told)
-        if told["result"] is not None or told["error"] not in (None, "", False):
-            error = None if told["error"] in (None, "", False) else words([told["error"]])
+        call = self._begun(fields["name"], fields)
+        if fields["result"] is not None or fields["error"] not in (None, "", False):
+            error = None if fields["error"] in (None, "", False) else words([fields["error"]])
             fine = True if self._paths.call["error"] is not None else None
-            self._heard.book.end(call, told["result"], error, fine=fine)
+            self._heard.book.end(call, fields["result"], error, fine=fine)
 
-    def _begun(self, name: str, told: dict[str, Json]) -> CallSoFar:
+    def _begun(self, name: str, fields: dict[str, Json]) -> CallSoFar:
         """The call that an item tells of: one that began before, where its id or its result says so."""
-        book, id = self._heard.book, None if told["id"] is None else words([told["id"]])
-        if id is None and self._options.stream is not None and told["result"] is not None:
+        book, id = self._heard.book, None if fields["id"] is None else words([fields["id"]])
+        if id is None and self._options.stream is not None and fields["result"] is not None:
             waiting = book.waiting(name)
             if waiting is not None:
-                waiting.arguments = waiting.arguments if told["arguments"] is None else told["arguments"]
+                waiting.arguments = waiting.arguments if fields["arguments"] is None else fields["arguments"]
                 return waiting
-        return book.begin(name, id, told["arguments"])
+        return book.begin(name, id, fields["arguments"])
 
     def _no_answer(self, value: Json) -> str:
         has = f"{kind(value)} with {', '.join(map(repr, list(value)[:20]))}" if isinstance(value, dict) else kind(value)
@@ -248,4 +255,50 @@ class MappedReader:
             return f"`answer` {self._paths.answer.text} finds nothing in what the service gave: {visible(has)}"
         guess = answer_path(value)
         hint = f', for instance answer = "{guess}"' if guess else ""
-        return f"nobody said where the answer stands in {visible(has)}: set `answer`{hint}"
+        return f"`answer` is not set; the response is {visible(has)}: set `answer`{hint}"
+
+
+MakeTemplate = Callable[[str, object], Template]
+
+
+class _Step(NamedTuple):
+    method: str
+    url: Template
+    body: Template
+
+
+class Preparations:
+    """The requests for each sentence that a case may list. Without any, sentences are for people to read."""
+
+    def __init__(self, given: Mapping[str, tuple[Preparation, ...]], template: MakeTemplate) -> None:
+        self._steps = {
+            sentence: [
+                _Step(step.method, template("preconditions", step.url), template("preconditions", step.body))
+                for step in steps
+            ]
+            for sentence, steps in given.items()
+        }
+
+    async def apply_preconditions(self, talk: HttpConversation, address: str, values: Mapping[str, object]) -> None:
+        """Send what the case's sentences ask for, in their order; spans of it are no part of the first turn."""
+        sentences = talk.case.preconditions if self._steps else ()
+        missing = next((sentence for sentence in sentences if sentence not in self._steps), None)
+        if missing is not None:
+            what = f"precondition {visible(missing)!r} is not defined: add it to `preconditions`"
+            raise TargetError("setup", what)
+        if sentences:
+            talk.begin()
+        for sentence in sentences:
+            for number, step in enumerate(self._steps[sentence], 1):
+                await _send(step, talk, address, values, f"request {number} of the precondition {visible(sentence)!r}")
+
+
+async def _send(step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], what: str) -> None:
+    url = urljoin(address, step.url.address(values))
+    request = WireRequest(url, cast(Body, step.body.filled(values)), step.method, talk.trace_headers)
+    try:
+        await talk.service.raw(request, talk.cookies, Received())
+    except TargetError as error:
+        error.kind = error.kind if error.kind == DENIED else "setup"
+        error.message = f"{what}: {error.message}"
+        raise

@@ -1,4 +1,4 @@
-"""What an HTTP target can be told: what is sent, and where in the answer is what."""
+"""Options of an HTTP target: what is sent, and where in the answer is what."""
 
 from __future__ import annotations
 

@@ -27,9 +27,7 @@ from karat.suites.diagnostics import Json
 from karat.targets.base import DENIED, TargetError
 from karat.targets.http.event_values import MISFIT
 from karat.targets.http.options import Format, ServiceOptions
-from karat.targets.http.received import Received
-from karat.targets.http.streams import WireEvent, parser
-from karat.targets.http.strict_json import loads
+from karat.targets.http.streams import Received, WireEvent, loads, parser
 from karat.text.wording import said, shorten, visible
 
 if TYPE_CHECKING:
@@ -118,7 +116,7 @@ class Service:
         return _read(data, _kind(response), request, received)
 
     async def raw(self, request: WireRequest, cookies: Cookies, received: Received) -> tuple[str, bytes]:
-        """What an answer says that it is, and its bytes: for a look at a service that nobody described."""
+        """What an answer says that it is, and its bytes: for a look at a service without a description."""
         async with self._answer(request, cookies, received) as response:
             return _kind(response), await _whole(response, self._options.max_bytes, received)
 
@@ -140,7 +138,7 @@ class Service:
 
     @asynccontextmanager
     async def _answer(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncIterator[Response]:
-        with _told(request.url, received, self._options.idle_timeout):
+        with _map_errors(request.url, received, self._options.idle_timeout):
             response = await self._taken(request, cookies)
             try:
                 await _refuse_failure(response, request, received)
@@ -216,7 +214,7 @@ def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 def _trust(ca: str, secure: bool) -> ssl.SSLContext | Literal[True]:
     if ca:
         return ssl.create_default_context(cafile=ca)
-    # A plain address leads to no TLS: a context that trusts nobody is made in no time.
+    # A plain address leads to no TLS: a context that trusts no one is made in no time.
     return True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -229,7 +227,7 @@ def _content(body: Body) -> tuple[bytes | None, dict[str, str]]:
 
 
 @contextmanager
-def _told(url: str, received: Received, idle: float) -> Iterator[None]:
+def _map_errors(url: str, received: Received, idle: float) -> Iterator[None]:
     """What goes wrong on the way, as an error of the case."""
     import httpx2
 
@@ -295,12 +293,12 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     await _beginning(response, received)
     what = f"{request.method} {shorten(visible(request.url), 200)} answered {status} {visible(response.reason_phrase)}"
     if status in (401, 403):
-        raise received.error(DENIED, f"{what}: it lets nobody in with these `headers`")
+        raise received.error(DENIED, f"{what}: access denied. Check `headers`")
     if 300 <= status < 400:
         to = visible(shorten(response.headers.get("location", "nowhere"), 200))
         raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
-    misfit = status in MISFITS or (request.protocol and status == UNREADABLE)
-    error = received.error("config" if misfit else "agent", f"{what}: {MISFIT}" if misfit else what)
+    protocol_error = status in MISFITS or (request.protocol and status == UNREADABLE)
+    error = received.error("config" if protocol_error else "agent", f"{what}: {MISFIT}" if protocol_error else what)
     error.retry_after = retry_after(response)
     raise error
 

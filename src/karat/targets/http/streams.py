@@ -3,14 +3,74 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
+
+import jiter
 
 from karat.suites.diagnostics import Json
+from karat.targets.base import TargetError
 from karat.targets.http.options import Format
-from karat.targets.http.strict_json import loads
+from karat.text.wording import counted, visible
+from karat.traces.clean import jsonable
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def loads(data: bytes | str) -> Json:
+    """The value; ValueError for what is no JSON, no UTF-8, has a key twice in one object, or is nested too deeply."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data.removeprefix(_BOM)
+    try:
+        return cast(Json, jiter.from_json(raw, catch_duplicate_keys=True))
+    except ValueError as error:
+        if b"\\u" not in raw:
+            raise ValueError(_worded(str(error))) from None
+    try:  # a lone surrogate is no text, yet half of the world's JSON writers let it pass
+        return cast(Json, jsonable(json.loads(raw, object_pairs_hook=_once)))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(_worded(str(error))) from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("Detected duplicate key")
+    return table
+
+
+def _worded(message: str) -> str:
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+HEAD = 1_000
+
+
+class Received:
+    """How much came, and how it began."""
+
+    __slots__ = ("_head", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._head = b""
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        if len(self._head) < HEAD:
+            self._head += data[: HEAD - len(self._head)]
+
+    def __str__(self) -> str:
+        if not self.size:
+            return "nothing was received"
+        begins = "received" if self.size <= HEAD else f"received {counted(self.size, 'byte')}, which begin"
+        return f"{begins}: {visible(self._head.decode('utf-8', 'replace'))}"
+
+    def error(self, kind: str, message: str) -> TargetError:
+        return TargetError(kind, message, detail=str(self))
+
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 

@@ -14,22 +14,22 @@ from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import DENIED, RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, place_of, read_options
+from karat.targets.http.conversation import AnswerReader, HttpConversation, PastTurn, TurnBuffer
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import Service, WireRequest
-from karat.targets.http.talk import Heard, PastTurn, WireReader, WireTalk
 from karat.targets.http.templates import Template, variables
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 
 WireOptions = TypeVar("WireOptions", bound=ServiceOptions)
 
 PLAIN = ("http", "https")
-NO_STATE = "the service told nothing of its state"
+NO_STATE = "the service sent no state"
 SHORTEST = 4
-"""A shorter value cannot be told from plain text."""
+"""A shorter value cannot be distinguished from plain text."""
 SECRET_HEADERS = ("auth", "cookie", "key", "token", "secret", "password", "credential")
 
 
-class WireTarget(ABC, Generic[WireOptions]):
+class ServiceTarget(ABC, Generic[WireOptions]):
     """What all services have in common. A protocol says what is sent for a prompt, and what the answer means."""
 
     form: ClassVar[type[ServiceOptions]]
@@ -68,15 +68,15 @@ class WireTarget(ABC, Generic[WireOptions]):
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._service is None:
             raise RuntimeError("the target is not open")
-        talk = WireTalk(self._service, case, context, self._service.cookies())
+        talk = HttpConversation(self._service, case, context, self._service.cookies())
         self.greet(talk)
         try:
-            await self.bring_about(talk)
+            await self.apply_preconditions(talk)
         except TargetError as error:
             raise self._settled(error) from error
 
         async def turn(prompt: str) -> Trace:
-            heard = Heard()
+            heard = TurnBuffer()
             try:
                 return await self._turn(talk, prompt, heard)
             except TargetError as error:
@@ -88,7 +88,7 @@ class WireTarget(ABC, Generic[WireOptions]):
 
         return await converse(case, context, turn, self._config.turn_timeout)
 
-    async def _turn(self, talk: WireTalk, prompt: str, heard: Heard) -> Trace:
+    async def _turn(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> Trace:
         talk.begin()
         started_at = time()
         await self.converse(talk, prompt, heard)
@@ -112,11 +112,11 @@ class WireTarget(ABC, Generic[WireOptions]):
             metadata={"conversation": talk.id, "traceparent": talk.traceparent, **heard.metadata},
         )
 
-    async def converse(self, talk: WireTalk, prompt: str, heard: Heard) -> None:
+    async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
         """One turn: ask once and read the answer. A protocol that asks more often says how."""
-        await talk.hear(self.asked(talk, prompt), self.reader(talk, heard))
+        await talk.hear(self.build_request(talk, prompt), self.reader(talk, heard))
 
-    def headers(self, talk: WireTalk, prompt: str) -> dict[str, str]:
+    def headers(self, talk: HttpConversation, prompt: str) -> dict[str, str]:
         """The headers that differ from one conversation to another."""
         if not self._headers:
             return {}
@@ -126,18 +126,18 @@ class WireTarget(ABC, Generic[WireOptions]):
     def prepare(self) -> None:
         """Read what else the options ask for; ConfigError where it cannot be followed."""
 
-    def greet(self, talk: WireTalk) -> None:
+    def greet(self, talk: HttpConversation) -> None:
         """A new conversation begins."""
 
-    async def bring_about(self, talk: WireTalk) -> None:
+    async def apply_preconditions(self, talk: HttpConversation) -> None:
         """Bring about what the case lists as preconditions."""
 
     @abstractmethod
-    def asked(self, talk: WireTalk, prompt: str) -> WireRequest:
+    def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         """What is sent for a prompt."""
 
     @abstractmethod
-    def reader(self, talk: WireTalk, heard: Heard) -> WireReader:
+    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
         """What reads the answer of one request."""
 
     def template(self, option: str, given: object) -> Template:
@@ -149,20 +149,20 @@ class WireTarget(ABC, Generic[WireOptions]):
     def flawed(self, option: str, what: str, fix: str = "") -> ConfigError:
         return ConfigError(f"`{option}`: {what}.", where=place_of(self._config, option), fix=fix, slug="bad-options")
 
-    def address(self, talk: WireTalk, prompt: str = "") -> str:
+    def address(self, talk: HttpConversation, prompt: str = "") -> str:
         return self._url.address(values(talk, prompt))
 
     def _settled(self, error: TargetError) -> TargetError:
-        """An error of the configuration, not of a case, ends the run: nobody is let in, or it is no such service."""
+        """An error of the configuration, not of a case, ends the run: access is denied, or it is not such a service."""
         if error.kind == DENIED or (error.kind == "config" and not self._understood):
             where = place_of(self._config, "use")
-            told = TargetError(DENIED, f"{where}: {error.message}" if where else error.message, detail=error.detail)
-            told.partial = error.partial
-            return told
+            denied = TargetError(DENIED, f"{where}: {error.message}" if where else error.message, detail=error.detail)
+            denied.partial = error.partial
+            return denied
         return error
 
 
-def values(talk: WireTalk, prompt: str) -> Mapping[str, object]:
+def values(talk: HttpConversation, prompt: str) -> Mapping[str, object]:
     """What can be filled in."""
     return {
         "prompt": prompt,
@@ -173,7 +173,7 @@ def values(talk: WireTalk, prompt: str) -> Mapping[str, object]:
 
 
 def _address(config: TargetConfig) -> str:
-    """The URL of a target: `http://…` as it stands, or what follows the name of a protocol."""
+    """The URL of a target: `http://…` as it is, or what follows the name of a protocol."""
     given = f"{config.kind}:{config.spec}" if config.kind in PLAIN and config.spec.startswith("//") else config.spec
     parts = urlsplit(given)
     try:
@@ -183,7 +183,7 @@ def _address(config: TargetConfig) -> str:
     if not whole:
         example = "http://127.0.0.1:8080/chat" if config.kind in PLAIN else f"{config.kind}:http://127.0.0.1:8080"
         raise ConfigError(
-            f"{config.use!r} is no address of a service.",
+            f"{config.use!r} is not the address of a service.",
             where=place_of(config, "use"),
             fix=f"Write it as '{example}'.",
             slug="bad-options",

@@ -46,7 +46,7 @@ class Run:
     error: str | None = None
 
 
-class Book:
+class TurnRecorder:
     """Keeps runs and messages in the order in which they came; `changed` hears of every run that began or ended."""
 
     def __init__(self, changed: Callable[[Run], None]) -> None:
@@ -189,7 +189,7 @@ def messages_in(output: object) -> Iterator[BaseMessage]:
             yield from messages_in(part)
 
 
-def timeline(turn: Iterable[BaseMessage], book: Book, known: set[str]) -> list[WrittenMessage]:
+def timeline(turn: Iterable[BaseMessage], book: TurnRecorder, known: set[str]) -> list[WrittenMessage]:
     """All messages of a turn in order, each once: those of the graph's state, and those that were written on the way.
 
     Nodes give messages again that were there before, subgraphs have messages of their own, and long conversations are

@@ -7,6 +7,7 @@ cut short.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from karat.model.trace import CallKind, ToolCall
-from karat.targets.langgraph.callbacks import Book, Run, WrittenMessage
+from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
-from karat.targets.langgraph.provider_tools import provider_calls
-from karat.telemetry.tool_results import Said, missing_fields, said, structured
+from karat.telemetry.tool_results import ToolOutcome, missing_fields, read_outcome, structured
 from karat.traces.clean import jsonable
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolMessage
+
 
 NOT_A_CALL = "the model's call could not be read"
 HANDED_BACK = "__is_handoff_back"
@@ -29,7 +30,7 @@ HANDED_BACK = "__is_handoff_back"
 
 
 @dataclass(slots=True)
-class Asked:
+class RequestedCall:
     """A call that a message asks for, with its runs and the answers to it."""
 
     order: int
@@ -49,7 +50,7 @@ class Asked:
         yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
 
     def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
-        ending = CallEnding.told(answer, run) if answer is not None else CallEnding.seen(run, self.unreadable)
+        ending = CallOutcome.from_message(answer, run) if answer is not None else CallOutcome.seen(run, self.unreadable)
         why = (run and run.error) or self.unreadable or plain_text(ending.result)
         timed = run if run is not None and run.began else None
         return ToolCall(
@@ -70,7 +71,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class CallEnding:
+class CallOutcome:
     """How a call came out. What never ran has no end, whatever was answered."""
 
     result: Any
@@ -79,33 +80,38 @@ class CallEnding:
     over: bool
 
     @classmethod
-    def told(cls, answer: ToolMessage, run: Run | None) -> CallEnding:
+    def from_message(cls, answer: ToolMessage, run: Run | None) -> CallOutcome:
         broke = answer.status == "error"
         return cls(answer.content, answer.artifact, broke, run.began if run is not None else not broke)
 
     @classmethod
-    def seen(cls, run: Run | None, unreadable: str | None) -> CallEnding:
+    def seen(cls, run: Run | None, unreadable: str | None) -> CallOutcome:
         if run is None:
             return cls(None, None, bool(unreadable), False)
         return cls(run.result, run.artifact, run.broke or bool(unreadable), run.began and run.ended_at is not None)
 
     @property
     def success(self) -> bool | None:
-        """What the result says, else what it carries beside it; where neither says a word, it went well."""
+        """What the result says, else its artifact; if neither mentions success, it went well."""
         if self.broke or not self.over:
             return False if self.broke else None
-        told = said(self.result)
-        return (told if told is not Said.NOTHING else said(jsonable(self.artifact))).told(otherwise=True)
+        outcome = read_outcome(self.result)
+        return (outcome if outcome is not ToolOutcome.NOTHING else read_outcome(jsonable(self.artifact))).as_success(
+            default=True
+        )
 
 
 def run_as_call(run: Run) -> ToolCall:
     """A run that no message asks for, or of which none is known yet."""
-    (call,) = Asked(run.order, run.name, run.call_id, run.arguments, runs=[run]).as_calls()
+    (call,) = RequestedCall(run.order, run.name, run.call_id, run.arguments, runs=[run]).as_calls()
     return call
 
 
 def tool_calls(
-    written: Sequence[WrittenMessage], book: Book, before: Iterable[BaseMessage] = (), structured_response: Any = None
+    written: Sequence[WrittenMessage],
+    book: TurnRecorder,
+    before: Iterable[BaseMessage] = (),
+    structured_response: Any = None,
 ) -> tuple[ToolCall, ...]:
     """The calls of a turn in their order: those that messages ask for, and those that only callbacks saw.
 
@@ -133,11 +139,11 @@ def _calls_in(messages: Iterable[BaseMessage]) -> Iterator[Any]:
     return (call for message in messages for call in getattr(message, "tool_calls", ()))
 
 
-def _kind(asked: Asked, run: Run | None) -> CallKind:
+def _kind(asked: RequestedCall, run: Run | None) -> CallKind:
     return "handoff" if asked.hands_back or (run is not None and run.hands_over) else "tool"
 
 
-def _is_schema(asked: Asked, answer: Any) -> bool:
+def _is_schema(asked: RequestedCall, answer: Any) -> bool:
     """Whether a call only carries the structured answer: no tool runs for it."""
     if answer is None or asked.runs or not asked.answers:
         return False
@@ -150,24 +156,24 @@ def _arguments(asked: Any, run: Run | None) -> Any:
     return ran if isinstance(ran, dict) and isinstance(asked, dict) and ran.keys() == asked.keys() else asked
 
 
-def _asked(written: Iterable[WrittenMessage]) -> Iterator[Asked]:
+def _asked(written: Iterable[WrittenMessage]) -> Iterator[RequestedCall]:
     from langchain_core.messages import AIMessage
 
     for order, message, parent in written:
         if isinstance(message, AIMessage):
             back = bool(message.response_metadata.get(HANDED_BACK))
             for call in message.tool_calls:
-                yield Asked(order, call["name"], call["id"], call["args"], parent, hands_back=back)
+                yield RequestedCall(order, call["name"], call["id"], call["args"], parent, hands_back=back)
             for broken in message.invalid_tool_calls:
                 why = broken["error"] or NOT_A_CALL
-                yield Asked(order, broken["name"] or "", broken["id"], broken["args"], parent, why)
+                yield RequestedCall(order, broken["name"] or "", broken["id"], broken["args"], parent, why)
 
 
-def _share_out(asked: Sequence[Asked], runs: Sequence[Run], written: Iterable[WrittenMessage]) -> None:
+def _share_out(asked: Sequence[RequestedCall], runs: Sequence[Run], written: Iterable[WrittenMessage]) -> None:
     """Give every call its runs and answers. Ids may come again: models that count from one do so in every round."""
     from langchain_core.messages import ToolMessage
 
-    by_id: dict[object, list[Asked]] = defaultdict(list)
+    by_id: dict[object, list[RequestedCall]] = defaultdict(list)
     for call in asked:
         if call.call_id is not None:
             by_id[call.call_id].append(call)
@@ -181,7 +187,7 @@ def _share_out(asked: Sequence[Asked], runs: Sequence[Run], written: Iterable[Wr
     _share_out_nameless(asked, [run for run in runs if run.call_id is None])
 
 
-def _owner(asked: Sequence[Asked], order: int, got: Literal["answers", "runs"]) -> Asked:
+def _owner(asked: Sequence[RequestedCall], order: int, got: Literal["answers", "runs"]) -> RequestedCall:
     """The call before an event; before any call, as when a node tells of all at its end, the first that has none."""
     place = bisect_right([call.order for call in asked], order) - 1
     if place >= 0:
@@ -189,7 +195,7 @@ def _owner(asked: Sequence[Asked], order: int, got: Literal["answers", "runs"]) 
     return next((call for call in asked if not getattr(call, got)), asked[-1])
 
 
-def _share_out_nameless(asked: Sequence[Asked], runs: list[Run]) -> None:
+def _share_out_nameless(asked: Sequence[RequestedCall], runs: list[Run]) -> None:
     """Runs without an id belong to calls of their name that have none: by equal arguments, or because of an answer."""
     for call in asked:
         if call.runs:
@@ -199,3 +205,89 @@ def _share_out_nameless(asked: Sequence[Asked], runs: list[Run]) -> None:
         if match is not None:
             call.runs.append(match)
             runs.remove(match)
+
+
+NAMED = frozenset({"server_tool_call", "server_tool_use", "mcp_tool_use", "mcp_call"})
+"""Blocks that say in `name` which tool it was; of others it is a part of their type: `web_search_call`."""
+OURS = frozenset(
+    {"function_call", "tool_call", "custom_tool_call", "invalid_tool_call", "computer_call", "local_shell_call"}
+)
+"""Calls that the agent runs itself."""
+_CALL = re.compile(r"(\w+)_call")
+_RESULT = re.compile(r"server_tool_result|\w+_tool_result|\w+_call_output|code_execution_result")
+_IDS = ("tool_call_id", "tool_use_id", "call_id", "id")
+_ENDED = frozenset({"completed", "success", "done", "incomplete", "failed", "error"})
+
+
+def provider_calls(written: Iterable[WrittenMessage]) -> list[tuple[int, ToolCall]]:
+    """The calls of a turn that the provider ran, each with the place of its message."""
+    found: list[tuple[int, ToolCall]] = []
+    blocks = [(entry, block) for entry in written for block in _blocks(entry.message)]
+    results = {_id(block): block for _, block in blocks if _RESULT.fullmatch(block["type"])}
+    seen: set[tuple[str, str]] = set()
+    for entry, block in blocks:
+        name = _name(block)
+        key = (name or "", str(_id(block)))
+        if name is None or (block.get("id") and key in seen):
+            continue
+        seen.add(key)
+        found.append((entry.order, _call(name, block, results.get(_id(block)), entry.parent)))
+    return found
+
+
+def _blocks(message: Any) -> Iterator[dict[str, Any]]:
+    if message.type != "ai":
+        return
+    content = message.content if isinstance(message.content, list) else []
+    for block in (*content, *(message.additional_kwargs.get("tool_outputs") or ())):
+        if isinstance(block, dict) and isinstance(block.get("type"), str):
+            yield block
+
+
+def _name(block: dict[str, Any]) -> str | None:
+    kind = block["type"]
+    if kind in NAMED:
+        return str(block.get("name") or kind)
+    if kind == "executable_code":
+        return "code_execution"
+    found = _CALL.fullmatch(kind)
+    return found[1] if found and kind not in OURS else None
+
+
+def _call(name: str, block: dict[str, object], answer: dict[str, object] | None, parent: str | None) -> ToolCall:
+    given = next((block[key] for key in ("args", "input", "arguments", "action", "code") if key in block), None)
+    source = block if answer is None else answer
+    result = next(
+        (source[key] for key in ("output", "content", "result", "results") if source.get(key) is not None), None
+    )
+    status = block.get("status") if answer is None else answer.get("status")
+    error = block.get("error") or (answer or {}).get("error")
+    ended = answer is not None or (isinstance(status, str) and status in _ENDED)
+    return ToolCall(
+        name,
+        jsonable(given),
+        id=str(_id(block)) if _id(block) is not None else None,
+        result=jsonable(result),
+        error=str(error) if error else None,
+        success=_success(status, result, error=bool(error)) if ended else None,
+        kind="provider",
+        parent=parent,
+    )
+
+
+def _success(status: object, result: object, *, error: bool) -> bool | None:
+    if error or _is_error_result(result):
+        return False
+    outcome = read_outcome({"status": status}) if isinstance(status, str) else ToolOutcome.NOTHING
+    return outcome.as_success(default=True)
+
+
+def _is_error_result(result: object) -> bool:
+    """Anthropic's results have a type of their own where they failed."""
+    first = result[0] if isinstance(result, list) and result else result
+    kind = first.get("type") if isinstance(first, dict) else None
+    return (isinstance(kind, str) and kind.endswith("_error")) or read_outcome(result) is ToolOutcome.FAILURE
+
+
+def _id(block: dict[str, object]) -> object:
+    return next((block[key] for key in _IDS if block.get(key)), None)

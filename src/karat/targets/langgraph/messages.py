@@ -65,7 +65,7 @@ def asked_by(value: object) -> str:
 
 
 def token_counts(messages: Iterable[BaseMessage]) -> Tokens | None:
-    """The tokens of all answers, those in subgraphs included; None if no model told any."""
+    """The tokens of all answers, those in subgraphs included; None if no model reported any."""
     used = [usage for m in messages if (usage := getattr(m, "usage_metadata", None))]
     if not used:
         return None

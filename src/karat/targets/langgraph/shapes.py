@@ -1,4 +1,4 @@
-"""What a graph is given for a prompt, and where its answer stands in what it gives.
+"""What a graph is given for a prompt, and where its answer is in what it gives.
 
 Without a word in the configuration these are the `messages` of its state; an entrypoint may also take or give messages
 or plain text.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROMPT = "{prompt}"
 START = "__start__"
 MESSAGES = "messages"
-SAY_WHERE = 'Say in its options where the answer stands: output = "$.answer".'
+SAY_WHERE = 'Say in its options where the answer is: output = "$.answer".'
 
 Way = Literal["input", "output"]
 
@@ -43,8 +43,8 @@ class Shapes:
     def check(self, graph: object, spec: str) -> None:
         """Raise ConfigError if the graph has no messages where they are needed."""
         ways: tuple[tuple[Way, object], ...] = (("input", self._given), ("output", self._output))
-        told = {name: fields_of(graph, name) for name, there in ways if there is None}
-        lacking = {name: known for name, known in told.items() if known and MESSAGES not in known}
+        fields = {name: fields_of(graph, name) for name, there in ways if there is None}
+        lacking = {name: known for name, known in fields.items() if known and MESSAGES not in known}
         if lacking:
             where = "state" if len(lacking) > 1 else next(iter(lacking))
             known = ", ".join(sorted(frozenset().union(*lacking.values())))
@@ -58,7 +58,7 @@ class Shapes:
     def asked(
         self, graph: object, prompt: str, message: BaseMessage, history: Sequence[BaseMessage], given: object
     ) -> object:
-        """The input for a prompt; `history` is what a graph without a memory has to be told again."""
+        """The input for a prompt; `history` is what a graph without a memory has to be given again."""
         if self._asking is not None:
             return self._asking(prompt, given)
         if self._given is not None:
@@ -96,7 +96,7 @@ class Shapes:
         values = self._output(jsonable(state))
         if not values:
             known = ", ".join(state) if isinstance(state, dict) else type(state).__name__
-            nothing = f"`output` {self._path} finds nothing in what the graph gave (it has: {known}): mend `output`"
+            nothing = f"`output` {self._path} finds nothing in what the graph gave (it has: {known}): correct `output`"
             raise TargetError("bad-answer", nothing)
         return "\n".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
 
@@ -107,7 +107,7 @@ def _compiled(path: str) -> Callable[[Any], list[Any]]:
     try:
         query = compile(path)
     except JSONPathError as error:
-        raise ConfigError(f"`output` {path!r} is no JSONPath: {error}.", fix="For instance: $.answer") from error
+        raise ConfigError(f"`output` {path!r} is not a JSONPath: {error}.", fix="For instance: $.answer") from error
     return lambda state: list(query.find(state).values())
 
 

@@ -42,7 +42,7 @@ class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
     input: Given = None
     """What the graph is given, with `{prompt}` in it, or a hook that makes it; without it, messages."""
     output: str = ""
-    """Where the answer stands in the state, as JSONPath; without it, it is the last message."""
+    """Where the answer is in the state, as JSONPath; without it, it is the last message."""
     context: dict[str, object] | None = None
     """What the graph gets as its context where no setup hook gives one."""
     ignore_tools: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class LangGraphTarget:
                 except BaseException as error:
                     if from_outside(error, task):
                         raise
-                    raise _told(error) from error
+                    raise _as_target_error(error) from error
 
             return await converse(case, context, turn, self._config.turn_timeout)
 
@@ -135,7 +135,7 @@ class LangGraphTarget:
             raise ConfigError(f"{what} cannot be read: {why}.", fix=READABLE_SAVER) from error
 
 
-def _told(error: BaseException) -> TargetError:
+def _as_target_error(error: BaseException) -> TargetError:
     """What a graph raised. Of its limit, LangGraph tells how it is raised there, which is not how it is raised here."""
     from langgraph.errors import GraphRecursionError
 

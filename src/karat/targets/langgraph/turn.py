@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from time import perf_counter, time
@@ -11,24 +12,24 @@ from uuid import uuid4
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, TargetError
-from karat.targets.langgraph.callbacks import Book, Run, timeline
+from karat.targets.langgraph.callbacks import Run, TurnRecorder, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
-from karat.targets.langgraph.interrupts import resume
 from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages, final_text, token_counts
 from karat.targets.langgraph.shapes import Shapes
 from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.spans import in_process
-from karat.traces.clean import jsonable, table
+from karat.traces.clean import jsonable, loads, table
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+
 OUT_OF_STEPS = "Sorry, need more steps to process this request."
 """What LangGraph's own agent says when it may take no further step."""
-MORE_STEPS = "raise `recursion_limit` in the target's options, or mend the loop"
+MORE_STEPS = "raise `recursion_limit` in the target's options, or fix the loop"
 NO_MEMORY = (
-    "the graph waits for an answer, and without a checkpointer nobody can give it one: compile it with a checkpointer, "
+    "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
 )
 NO_STATE = frozenset({"messages", "__interrupt__"})
@@ -57,7 +58,7 @@ class GraphConversation:
         """Send one prompt; the trace of the turn."""
         known = {message.id for message in self._history if message.id}
         asked = uuid4().hex
-        book, before = Book(self._record), self._history
+        book, before = TurnRecorder(self._record), self._history
         self._context.recorder.tool_calls = []
         config = self._config(book)
         in_process.enter(self._context.marks)
@@ -118,7 +119,7 @@ class GraphConversation:
             return ()
         return tuple((await self._graph.aget_state(config)).next)
 
-    def _config(self, book: Book) -> dict[str, object]:
+    def _config(self, book: TurnRecorder) -> dict[str, object]:
         configurable: dict[str, object] = {"thread_id": self._thread}
         given = self._context.given
         if given is not None and getattr(pregel(self._graph), "context_schema", None) is None:
@@ -159,3 +160,53 @@ def _since(messages: list[BaseMessage], asked: str, known: set[str]) -> list[Bas
     if places:
         return messages[places[-1] + 1 :]
     return [message for message in messages if message.id not in known]
+
+
+_YES = re.compile(
+    r"(?:yes|y|ok|okay|sure|approved?|accept(?:ed)?|confirm(?:ed)?|go ahead|do it|please do)\b[\s.!]*", re.I
+)
+
+
+def resume(prompt: str, waiting: Sequence[Any]) -> Any:
+    """What the graph is resumed with: one answer, or one for each interrupt by its id.
+
+    A prompt that is a JSON object or list is that value. For several interrupts a list of as many answers gives each
+    its own, an object may name them by id, and any other answer is given to each.
+    """
+    said = _value(prompt)
+    if len(waiting) == 1:
+        return shaped(said, waiting[0].value)
+    ids = [interrupt.id for interrupt in waiting]
+    if isinstance(said, dict) and said.keys() == set(ids):
+        answers = [said[name] for name in ids]
+    else:
+        answers = said if isinstance(said, list) and len(said) == len(ids) else [said] * len(ids)
+    return {one.id: shaped(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
+
+
+def shaped(answer: object, asked: object) -> object:
+    """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
+    requests = asked.get("action_requests") if isinstance(asked, dict) else None
+    if isinstance(requests, list):
+        if isinstance(answer, dict) and "decisions" in answer:
+            return answer
+        each = answer if isinstance(answer, list) and len(answer) == len(requests) else [answer] * len(requests)
+        return {"decisions": [_decision(one) for one in each]}
+    if isinstance(asked, dict) and asked.get("type") == "tool_approval":
+        return _decision(answer)
+    return answer
+
+
+def _decision(answer: object) -> object:
+    if not isinstance(answer, str):
+        return answer
+    return {"type": "approve"} if _YES.fullmatch(answer.strip()) else {"type": "reject", "message": answer}
+
+
+def _value(prompt: str) -> object:
+    if prompt.lstrip()[:1] not in ("{", "["):
+        return prompt
+    try:
+        return loads(prompt)
+    except ValueError:
+        return prompt

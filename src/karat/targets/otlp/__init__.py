@@ -1,1 +1,1 @@
-"""Agents that send spans: how they are configured, received beside a run, and read from a recording."""
+"""Agents that send spans: how they are configured, received during a run, and read from a recording."""

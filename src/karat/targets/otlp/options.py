@@ -27,7 +27,7 @@ class Otlp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def otlp_of(config: TargetConfig) -> Otlp | None:
-    """The receiver that a target asks for, or None. What is wrong with the table is told by who reads all of it."""
+    """The receiver that a target asks for, or None. Flaws of the table are reported by the reader of all of it."""
     given = config.telemetry.get("otlp", False)
     if given is False:
         return None
@@ -39,21 +39,21 @@ def otlp_of(config: TargetConfig) -> Otlp | None:
 
 def handed_on(config: TargetConfig, endpoint: str) -> TargetConfig:
     """The configuration with the receiver's address in it, and in the environment of what Karat starts."""
-    told = {
+    variables = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         "OTEL_BSP_SCHEDULE_DELAY": "200",
     }
-    return filled_in(config, OTLP, endpoint, told)
+    return filled_in(config, OTLP, endpoint, variables)
 
 
-def filled_in(config: TargetConfig, place: str, address: str, told: dict[str, str]) -> TargetConfig:
+def filled_in(config: TargetConfig, place: str, address: str, variables: dict[str, str]) -> TargetConfig:
     """The configuration with an address in this place, and with an environment that tells of it."""
     return msgspec.structs.replace(
         config,
         spec=config.spec.replace(place, address),
         options=_filled(config.options, place, address),
-        env={**told, **_filled(config.env, place, address)},
+        env={**variables, **_filled(config.env, place, address)},
     )
 
 

@@ -1,7 +1,7 @@
 """`replay:spans.jsonl` of OTLP: a file as collectors write it, one request as JSON on a line, in the place of traces.
 
 A case's spans are known by a `karat.case` attribute, by a conversation with the case's id for a name, or by the prompt,
-which the spans must carry then. What is kept of the file is where each trace stands in it.
+which the spans must carry then. What is kept of the file is where each trace is in it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
 from karat.telemetry.spans import otlp_json
 from karat.telemetry.spans.facts import facts
 from karat.telemetry.spans.marks import CASE_ENTRY
-from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.reading import SpanReading, read_turn, units
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.spans.turns import units
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096
 
 
 class RecordedTrace:
-    """One trace of the file: where it stands, when it began, and what it says of whose it is."""
+    """One trace of the file: where it is, when it started, and what it says of whose it is."""
 
     __slots__ = ("began", "conversations", "entry", "offsets", "prompts")
 
@@ -45,8 +44,8 @@ class RecordedTrace:
         entry = record.attributes.get(CASE_ENTRY) or record.resource.get(CASE_ENTRY)
         self.entry = self.entry or (entry if isinstance(entry, str) else "")
         self.conversations |= {v for key in CONVERSATION_KEYS if isinstance(v := record.attributes.get(key), str)}
-        told = facts(record)
-        said = [one.text for one in (told.given if told else None) or () if one.is_prompt]
+        span_facts = facts(record)
+        said = [one.text for one in (span_facts.given if span_facts else None) or () if one.is_prompt]
         self.prompts |= set(said[-1:])
 
     @property

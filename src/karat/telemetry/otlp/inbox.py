@@ -1,4 +1,4 @@
-"""Where spans wait until the case that they belong to asks for them. Bounded: what has no room is told, never guessed.
+"""Where spans wait until the case that they belong to asks for them. Bounded: what has no room is reported as lost.
 
 A case's spans are known by the trace that Karat began, by an attribute that names its conversation, by its baggage
 entry, or by the time, if no other case ran meanwhile. Spans that fit no case are counted and let go.
@@ -33,7 +33,7 @@ class TraceBox:
         self.unread: list[tuple[Any, Origin[Any]]] = []
         self.records: dict[str, SpanRecord] = {}
         self.claims: dict[str, CaseWindow] = {}
-        """Which span says whose it is. The empty id stands for the trace as a whole."""
+        """Case of each span that names one. The empty id means the trace as a whole."""
 
     def of(self, window: CaseWindow) -> list[SpanRecord]:
         """The spans that belong to a case: all, or those below one that says so where several cases share a trace."""
@@ -55,7 +55,7 @@ class TraceBox:
         return self.claims.get("")
 
     def _fits(self, window: CaseWindow) -> bool:
-        """Whether a trace that nobody claims was made while this case ran alone, from its root on."""
+        """Return whether an unclaimed trace was made, from its root on, while this case ran alone."""
         began = min((record.started for record in self.records.values()), default=0.0)
         has_root = any(not record.parent_id for record in self.records.values())
         return window.alone and has_root and began >= window.began
@@ -124,7 +124,7 @@ class Inbox:
         with self._lock:
             self.requests += 1
             self.version += 1
-            self._mourn(why)
+            self._record_loss(why)
 
     def records_of(self, window: CaseWindow) -> list[SpanRecord]:
         with self._lock:
@@ -147,7 +147,7 @@ class Inbox:
                     self._let_go([record.name for record in box.records.values()])
 
     def _sort(self) -> None:
-        """Put what is new into the box of its trace. While no case runs, it is nobody's."""
+        """Put new spans into the box of their trace. While no case runs, they are dropped."""
         for batch, size in self._waiting:
             spans = batch.spans()
             self._size -= size
@@ -186,7 +186,7 @@ class Inbox:
             box.unread.clear()
 
     def _claimed(self, record: SpanRecord, names: dict[str, CaseWindow]) -> CaseWindow | None:
-        """Who is named by a span. Nobody else has an id that Karat chose, so its attribute does not matter."""
+        """Return the cases that a span names, in any attribute: Karat chose the ids, so a match is proof."""
         for table in (record.attributes, record.resource):
             for key, value in table.items():
                 if isinstance(value, str) and value:
@@ -207,9 +207,9 @@ class Inbox:
     def _make_room(self) -> None:
         while self._size > self._room and self._boxes:
             self._remove(next(iter(self._boxes)))
-            self._mourn("more spans were waiting than there is room for")
+            self._record_loss("more spans were waiting than there is room for")
 
-    def _mourn(self, why: str) -> None:
+    def _record_loss(self, why: str) -> None:
         for window in self._windows:
             window.loss = window.loss or why
 

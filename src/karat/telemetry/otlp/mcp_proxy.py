@@ -13,9 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from karat.model.trace import ToolCall
-from karat.telemetry.otlp.loopback import LoopbackServer
-from karat.telemetry.otlp.requests import BODY_CAP, HttpRequest, RefusedRequest, Wire, answered
-from karat.telemetry.tool_results import said, structured
+from karat.telemetry.otlp.loopback import BODY_CAP, HttpRequest, LoopbackServer, RefusedRequest, Wire, answered
+from karat.telemetry.tool_results import read_outcome, structured
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "expect"})
 SILENCE = 300.0
@@ -101,8 +100,8 @@ class McpProxy:
     def _keep(self, asked: Message, request: HttpRequest, call: ToolCall) -> None:
         params = asked.get("params")
         meta = params.get("_meta") if isinstance(params, Mapping) else None
-        told = {**request.headers, **(meta if isinstance(meta, Mapping) else {})}
-        self.crossed.append(CrossedCall(call, str(told.get("traceparent", "")), str(told.get("baggage", ""))))
+        context = {**request.headers, **(meta if isinstance(meta, Mapping) else {})}
+        self.crossed.append(CrossedCall(call, str(context.get("traceparent", "")), str(context.get("baggage", ""))))
 
 
 def _messages(body: bytes) -> Iterator[Message]:
@@ -135,7 +134,7 @@ def _ended(asked: Message, answer: Message, began: float) -> ToolCall:
         _arguments(asked),
         result=result,
         error=str(fault.get("message", "error")) if isinstance(fault, Mapping) else None,
-        success=False if failed else said(result).told(otherwise=True),
+        success=False if failed else read_outcome(result).as_success(default=True),
         started_at=began,
         ended_at=time.time(),
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from karat.telemetry.otlp.inbox import Inbox
-from karat.telemetry.otlp.loopback import LoopbackServer
-from karat.telemetry.otlp.requests import HttpRequest, RefusedRequest, Wire, answered, unpacked
+from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, RefusedRequest, Wire, answered, unpacked
 from karat.telemetry.spans.otlp_json import JsonBatch
 from karat.telemetry.spans.protobuf import ProtobufBatch, request_type
 
@@ -55,7 +54,7 @@ class Receiver:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         path = request.path.partition("?")[0].rstrip("/")
         if request.method != "POST":
-            raise RefusedRequest("405 Method Not Allowed", f"{request.method[:20]!r} is no way to send spans")
+            raise RefusedRequest("405 Method Not Allowed", f"{request.method[:20]!r} is not a method to send spans")
         if path.endswith(OTHER_SIGNALS):
             return kind if kind == JSON else PROTOBUF
         if not path.endswith(TRACES):

@@ -12,16 +12,16 @@ from karat.telemetry.spans.messages import Utterance, conversation, decoded, nes
 from karat.telemetry.spans.record import SpanRecord
 
 
-class NotTold:
+class NotRecorded:
     """What a span does not carry, which is not the same as None."""
 
     def __bool__(self) -> bool:
         return False
 
 
-NOT_TOLD = NotTold()
+NOT_RECORDED = NotRecorded()
 Place = Callable[[SpanRecord], object]
-"""Where something stands in a span; NOT_TOLD if it does not."""
+"""Reads a value from a span; NOT_RECORDED if it has none."""
 Messages = Callable[[SpanRecord], tuple[Utterance, ...] | None]
 
 
@@ -44,7 +44,7 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
     output_tokens: tuple[Place, ...] = ()
     cost: tuple[Place, ...] = ()
     given: tuple[Messages, ...] = ()
-    """What the model was told: the conversation so far."""
+    """What the model was given: the conversation so far."""
     said: tuple[Messages, ...] = ()
     """What it answered."""
     finish: tuple[Place, ...] = ()
@@ -54,8 +54,8 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
 
 
 def first(places: tuple[Place, ...], span: SpanRecord) -> object:
-    """What stands at the first place that holds something."""
-    return next((found for place in places if (found := place(span)) is not NOT_TOLD), NOT_TOLD)
+    """Return the first value that was recorded."""
+    return next((found for place in places if (found := place(span)) is not NOT_RECORDED), NOT_RECORDED)
 
 
 def spoken(places: tuple[Messages, ...], span: SpanRecord) -> tuple[Utterance, ...] | None:
@@ -65,20 +65,20 @@ def spoken(places: tuple[Messages, ...], span: SpanRecord) -> tuple[Utterance, .
 
 def attribute(*names: str) -> Place:
     def place(span: SpanRecord) -> object:
-        return next((span.attributes[name] for name in names if name in span.attributes), NOT_TOLD)
+        return next((span.attributes[name] for name in names if name in span.attributes), NOT_RECORDED)
 
     return place
 
 
 def inside(outer: Place, *way: str) -> Place:
-    """What stands within an envelope of JSON."""
+    """Return the value within an envelope of JSON."""
 
     def place(span: SpanRecord) -> object:
         found = outer(span)
         for step in way:
             found = decoded(found)
             if not isinstance(found, Mapping) or step not in found:
-                return NOT_TOLD
+                return NOT_RECORDED
             found = found[step]
         return found
 
@@ -90,7 +90,7 @@ def event(name: str, *keys: str) -> Place:
 
     def place(span: SpanRecord) -> object:
         tables = (one.attributes for one in span.events if one.name == name)
-        return next((table[key] for table in tables for key in keys if key in table), NOT_TOLD)
+        return next((table[key] for table in tables for key in keys if key in table), NOT_RECORDED)
 
     return place
 

@@ -7,10 +7,20 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from karat.model.trace import SpanKind, Tokens
-from karat.telemetry.spans.dialect import NOT_TOLD, first, number, spoken
-from karat.telemetry.spans.dialects.catalog import dialect_of
+from karat.telemetry.spans.dialect import NOT_RECORDED, SpanDialect, first, number, spoken
+from karat.telemetry.spans.dialects.genai import GENAI
+from karat.telemetry.spans.dialects.openinference import OPENINFERENCE
+from karat.telemetry.spans.dialects.strands import STRANDS
+from karat.telemetry.spans.dialects.traceloop import TRACELOOP
 from karat.telemetry.spans.messages import AskedCall, Utterance, conversation, decoded
 from karat.telemetry.spans.record import SpanRecord
+
+DIALECTS: tuple[SpanDialect, ...] = (OPENINFERENCE, TRACELOOP, STRANDS, GENAI)
+
+
+def dialect_of(span: SpanRecord) -> SpanDialect | None:
+    return next((dialect for dialect in DIALECTS if dialect.speaks(span)), None)
+
 
 PENDING = ("logfire.span_type", "pending_span")
 NOISE = "asgi.event.type"
@@ -20,15 +30,15 @@ ASKS = frozenset({"tool_call", "tool_calls", "tool_use", "tool-calls", "function
 
 
 class SpanFacts(Struct, frozen=True):
-    """What a span tells. What it does not carry is NOT_TOLD."""
+    """What a span tells. What it does not carry is NOT_RECORDED."""
 
     span: SpanRecord
     kind: SpanKind = "other"
     name: str = ""
     """Of the tool or the agent."""
     call_id: str = ""
-    arguments: object = NOT_TOLD
-    result: object = NOT_TOLD
+    arguments: object = NOT_RECORDED
+    result: object = NOT_RECORDED
     verdict: str = ""
     model: str = ""
     tokens: Tokens | None = None
@@ -37,8 +47,8 @@ class SpanFacts(Struct, frozen=True):
     said: tuple[Utterance, ...] | None = None
     asks: bool = False
     """Whether the model ended by asking for tools, as its finish reason says."""
-    answer: object = NOT_TOLD
-    state: object = NOT_TOLD
+    answer: object = NOT_RECORDED
+    state: object = NOT_RECORDED
 
     @property
     def asked(self) -> tuple[AskedCall, ...]:
@@ -46,7 +56,7 @@ class SpanFacts(Struct, frozen=True):
 
 
 def facts(span: SpanRecord) -> SpanFacts | None:
-    """What a span tells, or None if it is no span of the turn's own."""
+    """Return what a span records, or None if it is not a span of the turn itself."""
     key, pending = PENDING
     if span.attributes.get(key) == pending or NOISE in span.attributes or not span.ended:
         return None
@@ -61,8 +71,8 @@ def facts(span: SpanRecord) -> SpanFacts | None:
         kind=kind or "other",
         name=str(name) if isinstance(name, str) else "",
         call_id=_text(first(dialect.call_id, span)),
-        arguments=first(dialect.arguments, span) if kind == "tool" else NOT_TOLD,
-        result=first(dialect.result, span) if kind == "tool" else NOT_TOLD,
+        arguments=first(dialect.arguments, span) if kind == "tool" else NOT_RECORDED,
+        result=first(dialect.result, span) if kind == "tool" else NOT_RECORDED,
         verdict=_text(first(dialect.verdict, span)).lower(),
         model=_text(first(dialect.model, span)),
         tokens=Tokens(*(None if n is None else int(n) for n in counted)) if any(counted) and kind == "model" else None,
@@ -75,20 +85,20 @@ def facts(span: SpanRecord) -> SpanFacts | None:
     )
 
 
-def final_words(told: SpanFacts) -> str:
+def final_words(entry: SpanFacts) -> str:
     """The answer that a root tells of."""
-    if told.said:
-        return told.said[-1].text.strip()
-    found = decoded(told.answer)
+    if entry.said:
+        return entry.said[-1].text.strip()
+    found = decoded(entry.answer)
     messages = conversation(found)
     if messages:
         return messages[-1].text.strip()
     return found if isinstance(found, str) else ""
 
 
-def final_state(told: SpanFacts) -> dict[str, object]:
+def final_state(entry: SpanFacts) -> dict[str, object]:
     """The state that a root ends with, without its messages."""
-    found = decoded(told.state)
+    found = decoded(entry.state)
     return {str(key): value for key, value in found.items() if key != "messages"} if isinstance(found, Mapping) else {}
 
 

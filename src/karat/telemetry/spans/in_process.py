@@ -11,7 +11,7 @@ FLUSH_MS = 5_000
 
 
 def enter(marks: Marks) -> None:
-    """Let the spans of this task stand below the mark of its turn, if its agent has loaded OpenTelemetry at all."""
+    """Put the spans of this task below the mark of its turn, if its agent has loaded OpenTelemetry at all."""
     if not (marks.listening and marks.turns) or "opentelemetry.trace" not in sys.modules:
         return
     from opentelemetry import baggage, context, trace

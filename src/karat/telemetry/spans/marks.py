@@ -26,7 +26,7 @@ class TurnMark(Struct, frozen=True):
 class Marks:
     """One per run of a case."""
 
-    __slots__ = ("_conversation_id", "_told_process", "case_id", "known_as", "listening", "turns")
+    __slots__ = ("_conversation_id", "_process_ids", "case_id", "known_as", "listening", "turns")
 
     def __init__(self) -> None:
         self.listening = False
@@ -35,7 +35,7 @@ class Marks:
         """Ids that the agent itself gave to this conversation."""
         self.case_id = ""
         self._conversation_id = ""
-        self._told_process: tuple[str, str] | None = None
+        self._process_ids: tuple[str, str] | None = None
 
     @property
     def conversation_id(self) -> str:
@@ -50,8 +50,8 @@ class Marks:
         self.case_id = case_id
 
     def begin_turn(self) -> None:
-        """A turn begins, with a trace of its own, unless the agent is a process that was told of one already."""
-        self.turns.append(TurnMark(*(self._told_process or _new_ids()), time.time()))
+        """A turn begins, with a trace of its own, unless the agent is a process that already has one."""
+        self.turns.append(TurnMark(*(self._process_ids or _new_ids()), time.time()))
 
     @property
     def case_entry(self) -> str:
@@ -73,8 +73,8 @@ class Marks:
         """The environment of a process that is started for this case alone, if somebody listens for its spans."""
         if not self.listening:
             return {}
-        self._told_process = (self.turns[-1].trace_id, self.turns[-1].span_id) if self.turns else _new_ids()
-        trace_id, span_id = self._told_process
+        self._process_ids = (self.turns[-1].trace_id, self.turns[-1].span_id) if self.turns else _new_ids()
+        trace_id, span_id = self._process_ids
         entry = f"{CASE_ENTRY}={self.case_entry}"
         return {"TRACEPARENT": f"00-{trace_id}-{span_id}-01", "BAGGAGE": entry, RESOURCE: entry}
 

@@ -126,7 +126,7 @@ class JsonBatch:
         try:
             self._request = _request(body)
         except (msgspec.MsgspecError, UnicodeError) as error:
-            raise ValueError(f"it is no OTLP request in JSON: {error}") from error
+            raise ValueError(f"not an OTLP request in JSON: {error}") from error
         except RecursionError as error:
             raise ValueError("it is nested too deeply") from error
 

@@ -65,7 +65,7 @@ class ProtobufBatch:
         try:
             self._request = request_type().FromString(body)
         except DecodeError as error:
-            raise ValueError("it is no OTLP request in protobuf") from error
+            raise ValueError("not an OTLP request in protobuf") from error
 
     def spans(self) -> list[ArrivedSpan[Span]]:
         return [

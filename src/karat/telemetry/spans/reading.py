@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from karat.model.cost import COST
-from karat.model.trace import SpanNode, Tokens, ToolCall
-from karat.telemetry.spans.calls import tool_calls, unseen
-from karat.telemetry.spans.facts import SpanFacts, facts, final_state, final_words
+from karat.model.trace import CallKind, SpanNode, Tokens, ToolCall
+from karat.telemetry.spans.dialect import NOT_RECORDED
+from karat.telemetry.spans.facts import MCP, SpanFacts, facts, final_state, final_words
+from karat.telemetry.spans.marks import TurnMark
+from karat.telemetry.spans.messages import AskedCall, decoded, since_the_prompt
 from karat.telemetry.spans.record import SpanRecord
+from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 
 NODES = 2_000
 NAME_CAP = 200
 UNPROVED = (
-    "no span tells what the model was told last, nor how many tools were called, so that one whose span was lost would "
-    "not be missed. Let the instrumentation capture messages, or name the attribute of the root that counts the calls: "
+    "no span shows what the model was given last, nor how many tools were called, so a lost span of a call would not "
+    "be missed. Let the instrumentation capture messages, or name the attribute of the root that counts the calls: "
     "`telemetry.otlp.tool_count`."
 )
 FLUSH = "Let the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
@@ -55,11 +59,11 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_co
     `tool_count` is the attribute of a root that says how many tools were called.
     """
     ordered = sorted(records, key=lambda record: record.started)
-    turn = [told for record in ordered if (told := facts(record)) is not None]
-    roots = [told for told in turn if _is_root(told.span, sent)]
-    models = [told for told in turn if told.kind == "model"]
+    turn = [entry for record in ordered if (entry := facts(record)) is not None]
+    roots = [entry for entry in turn if _is_root(entry.span, sent)]
+    models = [entry for entry in turn if entry.kind == "model"]
     calls, missing = tool_calls(turn), unseen(turn)
-    counts = [count for told in roots if (count := told.span.attributes.get(tool_count)) is not None]
+    counts = [count for entry in roots if (count := entry.span.attributes.get(tool_count)) is not None]
     asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
     return SpanReading(
         calls=(*calls, *asked),
@@ -77,7 +81,7 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_co
 
 def _cost(models: Sequence[SpanFacts]) -> float | None:
     """What the model calls cost together; not known where one of them does not tell."""
-    costs = [told.cost for told in models if told.cost is not None]
+    costs = [entry.cost for entry in models if entry.cost is not None]
     return sum(costs) if costs and len(costs) == len(models) else None
 
 
@@ -98,21 +102,21 @@ def _doubt(
             return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
     if missing:
         return f"the model asked for {missing[0]!r}, and no span tells what became of it. {FLUSH}"
-    if any(told.asks for told in models) and not calls:
+    if any(entry.asks for entry in models) and not calls:
         return f"the model ended by asking for a tool, and no span tells of one. {FLUSH}"
     return ""
 
 
 def _miscount(counts: list[object], calls: int) -> str:
     """What is wrong with the number of calls, as far as roots count them."""
-    told = sum(count for count in counts if isinstance(count, int))
-    if not counts or told == calls:
+    counted = sum(count for count in counts if isinstance(count, int))
+    if not counts or counted == calls:
         return ""
-    return f"the root span counts {told} tool calls, and spans of {calls} have arrived. {FLUSH}"
+    return f"the root span counts {counted} tool calls, and spans of {calls} have arrived. {FLUSH}"
 
 
 def _tokens(models: list[SpanFacts]) -> Tokens | None:
-    counts = [told.tokens for told in models if told.tokens is not None]
+    counts = [entry.tokens for entry in models if entry.tokens is not None]
     if not counts:
         return None
     return Tokens(sum(count.input or 0 for count in counts), sum(count.output or 0 for count in counts))
@@ -120,23 +124,224 @@ def _tokens(models: list[SpanFacts]) -> Tokens | None:
 
 def _prompt(tellers: Sequence[SpanFacts]) -> str:
     """What the person said last, as the first span that knows it tells."""
-    prompts = ([one.text for one in told.given or () if one.is_prompt] for told in tellers)
+    prompts = ([one.text for one in entry.given or () if one.is_prompt] for entry in tellers)
     return next((said[-1] for said in prompts if said), "")
 
 
 def _nodes(turn: Sequence[SpanFacts], sent: Collection[str]) -> tuple[SpanNode, ...]:
     return tuple(
         SpanNode(
-            told.span.span_id,
-            told.span.name[:NAME_CAP],
-            told.kind,
-            None if _is_root(told.span, sent) else told.span.parent_id,
-            told.span.started,
-            told.span.ended,
-            (told.span.status or "error")[:NAME_CAP] if told.span.failed else None,
-            told.model[:NAME_CAP],
-            told.tokens,
-            told.cost,
+            entry.span.span_id,
+            entry.span.name[:NAME_CAP],
+            entry.kind,
+            None if _is_root(entry.span, sent) else entry.span.parent_id,
+            entry.span.started,
+            entry.span.ended,
+            (entry.span.status or "error")[:NAME_CAP] if entry.span.failed else None,
+            entry.model[:NAME_CAP],
+            entry.tokens,
+            entry.cost,
         )
-        for told in turn[:NODES]
+        for entry in turn[:NODES]
     )
+
+
+def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[list[SpanRecord]]:
+    """The spans of each turn, root by root: by the trace that was sent with it, by number, else by when it began.
+
+    By number where nothing could be sent with a turn: an agent in a process of its own may have begun the next turn
+    before its answer to the last one was read.
+    """
+    if not turns:
+        return []
+    found: list[list[SpanRecord]] = [[] for _ in turns]
+    marked = [turn.trace_id for turn in turns]
+    loose: list[list[SpanRecord]] = []
+    for unit in units(records, {turn.span_id for turn in turns}):
+        if marked.count(unit[0].trace_id) == 1:
+            found[marked.index(unit[0].trace_id)] += unit
+        else:
+            loose.append(unit)
+    shared = [place for place, trace_id in enumerate(marked) if marked.count(trace_id) > 1]
+    numbered = len(loose) == len(shared) > 0
+    for number, unit in enumerate(sorted(loose, key=lambda unit: unit[0].started)):
+        began = [place for place, turn in enumerate(turns) if turn.began <= unit[0].started]
+        found[shared[number] if numbered else max(began, default=0)] += unit
+    return found
+
+
+def units(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> list[list[SpanRecord]]:
+    """Each root, or span whose parent is not there, with all that is below it, in the order of time."""
+    known = {record.span_id: record for record in records}
+    below: dict[str, list[SpanRecord]] = {}
+    for record in sorted(records, key=lambda record: record.started):
+        top = record
+        for _ in records:
+            if top.parent_id in sent or (above := known.get(top.parent_id)) is None:
+                break
+            top = above
+        below.setdefault(top.span_id, []).append(record)
+    return [sorted(unit, key=lambda record: record.span_id != top) for top, unit in below.items()]
+
+
+NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
+NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
+HANDOFF = "handoff"
+
+
+def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
+    """The calls of a turn in the order in which they began."""
+    within = {entry.span.span_id: entry for entry in turn}
+    tools = called(turn)
+    asked = _asked_for(tools, turn)
+    return [_call(entry, asked.get(entry.span.span_id), _parent(entry, within)) for entry in tools]
+
+
+def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
+    """The spans that are calls: one within another of the same tool is the same call, seen again."""
+    within = {entry.span.span_id: entry for entry in turn}
+    tools = [entry for entry in turn if entry.kind == "tool" and entry.name]
+    return sorted(
+        (entry for entry in tools if not any(_same(entry, outer) for outer in _ancestors(entry, within))),
+        key=lambda entry: entry.span.started,
+    )
+
+
+def unseen(turn: Sequence[SpanFacts]) -> list[AskedCall]:
+    """Return the calls that models asked for, in answers or in later messages, and that have no span."""
+    tools = called(turn)
+    ids = {entry.call_id for entry in tools if entry.call_id}
+    nameless = Counter(entry.name for entry in tools if not entry.call_id)
+    numbered = Counter(entry.name for entry in tools)
+    found: dict[str, AskedCall] = {}
+    for entry in turn:
+        if entry.kind != "model":
+            continue
+        heard = [*since_the_prompt(entry.given or ()), *(entry.said or ())]
+        asked = [call for one in heard for call in one.calls]
+        counted: Counter[str] = Counter()
+        for call in asked:
+            if call.id in ids:
+                continue
+            counted[call.name] += 1
+            if counted[call.name] > (nameless if call.id else numbered)[call.name]:
+                found.setdefault(f"{call.name} {call.id or counted[call.name]}", call)
+    return list(found.values())
+
+
+def _same(entry: SpanFacts, outer: SpanFacts) -> bool:
+    if outer.kind != "tool":
+        return False
+    if MCP in entry.span.attributes:
+        return True  # a call that a tool hands on to a server, or the server's own view of it
+    return outer.name == entry.name and (not entry.call_id or not outer.call_id or entry.call_id == outer.call_id)
+
+
+def _ancestors(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> list[SpanFacts]:
+    found: list[SpanFacts] = []
+    at = within.get(entry.span.parent_id)
+    while at is not None and len(found) < len(within):
+        found.append(at)
+        at = within.get(at.span.parent_id)
+    return found
+
+
+def _parent(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> str | None:
+    return next((one.name for one in _ancestors(entry, within) if one.kind in ("tool", "agent") and one.name), None)
+
+
+def _asked_for(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[str, AskedCall]:
+    """What the model asked for with each call: by the call's id, or by its number among those of its tool."""
+    asked = [call for entry in turn if entry.kind == "model" for call in entry.asked]
+    by_id = {call.id: call for call in asked if call.id}
+    by_name: dict[str, list[AskedCall]] = defaultdict(list)
+    for call in asked:
+        by_name[call.name].append(call)
+    numbered: Counter[str] = Counter()
+    found = {}
+    for entry in tools:
+        same = by_name[entry.name]
+        whole = len(same) == sum(other.name == entry.name for other in tools)
+        match = by_id.get(entry.call_id) or (same[numbered[entry.name]] if whole else None)
+        numbered[entry.name] += 1
+        if match is not None and match.name == entry.name:
+            found[entry.span.span_id] = match
+    return found
+
+
+def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None) -> ToolCall:
+    span = entry.span
+    arguments, result = _arguments(entry, asked), _result(entry.result)
+    lost = {"arguments": NO_ARGUMENTS} if arguments is NOT_RECORDED else {}
+    raised = next((one.attributes for one in span.events if one.name == "exception"), None)
+    error = None
+    if span.failed and (raised is not None or result is NOT_RECORDED):
+        error = str(
+            (raised or {}).get("exception.message") or span.status or span.attributes.get("error.type") or "error"
+        )
+    elif result is NOT_RECORDED and entry.verdict != "success":
+        lost["result"] = NO_RESULT
+    plain = None if result is NOT_RECORDED else result
+    return ToolCall(
+        entry.name,
+        None if arguments is NOT_RECORDED else arguments,
+        id=entry.call_id or (asked.id if asked else "") or None,
+        result=None if error is not None else plain,
+        error=error,
+        success=_success(entry, result, failed=error is not None or span.failed),
+        missing_fields=missing_fields(plain),
+        started_at=span.started,
+        ended_at=span.ended,
+        kind=_kind(entry),
+        parent=parent,
+        unobserved=lost,
+    )
+
+
+def _kind(entry: SpanFacts) -> CallKind:
+    return "handoff" if HANDOFF in str(entry.span.attributes.get("gen_ai.operation.name", "")) else "tool"
+
+
+def _arguments(entry: SpanFacts, asked: AskedCall | None) -> object:
+    """An object as the span has it; for a bare value, or none, what the model asked for."""
+    given = decoded(entry.arguments)
+    if isinstance(given, Mapping) and not entry.span.lossy:
+        return given
+    if asked is not None and isinstance(asked.arguments, Mapping):
+        fits = entry.arguments is NOT_RECORDED or entry.span.lossy or given in asked.arguments.values()
+        if fits or str(given) in map(str, asked.arguments.values()):
+            return asked.arguments
+    return NOT_RECORDED
+
+
+def _result(found: object) -> object:
+    """What the tool gave, without the envelope of its framework."""
+    if found is NOT_RECORDED:
+        return NOT_RECORDED
+    found = structured(found)
+    for inner in ("data", "kwargs"):
+        if isinstance(found, Mapping) and isinstance(held := found.get(inner), Mapping) and "content" in held:
+            found = held
+    if isinstance(found, Mapping) and "content" in found and "tool_call_id" in found:
+        return (
+            {"status": "error", "content": found["content"]}
+            if found.get("status") == "error"
+            else structured(found["content"])
+        )
+    if (
+        isinstance(found, list)
+        and found
+        and all(isinstance(part, Mapping) and part.keys() == {"text"} for part in found)
+    ):
+        return structured("".join(str(part["text"]) for part in found))
+    return found
+
+
+def _success(entry: SpanFacts, result: object, *, failed: bool) -> bool | None:
+    if failed:
+        return False
+    if entry.verdict in ("success", "error"):
+        return entry.verdict == "success" and read_outcome(None if result is NOT_RECORDED else result).as_success(
+            default=True
+        )
+    return None if result is NOT_RECORDED else read_outcome(result).as_success(default=True)

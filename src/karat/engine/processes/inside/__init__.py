@@ -1,1 +1,1 @@
-"""What goes on inside a worker: its keeper starts it, its lanes carry out cases, its watchdog looks at them."""
+"""What goes on inside a worker: its supervisor starts it, its slots carry out cases, its watchdog looks at them."""

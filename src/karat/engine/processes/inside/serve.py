@@ -12,19 +12,156 @@ import signal
 import socket
 import sys
 import traceback
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
+from time import perf_counter, process_time
 from typing import TypeAlias
 
 from karat.checks.catalog import CheckCatalog
-from karat.engine.processes.frames import LENGTH, Frames
 from karat.engine.processes.in_flight import InFlight
-from karat.engine.processes.inside.lanes import Lanes
-from karat.engine.processes.inside.loop_times import LoopTimes, Running
-from karat.engine.processes.inside.watchdog import Watchdog
-from karat.engine.processes.messages import Assignment, Finished, Ready, Start, encode, for_worker, refusal
+from karat.engine.processes.inside.watchdog import LoopTimes, Running, Watchdog
+from karat.engine.processes.messages import (
+    LENGTH,
+    Assignment,
+    Finished,
+    Frames,
+    Ready,
+    Returned,
+    Start,
+    encode,
+    for_worker,
+    refusal,
+)
+from karat.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from karat.errors import KaratError
+from karat.targets.base import Target
 from karat.targets.catalog import build
 from karat.traces.redact import Redactor
+
+Send = Callable[[Finished | Returned], None]
+
+BUSY = 0.5
+"""A time-out is not believed if the process was computing for this share of it: in Python, only one at a time can."""
+
+
+class CaseSlots:
+    """Carries out cases in the order in which they came, `concurrency` at once.
+
+    After a case that overran, no further one is begun here: what overran may still be going on in some thread. Cases
+    that wait are given back, and the runner replaces this process when those that were begun have ended.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        target: Target,
+        redactor: Redactor,
+        catalog: CheckCatalog,
+        send: Send,
+        in_flight: InFlight,
+        times: LoopTimes,
+    ) -> None:
+        self.running: dict[asyncio.Task[None], Running] = {}
+        self._settings = start.settings
+        self._concurrency = start.concurrency
+        self._target = target
+        self._redactor = redactor
+        self._catalog = catalog
+        self._send = send
+        self._in_flight = in_flight
+        self._times = times
+        self._waiting: deque[Assignment] = deque()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._last_end = 0.0
+        self._ending = False
+        self._closing = False
+
+    def open(self) -> None:
+        self._tasks = [asyncio.create_task(self._lane(place)) for place in range(self._concurrency)]
+        for task in self._tasks:
+            task.add_done_callback(self._lane_ended)
+
+    def take(self, assignment: Assignment) -> None:
+        if self._ending:
+            self._send(Returned(assignment.token))
+            return
+        self._waiting.append(assignment)
+        if self._idle:
+            self._idle.popleft().set_result(None)
+
+    async def close(self) -> None:
+        """Give up what is being carried out."""
+        self._closing = True
+        self._in_flight.clear()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def overrun(self, running: Running, how: str) -> CaseResult:
+        """The record of a case that does not come back."""
+        item, timeout = running.assignment.item, self._settings.case_timeout
+        took = round((perf_counter() - running.begun) * 1000, 3)
+        trace = timeout_trace(item.case, timeout, running.context, how)
+        return finish_case(item, trace, took, self._redactor, catalog=self._catalog)
+
+    def give_up(self, running: Running) -> None:
+        """Stop waiting for a case that ignores its cancellation: its lane is lost, and in the end this process."""
+        if running in self.running.values() and not running.given_up:
+            running.given_up = True
+            self._end()
+            done = self.overrun(running, " and ignored its cancellation")
+            self._send(Finished(running.assignment.token, done, deaf=True))
+
+    async def _lane(self, place: int) -> None:
+        me = asyncio.current_task()
+        assert me is not None
+        loop = asyncio.get_running_loop()
+        while True:
+            while not self._waiting:
+                idle = loop.create_future()
+                self._idle.append(idle)
+                await idle
+            assignment = self._waiting.popleft()
+            self._in_flight.set(place, assignment.token)
+            # Only concurrent cases are compared, and process_time() costs as much as a check.
+            cpu = process_time() if self._concurrency > 1 else 0.0
+            running = self.running[me] = Running(assignment, self._times.held, cpu)
+            done = await run_case(
+                assignment.item, self._target, self._settings, self._redactor, running.context, self._catalog
+            )
+            del self.running[me]
+            if not running.given_up:
+                self._conclude(running, done)
+            self._in_flight.set(place, 0)
+            self._last_end = perf_counter()
+
+    def _lane_ended(self, lane: asyncio.Task[None]) -> None:
+        """A lane that ends by itself would leave its case without an end: the process is ended at once."""
+        if not self._closing:
+            raise SystemExit(1) from (None if lane.cancelled() else lane.exception())
+
+    def _conclude(self, running: Running, done: CaseResult) -> None:
+        token = running.assignment.token
+        if done.error == TIMEOUT:
+            self._end()
+            if self._concurrency > 1 and self._others_may_be_to_blame(running):
+                self._send(Returned(token, alone=True))
+                return
+        self._send(Finished(token, done))
+
+    def _others_may_be_to_blame(self, running: Running) -> bool:
+        if not self.running and self._last_end < running.begun:
+            return False
+        busy = process_time() - running.cpu > BUSY * (perf_counter() - running.begun)
+        return busy or self._times.held_up(running)
+
+    def _end(self) -> None:
+        self._ending = True
+        while self._waiting:
+            self._send(Returned(self._waiting.popleft().token))
+
 
 Inbox: TypeAlias = "asyncio.Queue[bytes | None]"
 
@@ -72,28 +209,28 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     frames.send(encode(Ready()))
     times = LoopTimes()
     redactor = Redactor(start.secrets)
-    lanes = Lanes(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
+    slots = CaseSlots(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
 
     def stuck(running: Running) -> None:
-        done = lanes.overrun(running, " and did not let go of the event loop")
+        done = slots.overrun(running, " and did not let go of the event loop")
         _speak_and_die(words, Finished(running.assignment.token, done, last=True))
 
     loop = asyncio.get_running_loop()
-    watchdog = Watchdog(loop, lanes.running, times, start.settings, stuck, lanes.give_up)
-    lanes.open()
+    watchdog = Watchdog(loop, slots.running, times, start.settings, stuck, slots.give_up)
+    slots.open()
     watchdog.start()
-    await _take_all(inbox, lanes)
+    await _take_all(inbox, slots)
     watchdog.stop()
-    await lanes.close()
+    await slots.close()
     await target.close()
 
 
-async def _take_all(inbox: Inbox, lanes: Lanes) -> None:
+async def _take_all(inbox: Inbox, slots: CaseSlots) -> None:
     """Hand every case on until the runner hangs up."""
     while (message := await inbox.get()) is not None:
         assignment = for_worker(message)
         assert isinstance(assignment, Assignment)
-        lanes.take(assignment)
+        slots.take(assignment)
 
 
 def _let_go(sock: socket.socket, words: int) -> None:
@@ -105,7 +242,7 @@ def _let_go(sock: socket.socket, words: int) -> None:
 
 
 def _die(frames: Frames, error: BaseException) -> None:
-    """End at once, with what is known said and no case concluded: the runner has to run them again."""
+    """End at once, with what is known said and no case finish_case: the runner has to run them again."""
     with suppress(Exception):
         frames.flush()
         traceback.print_exception(error)

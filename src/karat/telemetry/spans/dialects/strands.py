@@ -21,10 +21,12 @@ def _speaks(span: SpanRecord) -> bool:
     return GENAI.speaks(span) and any(one.name == DETAILS or one.name in {**ROLES, **CHOICE} for one in span.events)
 
 
-def _told(roles: dict[str, str]) -> Callable[[SpanRecord], tuple[Utterance, ...] | None]:
+def _messages_in(roles: dict[str, str]) -> Callable[[SpanRecord], tuple[Utterance, ...] | None]:
     def found(span: SpanRecord) -> tuple[Utterance, ...] | None:
-        told = [(roles[one.name], one.attributes) for one in span.events if one.name in roles]
-        said = [{"role": role, **table, "content": table.get("content", table.get("message"))} for role, table in told]
+        events = [(roles[one.name], one.attributes) for one in span.events if one.name in roles]
+        said = [
+            {"role": role, **table, "content": table.get("content", table.get("message"))} for role, table in events
+        ]
         return tuple(utterance({**one, "content": decoded(one["content"])}) for one in said) or None
 
     return found
@@ -44,8 +46,8 @@ STRANDS = SpanDialect(
     input_tokens=GENAI.input_tokens,
     output_tokens=GENAI.output_tokens,
     cost=GENAI.cost,
-    given=(*GENAI.given, messages(event(DETAILS, "gen_ai.input.messages")), _told(ROLES)),
-    said=(*GENAI.said, messages(event(DETAILS, "gen_ai.output.messages")), _told(CHOICE)),
+    given=(*GENAI.given, messages(event(DETAILS, "gen_ai.input.messages")), _messages_in(ROLES)),
+    said=(*GENAI.said, messages(event(DETAILS, "gen_ai.output.messages")), _messages_in(CHOICE)),
     finish=(*GENAI.finish, event("gen_ai.choice", "finish_reason")),
     answer=GENAI.answer,
 )

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from karat.model.trace import ToolCall
-from karat.targets.http.strict_json import loads
-from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.targets.http.streams import loads
+from karat.telemetry.tool_results import missing_fields, read_outcome, structured
 from karat.traces.clean import jsonable
 
 MOST = 10_000
@@ -17,17 +17,17 @@ MOST = 10_000
 
 
 class CallSoFar(Struct):
-    """One call: what has been told of it until now."""
+    """One call: what has been received of it until now."""
 
     name: str
     id: str | None = None
     arguments: object = None
-    told: list[str] | None = None
+    pieces: list[str] | None = None
     """Its arguments as JSON, in the pieces that came."""
     result: object = None
     error: str | None = None
     ran: bool = True
-    """False: it was asked for, and nobody has run it."""
+    """False: it was asked for, and not run."""
     ended: bool = False
     success: bool | None = None
     parent: str | None = None
@@ -35,7 +35,7 @@ class CallSoFar(Struct):
     ended_at: float | None = None
 
 
-class CallBook:
+class ToolCallLog:
     """Calls in the order in which they began, found again by their ids."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class CallBook:
         self._by_id: dict[str, CallSoFar] = {}
 
     def begin(self, name: str, id: str | None = None, arguments: object = None, *, ran: bool = True) -> CallSoFar:
-        """A call, or what else is told of one that began already."""
+        """A call, or what else came of one that was started already."""
         known = self._by_id.get(id) if id is not None else None
         if known is not None:
             known.arguments = arguments if arguments is not None else known.arguments
@@ -60,8 +60,8 @@ class CallBook:
         """A further piece of the arguments."""
         call = self._by_id.get(id)
         if call is not None:
-            call.told = [] if call.told is None else call.told
-            call.told.append(piece)
+            call.pieces = [] if call.pieces is None else call.pieces
+            call.pieces.append(piece)
 
     def known(self, id: str | None) -> CallSoFar | None:
         return self._by_id.get(id) if id is not None else None
@@ -73,11 +73,11 @@ class CallBook:
     def end(
         self, call: CallSoFar, result: object = None, error: str | None = None, *, fine: bool | None = None
     ) -> None:
-        """How it came out; `fine`: what its end means where the result is no word about success."""
+        """How it came out; `fine`: what its end means where the result does not mention success."""
         call.result, call.error = result, error
         call.ran = call.ended = True
         call.ended_at = time()
-        call.success = False if error is not None else said(jsonable(result)).told(fine)
+        call.success = False if error is not None else read_outcome(jsonable(result)).as_success(fine)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -104,21 +104,21 @@ def _made(call: CallSoFar) -> ToolCall:
 
 def arguments_of(call: CallSoFar) -> object:
     """Arguments that came as text are what the text says, where it says anything."""
-    told = "".join(call.told) if call.told is not None else call.arguments
-    if not isinstance(told, str):
-        return told
-    if not told.strip():
-        return {} if call.told is not None else None
-    if told.lstrip()[:1] not in ("{", "["):
-        return told
+    text = "".join(call.pieces) if call.pieces is not None else call.arguments
+    if not isinstance(text, str):
+        return text
+    if not text.strip():
+        return {} if call.pieces is not None else None
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
     try:
-        return loads(told)
+        return loads(text)
     except ValueError:
-        return told
+        return text
 
 
 def arguments_text(call: CallSoFar) -> str:
     """Its arguments as JSON, as they came where they came so."""
-    if call.told is not None:
-        return "".join(call.told) or "{}"
+    if call.pieces is not None:
+        return "".join(call.pieces) or "{}"
     return msgspec.json.encode(jsonable(call.arguments)).decode()

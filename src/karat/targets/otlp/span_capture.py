@@ -17,9 +17,8 @@ from karat.targets.otlp.options import Otlp, handed_on
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process
-from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.reading import SpanReading, by_turn, read_turn
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.spans.turns import by_turn
 from karat.text.wording import shorten, visible
 from karat.traces.recorder import completed
 from karat.traces.turns import conversation
@@ -32,7 +31,7 @@ SHORT_WAIT = 0.5
 ONE_PORT = "the receiver of spans has a port of its own"
 
 
-class Spanned:
+class SpanCapture:
     """Opens the receiver before the target, which is made anew with the receiver's address in its configuration."""
 
     def __init__(self, make: Callable[[TargetConfig], Target], config: TargetConfig, otlp: Otlp) -> None:
@@ -41,7 +40,7 @@ class Spanned:
         self._otlp = otlp
         self._target = make(config)
         self._receiver = Receiver()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._model_calls = False
         self.limits = (
             structs.replace(self._target.limits, max_workers=1, why_workers=ONE_PORT)
@@ -94,7 +93,7 @@ class Spanned:
     async def _arrival(self, window: CaseWindow) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
         inbox, began = self._receiver.inbox, monotonic()
-        silent = "nobody" in self._told and not inbox.requests
+        silent = "silent" in self._reported and not inbox.requests
         end = began + (min(SHORT_WAIT, self._otlp.wait_ms / 1000) if silent else self._otlp.wait_ms / 1000)
         version, changed, reading = -1, began, SpanReading()
         while (now := monotonic()) < end:
@@ -155,10 +154,10 @@ class Spanned:
         )
 
     def _news(self, answered: bool) -> list[str]:
-        """What is to be told once: that an agent sends nothing, that spans fit no case, that they came too late."""
+        """What is to be reported once: that an agent sends nothing, that spans fit no case, that they came too late."""
         inbox, endpoint = self._receiver.inbox, self._receiver.endpoint
         news = {
-            "nobody": answered
+            "silent": answered
             and not inbox.requests
             and f"{self._place}: no span has reached {endpoint}: is the agent instrumented, does it export "
             "there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
@@ -167,6 +166,6 @@ class Spanned:
             "late": inbox.late
             and "spans came after their case was judged: flush at the end of a turn, or raise `telemetry.otlp.wait_ms`",
         }
-        new = [key for key, told in news.items() if told and key not in self._told]
-        self._told.update(new)
+        new = [key for key, message in news.items() if message and key not in self._reported]
+        self._reported.update(new)
         return [str(news[key]) for key in new]

@@ -12,10 +12,9 @@ from karat.model.suite import Case
 from karat.model.trace import Message, Tokens, ToolCall
 from karat.suites.diagnostics import Json
 from karat.targets.base import RunContext, TargetError
-from karat.targets.http.call_book import CallBook
-from karat.targets.http.received import Received
 from karat.targets.http.service import Service, WireRequest
-from karat.targets.http.streams import WireEvent
+from karat.targets.http.streams import Received, WireEvent
+from karat.targets.http.tool_call_log import ToolCallLog
 from karat.traces.clean import text
 from karat.traces.recorder import Recorder
 
@@ -26,13 +25,13 @@ LONGEST_ANSWER = 4 << 20
 ROLES = ("user", "assistant")
 
 
-class Heard:
-    """What a turn has told until now."""
+class TurnBuffer:
+    """What has been received of a turn until now."""
 
     def __init__(self) -> None:
-        self.book = CallBook()
+        self.book = ToolCallLog()
         self.answer: str | None = None
-        """The answer as a whole, where it came so; it stands instead of its parts."""
+        """The answer as a whole, where it came so; it replaces its parts."""
         self.no_tools = ""
         """Why tool calls were not observed; empty: they were."""
         self.no_results = ""
@@ -84,7 +83,7 @@ class Heard:
         recorder.tool_calls = None if self.no_tools else list(self.book.calls)
 
 
-class WireReader(Protocol):
+class AnswerReader(Protocol):
     """Reads one answer."""
 
     def take(self, event: WireEvent) -> bool:
@@ -109,7 +108,7 @@ class PastTurn(NamedTuple):
 
 
 @dataclass(slots=True)
-class WireTalk:
+class HttpConversation:
     """One conversation: its id, what was said, its cookies."""
 
     service: Service
@@ -141,7 +140,7 @@ class WireTalk:
             marks.begin_turn()
         self.traceparent = marks.headers["traceparent"]
 
-    async def hear(self, request: WireRequest, reader: WireReader) -> None:
+    async def hear(self, request: WireRequest, reader: AnswerReader) -> None:
         """Send a request, and read its answer to the end."""
         self.received = received = Received()
         sent = replace(request, headers=self.trace_headers | request.headers)
@@ -176,7 +175,7 @@ def _value(event: WireEvent) -> Json:
     try:
         return event.json()
     except ValueError as error:
-        raise TargetError("bad-answer", f"the answer is no JSON that has one meaning: {error}") from error
+        raise TargetError("bad-answer", f"the answer is not valid JSON: {error}") from error
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

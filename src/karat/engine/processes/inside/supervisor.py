@@ -1,11 +1,11 @@
-"""The keeper of a worker: it starts the worker process, and sees to it that nothing of it lives on after its end.
+"""The supervisor of a worker: it starts the worker process, and sees to it that nothing of it lives on after its end.
 
 Agents start programs, and those start others, some in sessions of their own. On Linux, whatever of them loses its
-parent becomes a child of the keeper, which kills it when the worker has ended. The runner ends a worker by SIGTERM to
-its keeper; when the runner itself is gone, however that came about, the kernel sends that signal.
+parent becomes a child of the supervisor, which kills it when the worker has ended. The runner ends a worker by SIGTERM
+to its supervisor; when the runner itself is gone, however that came about, the kernel sends that signal.
 
-Started as `python -m karat.engine.processes.inside.keeper RUNNER CHANNEL WORDS IN_FLIGHT`: the runner's process id and
-the file descriptors for the worker. It ends as the worker ended, with the same exit code or by the same signal.
+Started as `python -m karat.engine.processes.inside.supervisor RUNNER CHANNEL WORDS IN_FLIGHT`: the runner's process id
+and the file descriptors for the worker. It ends as the worker ended, with the same exit code or by the same signal.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_tree.adopt_orphans()
     process_tree.end_with(runner, signal.SIGTERM)
-    keeper = os.getpid()
+    supervisor = os.getpid()
     worker = os.fork()
     if worker == 0:
-        _become_worker(keeper, channels)
+        _become_worker(supervisor, channels)
     for channel in channels:
         os.close(channel)
     _own_group(worker)
@@ -40,9 +40,9 @@ def main() -> None:
     _leave_as(status)
 
 
-def _become_worker(keeper: int, channels: list[int]) -> None:
+def _become_worker(supervisor: int, channels: list[int]) -> None:
     os.setpgid(0, 0)
-    process_tree.end_with(keeper, signal.SIGKILL)
+    process_tree.end_with(supervisor, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     with loading():
         from karat.engine.processes.inside.serve import serve

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def within(seconds: float | None) -> AsyncIterator[None]:
+async def timeout(seconds: float | None) -> AsyncIterator[None]:
     """Raise TimeoutError after so long, which `asyncio.timeout` does not in a cancelled task before Python 3.11.3."""
     try:
         async with asyncio.timeout(seconds) as limit:

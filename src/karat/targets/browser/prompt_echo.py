@@ -1,4 +1,4 @@
-"""The prompt as a page repeats it: whole, cut, with a name or a time beside it, or rendered as HTML or Markdown."""
+"""The prompt as a page repeats it: whole, cut, with a name or a time next to it, or rendered as HTML or Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karat.text.forms.characters import folded
 DISTINCT = 20
 """So many letters are not said by chance: who repeats them repeats the prompt."""
 FEW = 3
-"""How many words may stand beside a prompt and still be a name."""
+"""How many words may be next to a prompt and still be a name."""
 LABEL = 40
 """How many letters may."""
 
@@ -23,7 +23,7 @@ _CONTROL = r"(?:(?:show|read|see|view) less|more|less|expand|collapse|edit(?:ed)
 _BESIDE = rf"(?:you|me|user|i|said|message|prompt|{_TIME}|{_CONTROL})"
 _BEFORE = re.compile(rf"^(?:\W*{_BESIDE}(?![^\W_]))++\W*")
 _AFTER = re.compile(rf"(?:(?<![^\W_]){_BESIDE}\W*)++$")
-"""What chats write beside a message."""
+"""What chats write next to a message."""
 _CUT = re.compile(r"…|\.{3,}|\b(?:show|read|see|view) more\b")
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
@@ -35,7 +35,7 @@ class Likeness(Enum):
     """What a line is to a prompt."""
 
     WHOLE = auto()
-    """The prompt or a line of it, maybe cut, and nothing else than what chats write beside it."""
+    """The prompt or a line of it, maybe cut, and nothing else than what chats write next to it."""
     NAMED = auto()
     """The prompt with a few other words."""
     QUOTED = auto()
@@ -47,7 +47,7 @@ class Likeness(Enum):
     OTHER = auto()
 
 
-class Echo:
+class PromptMatcher:
     """Finds one prompt, however its lines, spaces and marks are shown."""
 
     def __init__(self, prompt: str) -> None:
@@ -87,7 +87,7 @@ class Echo:
         return found
 
     def cover(self, text: str, mask: str) -> str:
-        """A text with the mask where the prompt stood."""
+        """A text with the mask where the prompt was."""
         for pattern in self._patterns:
             text = pattern.sub(mask, text)
         return text
@@ -111,10 +111,10 @@ class Echo:
             match = pattern.search(plain)
             if match is None:
                 continue
-            beside = plain[: match.start()], plain[match.end() :]
+            around = plain[: match.start()], plain[match.end() :]
             if not self.distinct:
-                return Likeness.NAMED if count_words(" ".join(beside)) <= FEW else Likeness.OTHER
-            return Likeness.NAMED if sum(len(side.strip()) for side in beside) <= LABEL else Likeness.QUOTED
+                return Likeness.NAMED if count_words(" ".join(around)) <= FEW else Likeness.OTHER
+            return Likeness.NAMED if sum(len(side.strip()) for side in around) <= LABEL else Likeness.QUOTED
         glued = any(form in self._letters(plain) for form in self._forms if len(form) >= DISTINCT)
         return Likeness.QUOTED if glued else None
 

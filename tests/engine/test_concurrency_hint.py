@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import karat
-from karat.engine import saving
-from karat.engine.saving import lasting
+from karat.engine import concurrency_hint
+from karat.engine.concurrency_hint import total_duration
 
 SUITE = {
     "version": "0.3",
@@ -28,12 +28,12 @@ def fine(prompt: str) -> str:
     ],
 )
 def test_how_long_cases_last(seconds: list[float], lanes: int, taken: float) -> None:
-    assert lasting(seconds, lanes) == taken
+    assert total_duration(seconds, lanes) == taken
 
 
 def said(monkeypatch: pytest.MonkeyPatch, long: float, worth: float, **options: object) -> list[str]:
-    monkeypatch.setattr(saving, "LONG", long)
-    monkeypatch.setattr(saving, "WORTH", worth)
+    monkeypatch.setattr(concurrency_hint, "LONG", long)
+    monkeypatch.setattr(concurrency_hint, "WORTH", worth)
     heard: list[karat.Event] = []
     karat.run(SUITE, fine, listeners=[heard.append], **options)  # type: ignore[arg-type]
     return [event.message for event in heard if isinstance(event, karat.Notice)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """What holds the chat: the page, or a frame in it."""
 
 WHEN_MS = 1000
-"""How long a place may take to come up, of which nobody knows whether it does."""
+"""How long to wait for a place that may never come up."""
 
 
 def located(view: View | FrameLocator, place: Place) -> Locator:
@@ -29,7 +29,7 @@ def located(view: View | FrameLocator, place: Place) -> Locator:
     return view.get_by_text(place.text)
 
 
-class Way:
+class ChatNavigation:
     """The way of one conversation."""
 
     def __init__(self, page: Page, options: BrowserOptions, base: str, session: str) -> None:
@@ -53,7 +53,7 @@ class Way:
         await self._step(Step(wait_for=Place(selector=selector)), "the frame")
         found = await (await self._page.locator(selector).first.element_handle()).content_frame()
         if found is None:
-            raise TargetError("config", f"`frame` ({selector}) is no frame: name an iframe")
+            raise TargetError("config", f"`frame` ({selector}) is not a frame: name an iframe")
         return found
 
     async def arrive(self, preconditions: Sequence[str] = ()) -> None:
@@ -61,7 +61,7 @@ class Way:
         known = self._options.preconditions
         missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
         if missing is not None:
-            raise TargetError("setup", f"nobody said how to bring about {missing!r}: add it to `preconditions`")
+            raise TargetError("setup", f"precondition {missing!r} is not defined: add it to `preconditions`")
         for place in self._options.dismiss:
             await self._page.add_locator_handler(located(self._page, place).first, _click, no_wait_after=True)
         await self._step(Step(), "the app", self._url(self._options.space_url))
@@ -119,8 +119,8 @@ class Way:
     def _url(self, target: str) -> str:
         url = urlsplit(urljoin(self._base, filled(target, self._session)) if target else self._base)
         if self._options.session_query:
-            told = urlencode({self._options.session_query: self._session})
-            url = url._replace(query=f"{url.query}&{told}" if url.query else told)
+            query = urlencode({self._options.session_query: self._session})
+            url = url._replace(query=f"{url.query}&{query}" if url.query else query)
         return url.geturl()
 
 

@@ -10,28 +10,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from karat.model.trace import ElementBox
-from karat.targets.browser.echo import FEW, Echo, Likeness, count_words
-from karat.targets.browser.screen import answer_boxes
-from karat.targets.browser.scripts import with_sight
+from karat.targets.browser.prompt_echo import FEW, Likeness, PromptMatcher, count_words
+from karat.targets.browser.screen import answer_boxes, with_sight
 from karat.text.wording import quoted, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
 
-    from karat.targets.browser.way import View
+    from karat.targets.browser.navigation import View
 
 LOADING = ("Execution context was destroyed", "because of a navigation", "navigating and changing the content")
 READ = with_sight("read.js")
 GONE_MS = 2000
 """So long a message that was just read is looked for: a list may show it no more."""
 ALL_REPEATED = "all that appeared repeats it"
-UNTOLD = "the answer could not be told from the prompt: {why}; set `answer` to the assistant's messages alone"
+UNSEPARATED = "the answer could not be separated from the prompt: {why}; set `answer` to the assistant's messages alone"
 EITHER = "{} may be either"
 DISCOVERED = "no `answer` is configured: took what appeared after the prompt, in {where}"
 
 CAUGHT = "caught when the app left the page"
 LEFT = "the app left the page before its words could be read"
-SAME = "the place of the answer shows the words that it showed before: nobody can tell whether they were said again"
+SAME = "the place of the answer shows the words that it showed before: whether they were said again is unknown"
 
 
 class SeenMessage(TypedDict):
@@ -43,14 +42,14 @@ class SeenMessage(TypedDict):
 
 
 class SeenPlace(SeenMessage):
-    """One that stands on the page: which of them it is, and what nobody sees of it."""
+    """One that is on the page: which of them it is, and what of it is hidden."""
 
     index: int
     hidden: str
 
 
 class SeenLine(TypedDict):
-    """A line that stands in no message, and the element that holds it."""
+    """A line that is in no message, and the element that holds it."""
 
     text: str
     path: str
@@ -66,7 +65,7 @@ class SeenPage(TypedDict):
 
 
 class AnswerWords(NamedTuple):
-    """What was said, why nobody can be sure of it, and how it was found if not simply at its place."""
+    """What was said, why it is uncertain, and how it was found if not simply at its place."""
 
     text: str
     doubt: str = ""
@@ -74,42 +73,42 @@ class AnswerWords(NamedTuple):
     unseen: str = ""
     """Why there may be words that were not seen."""
     hidden: str = ""
-    """What stands at the place of the answer and no reader sees."""
+    """What is at the place of the answer, but hidden."""
     elsewhere: tuple[str, ...] = ()
     """Where words appeared while nothing was at the place of the answer."""
 
 
 class NewWords(NamedTuple):
-    """What a message says that it did not say before; nothing, if it stood there already."""
+    """What a message says that it did not say before; nothing, if it was there already."""
 
     text: str
     known: bool = False
     """Whether it was said in an earlier turn, as far as anybody can tell."""
 
 
-class Words:
-    """What is said on one page; `messages` are those of the assistant, if anybody told where they stand."""
+class AnswerTracker:
+    """What is said on one page; `messages` are those of the assistant, if it is configured where they are."""
 
     def __init__(self, page: View, messages: Locator | None) -> None:
         self._page = page
         self._messages = messages
         self._before: Counter[str] = Counter()
         self._known: Counter[str] = Counter()
-        """The messages of earlier turns, each as often as it stood there at most."""
+        """The messages of earlier turns, each as often as it was there at most."""
         self._outside: Counter[str] = Counter()
         self._matched = False
         self._fresh: list[int] = []
         """Which of the messages are new."""
 
     async def mark(self) -> None:
-        """Remember what is there, so that what comes can be told from it."""
+        """Remember what is there, so that what comes can be distinguished from it."""
         seen = await self._read(mark=True)
         self._matched = self._matched or bool(seen["places"])
         self._outside = _counted(part["text"] for part in seen["outside"])
         self._before = _counted(part["text"] for part in seen["places"])
         self._known |= Counter(part["text"] for part in seen["places"])
 
-    async def since(self, prompts: Sequence[Echo]) -> AnswerWords:
+    async def since(self, prompts: Sequence[PromptMatcher]) -> AnswerWords:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
         if not prompts:
             return AnswerWords("")
@@ -129,7 +128,7 @@ class Words:
         caught, _ = self._configured(seen["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
-    def _configured(self, places: Sequence[SeenMessage], prompts: Sequence[Echo]) -> tuple[str, list[str]]:
+    def _configured(self, places: Sequence[SeenMessage], prompts: Sequence[PromptMatcher]) -> tuple[str, list[str]]:
         """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
         gone = self._before - _counted(place["text"] for place in places if place["was"] is not None)
         there = Counter(place["text"] for place in places)
@@ -154,7 +153,7 @@ class Words:
         return said, list(filter(None, fresh))
 
     async def snapshot(self) -> str | None:
-        """The new messages as assistive technology sees them; None where nobody told where, or they stand no more."""
+        """The new messages as assistive technology sees them; None if their place is unknown, or they are gone."""
         from playwright.async_api import TimeoutError as TooLongError
 
         if self._messages is None:
@@ -194,7 +193,7 @@ def _grown(was: str, text: str) -> str:
     return more.strip() if not was or not more or more.startswith("\n") else text[was.rfind("\n") + 1 :]
 
 
-def _is_panel(text: str, was: str, prompts: Sequence[Echo]) -> bool:
+def _is_panel(text: str, was: str, prompts: Sequence[PromptMatcher]) -> bool:
     """Whether a place shows one answer after the other: it changed, and holds nothing that was asked."""
     now, before = [*lines(text)], [*lines(was)]
     asked = (Likeness.WHOLE in echo.likenesses(shown) for echo in prompts for shown in (now, before))
@@ -202,18 +201,18 @@ def _is_panel(text: str, was: str, prompts: Sequence[Echo]) -> bool:
 
 
 def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
-    """What new messages say, less those of earlier turns that a list shows again beyond others that stood there."""
+    """What new messages say, less those of earlier turns that a list shows again beyond others that were there."""
     runs: list[list[NewWords]] = [[]]
     for message in messages:
         if message.text:
             runs[-1].append(message)
         else:
             runs.append([])
-    told = [run for run in runs if not all(message.known for message in run)] or runs
-    yield from (message.text for run in told for message in run)
+    fresh = [run for run in runs if not all(message.known for message in run)] or runs
+    yield from (message.text for run in fresh for message in run)
 
 
-def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: Echo) -> str:
+def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: PromptMatcher) -> str:
     """Why messages may hold the prompt: nothing else is new in them, or one names it and it is seen nowhere else."""
     if not said:
         return ALL_REPEATED if fresh else ""
@@ -222,22 +221,22 @@ def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: E
     odd = next((text for text, likeness in zip(texts, alike, strict=True) if likeness is Likeness.NAMED), None)
     if odd is None or Likeness.WHOLE in alike:
         return ""
-    told = Likeness.WHOLE in echo.likenesses([line for part in outside for line in lines(part["text"])])
-    return "" if told else EITHER.format(quoted(odd))
+    repeated = Likeness.WHOLE in echo.likenesses([line for part in outside for line in lines(part["text"])])
+    return "" if repeated else EITHER.format(quoted(odd))
 
 
-def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[Echo]) -> AnswerWords:
+def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[PromptMatcher]) -> AnswerWords:
     """All that is new after the first line that repeats the prompt, less what repeats it or an earlier one."""
     old = before.copy()
     fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _taken(line, old)]
     texts = [line for line, _ in fresh]
     *earlier, echo = prompts
     alike = echo.likenesses(texts)
-    told = Likeness.WHOLE in alike
-    begin = alike.index(Likeness.WHOLE) if told else 0
+    whole = Likeness.WHOLE in alike
+    begin = alike.index(Likeness.WHOLE) if whole else 0
     repeated = [alike, *(sent.likenesses(texts) for sent in earlier if sent.distinct)]
     words = [n for n in range(begin, len(texts)) if all(each[n] is not Likeness.WHOLE for each in repeated)]
-    unsure = {Likeness.NAMED, Likeness.QUOTED, Likeness.START} | (set() if told else {Likeness.PART})
+    unsure = {Likeness.NAMED, Likeness.QUOTED, Likeness.START} | (set() if whole else {Likeness.PART})
     odd = next((texts[n] for n in words if alike[n] in unsure or any(e.is_whole(texts[n]) for e in earlier)), None)
     where = tuple(dict.fromkeys(fresh[n][1] for n in words))
     doubt = EITHER.format(quoted(odd)) if odd else ALL_REPEATED if not words and alike.count(Likeness.WHOLE) > 1 else ""
@@ -245,15 +244,15 @@ def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequen
     return AnswerWords("\n".join(texts[n] for n in words), doubt, found, elsewhere=where)
 
 
-def _without_own_prompt(text: str, echo: Echo) -> str:
-    """A new message without the prompt, unless that stands after more than a few other words: then it is quoted."""
+def _without_own_prompt(text: str, echo: PromptMatcher) -> str:
+    """A new message without the prompt, unless that is after more than a few other words: then it is quoted."""
     found = [*lines(text)]
     alike = echo.likenesses(found)
     first = alike.index(Likeness.WHOLE) if Likeness.WHOLE in alike else 0
     return text if count_words(" ".join(found[:first])) > FEW else _without_prompt(text, echo)
 
 
-def _without_prompt(text: str, echo: Echo) -> str:
+def _without_prompt(text: str, echo: PromptMatcher) -> str:
     found = [*lines(text)]
     alike = echo.likenesses(found)
     if Likeness.WHOLE not in alike:
@@ -262,7 +261,7 @@ def _without_prompt(text: str, echo: Echo) -> str:
 
 
 def _without(old: Counter[str], text: str) -> str:
-    """A text without the lines that stood on the page before; they are taken from `old`."""
+    """A text without the lines that were on the page before; they are taken from `old`."""
     if old.keys().isdisjoint(found := [*lines(text)]):
         return text
     return "\n".join(line for line in found if not _taken(line, old))

@@ -12,7 +12,7 @@ AT_ONCE = 4
 WORTH = 0.7
 
 
-class Saving:
+class ConcurrencyHint:
     """Hears how long cases take one at a time, and tells at the end what several at once would have taken."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Saving:
     @property
     def hint(self) -> str:
         """Nothing after a short run, or where little would have been saved."""
-        alone, together = sum(self._seconds), lasting(self._seconds, AT_ONCE)
+        alone, together = sum(self._seconds), total_duration(self._seconds, AT_ONCE)
         if alone < LONG or together > WORTH * alone:
             return ""
         return (
@@ -34,9 +34,9 @@ class Saving:
         )
 
 
-def lasting(seconds: Iterable[float], lanes: int) -> float:
-    """How long cases last that are begun in this order as soon as one of the lanes is free."""
-    free = [0.0] * lanes
+def total_duration(seconds: Iterable[float], slots: int) -> float:
+    """How long cases last that are begun in this order as soon as one of the slots is free."""
+    free = [0.0] * slots
     for each in seconds:
         heapq.heappush(free, heapq.heappop(free) + each)
     return max(free)

@@ -16,7 +16,7 @@ from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
-from karat.telemetry.failures import broken_backend
+from karat.telemetry.events import broken_backend
 from karat.telemetry.tool_results import structured
 from karat.text.regexes import safe_regex
 from karat.text.wording import did_you_mean, shorten, visible
@@ -41,7 +41,7 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         try:
             return "`text` fits every result." if self.text and safe_regex.matches_empty(self.text) else ""
         except safe_regex.BadPattern as error:
-            return f"`text` is no regex: {error}."
+            return f"`text` is not a regex: {error}."
 
     def holds(self, call: ToolCall) -> bool | None:
         """Whether the call succeeded; None if its result does not tell."""
@@ -63,7 +63,7 @@ class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     otlp: bool | Otlp = False
 
 
-class Interpreted:
+class WithSuccessRules:
     """A target whose traces are read as its configuration says. A backend that broke makes a case an ERROR."""
 
     def __init__(self, target: Target, config: TargetConfig) -> None:
@@ -94,7 +94,7 @@ class Interpreted:
         return trace
 
     def _refuse_broken(self, trace: Trace) -> None:
-        """Raise TargetError if the log tells that the backend broke: nobody could judge the agent by it."""
+        """Raise TargetError if the log shows that the backend broke: it proves nothing about the agent."""
         broke = broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
             raise TargetError(
@@ -139,5 +139,5 @@ def _converted(given: object, form: type[Form], where: str, config: TargetConfig
 
 
 def _flawed(config: TargetConfig, table: str, what: str, fix: str = "") -> ConfigError:
-    told = f"[targets.{config.name or config.use}.{table}]: {what}"
-    return ConfigError(told, where=place_of(config, table.partition(".")[0]), fix=fix, slug="bad-options")
+    message = f"[targets.{config.name or config.use}.{table}]: {what}"
+    return ConfigError(message, where=place_of(config, table.partition(".")[0]), fix=fix, slug="bad-options")
