@@ -16,27 +16,36 @@ if TYPE_CHECKING:
     from karat.api import acompare_runs as acompare_runs
     from karat.api import aconvert as aconvert
     from karat.api import add_target as add_target
+    from karat.api import ahistory as ahistory
     from karat.api import ainspect as ainspect
     from karat.api import ajudge as ajudge
     from karat.api import alint as alint
+    from karat.api import aload_baseline as aload_baseline
     from karat.api import aload_suite as aload_suite
     from karat.api import areport as areport
     from karat.api import arerun as arerun
     from karat.api import arescore as arescore
     from karat.api import aresume as aresume
     from karat.api import arun as arun
+    from karat.api import aset_baseline as aset_baseline
     from karat.api import audit as audit
     from karat.api import compare_runs as compare_runs
     from karat.api import convert as convert
+    from karat.api import history as history
     from karat.api import inspect as inspect
     from karat.api import judge as judge
     from karat.api import lint as lint
+    from karat.api import load_baseline as load_baseline
     from karat.api import load_suite as load_suite
     from karat.api import report as report
     from karat.api import rerun as rerun
     from karat.api import rescore as rescore
     from karat.api import resume as resume
     from karat.api import run as run
+    from karat.api import set_baseline as set_baseline
+    from karat.api import viewer as viewer
+    from karat.case_runner import CaseRunner as CaseRunner
+    from karat.case_runner import open_runner as open_runner
     from karat.checks.base import Check as Check
     from karat.checks.base import Reading as Reading
     from karat.engine.events import CaseFinished as CaseFinished
@@ -62,6 +71,7 @@ if TYPE_CHECKING:
     from karat.model.check import Field as Field
     from karat.model.check import Flaw as Flaw
     from karat.model.comparison import Comparison as Comparison
+    from karat.model.history import History as History
     from karat.model.run import CaseRecord as CaseRecord
     from karat.model.run import RunView as RunView
     from karat.model.run import Summary as Summary
@@ -84,6 +94,7 @@ if TYPE_CHECKING:
     from karat.targets.base import RunContext as RunContext
     from karat.targets.base import Target as Target
     from karat.targets.base import TargetError as TargetError
+    from karat.targets.base import converse as converse
     from karat.targets.config import TargetConfig as TargetConfig
     from karat.targets.limits import Limits as Limits
     from karat.validators import DecisionValidator as DecisionValidator
@@ -95,30 +106,38 @@ _HOMES = {
         "aadd_target",
         "aaudit",
         "add_target",
+        "ahistory",
         "ainspect",
         "acompare_runs",
         "aconvert",
         "ajudge",
         "alint",
+        "aload_baseline",
         "aload_suite",
         "areport",
         "arerun",
         "arescore",
         "aresume",
         "arun",
+        "aset_baseline",
         "audit",
+        "history",
         "inspect",
         "compare_runs",
         "convert",
         "judge",
         "lint",
+        "load_baseline",
         "load_suite",
         "report",
         "rerun",
         "rescore",
         "resume",
         "run",
+        "set_baseline",
+        "viewer",
     ),
+    "karat.case_runner": ("CaseRunner", "open_runner"),
     "karat.checks.base": ("Check", "Reading"),
     "karat.engine.events": (
         "CaseFinished",
@@ -136,6 +155,7 @@ _HOMES = {
     "karat.model.audit": ("AuditReport",),
     "karat.model.check": ("Example", "Field", "Flaw"),
     "karat.model.comparison": ("Comparison",),
+    "karat.model.history": ("History",),
     "karat.model.run": ("CaseRecord", "RunView", "Summary"),
     "karat.model.suite": ("Case", "Suite"),
     "karat.model.trace": ("ExecutionContext", "Message", "ToolCall", "Trace"),
@@ -144,7 +164,7 @@ _HOMES = {
     "karat.reports.catalog": ("Report",),
     "karat.reports.run_result": ("RunResult",),
     "karat.smells.linter": ("LintReport",),
-    "karat.targets.base": ("RunContext", "Target", "TargetError"),
+    "karat.targets.base": ("RunContext", "Target", "TargetError", "converse"),
     "karat.targets.limits": ("Limits",),
     "karat.targets.config": ("TargetConfig",),
     "karat.validators": ("DecisionValidator", "QAValidator", "Validation"),
