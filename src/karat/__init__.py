@@ -17,27 +17,36 @@ if TYPE_CHECKING:
     from karat.api import acompare_runs as acompare_runs
     from karat.api import aconvert as aconvert
     from karat.api import add_target as add_target
+    from karat.api import ahistory as ahistory
     from karat.api import ainspect as ainspect
     from karat.api import ajudge as ajudge
     from karat.api import alint as alint
+    from karat.api import aload_baseline as aload_baseline
     from karat.api import aload_suite as aload_suite
     from karat.api import areport as areport
     from karat.api import arerun as arerun
     from karat.api import arescore as arescore
     from karat.api import aresume as aresume
     from karat.api import arun as arun
+    from karat.api import aset_baseline as aset_baseline
     from karat.api import audit as audit
     from karat.api import compare_runs as compare_runs
     from karat.api import convert as convert
+    from karat.api import history as history
     from karat.api import inspect as inspect
     from karat.api import judge as judge
     from karat.api import lint as lint
+    from karat.api import load_baseline as load_baseline
     from karat.api import load_suite as load_suite
     from karat.api import report as report
     from karat.api import rerun as rerun
     from karat.api import rescore as rescore
     from karat.api import resume as resume
     from karat.api import run as run
+    from karat.api import set_baseline as set_baseline
+    from karat.api import viewer as viewer
+    from karat.case_runner import CaseRunner as CaseRunner
+    from karat.case_runner import open_runner as open_runner
     from karat.checks.base import Check as Check
     from karat.checks.base import CheckRequest as CheckRequest
     from karat.engine.events import CaseFinished as CaseFinished
@@ -63,6 +72,7 @@ if TYPE_CHECKING:
     from karat.model.check import Example as Example
     from karat.model.check import Field as Field
     from karat.model.comparison import Comparison as Comparison
+    from karat.model.history import History as History
     from karat.model.run import CaseRecord as CaseRecord
     from karat.model.run import RunView as RunView
     from karat.model.run import Summary as Summary
@@ -90,11 +100,14 @@ if TYPE_CHECKING:
     from karat.targets.base import RunContext as RunContext
     from karat.targets.base import Target as Target
     from karat.targets.base import TargetError as TargetError
+    from karat.targets.base import converse as converse
     from karat.targets.config import TargetConfig as TargetConfig
     from karat.targets.limits import Limits as Limits
 
 _HOMES = {
-    "karat.api": "add_target audit compare_runs convert inspect judge lint load_suite report rerun rescore resume run",
+    "karat.api": "add_target audit compare_runs convert history inspect judge lint load_baseline load_suite report"
+    " rerun rescore resume run set_baseline viewer",
+    "karat.case_runner": "CaseRunner open_runner",
     "karat.checks.base": "Check CheckRequest",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
@@ -104,6 +117,7 @@ _HOMES = {
     "karat.model.audit": "AuditReport",
     "karat.model.check": "CheckProblem Example Field",
     "karat.model.comparison": "Comparison",
+    "karat.model.history": "History",
     "karat.model.run": "CaseRecord RunView Summary",
     "karat.model.suite": "Case Suite",
     "karat.model.trace": "Message ToolCall Trace",
@@ -114,7 +128,7 @@ _HOMES = {
     "karat.smells.linter": "LintReport",
     "karat.suites.formats.base": "Format ParsedSuite SuiteCatalog SuiteFile",
     "karat.suites.formats.builder": "SuiteBuilder TextPlaces",
-    "karat.targets.base": "RunContext Target TargetError",
+    "karat.targets.base": "RunContext Target TargetError converse",
     "karat.targets.limits": "Limits",
     "karat.targets.config": "TargetConfig",
 }

@@ -258,6 +258,11 @@ def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20
     return comparing.told(folder, find_project(), most=runs, since=since, suite=suite)
 
 
+aset_baseline = asynchronous(set_baseline)
+aload_baseline = asynchronous(load_baseline)
+ahistory = asynchronous(history)
+
+
 def report(
     journals: AnyJournal | Sequence[AnyJournal], format: str, path: str | Path | BinaryWriter | None = None
 ) -> tuple[Path, ...]:

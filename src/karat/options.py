@@ -94,8 +94,8 @@ class SelectionKeywords(TypedDict, total=False):
     ]
 
 
-class HowToRun(TypedDict, total=False):
-    """How to run the cases, and what to write: for `run`, `resume` and `rerun`."""
+class CaseKeywords(TypedDict, total=False):
+    """How to run a single case: for whatever runs cases."""
 
     timeout: Annotated[
         float | None,
@@ -107,6 +107,59 @@ class HowToRun(TypedDict, total=False):
             default_text_again="as in the journal",
         ),
     ]
+    concurrency: Annotated[int, Option(default=1, least=1, most=10_000, help="Cases at once per worker.")]
+    workers: Annotated[
+        int | None,
+        Option(
+            least=0,
+            most=1_000,
+            help="Processes; 0 runs in this one, for debugging.",
+            default_text="1; 0 for a target that is a Python object",
+        ),
+    ]
+    executor: Annotated[
+        ExecutorName,
+        Option(
+            default="processes",
+            help="Where the workers are: on this machine, or on a Ray cluster (one per processor).",
+        ),
+    ]
+    ray_address: Annotated[
+        str | None,
+        Option(metavar="A", help="The Ray cluster, or 'auto' for one that runs here; without it, one is started."),
+    ]
+    rate: Annotated[str | None, Option(metavar="30/min", help="Start no more cases than this.")]
+    retries: Annotated[
+        int,
+        Option(default=0, least=0, most=1_000, help="Further attempts after an error (never after a failed check)."),
+    ]
+    backoff: Annotated[
+        float,
+        Option(
+            default=1.0,
+            over=0,
+            metavar="S",
+            help="Seconds before the first retry; each further one waits twice as long.",
+        ),
+    ]
+    options: Annotated[
+        Mapping[str, object] | None,
+        Option(flags=("-o", "--option"), metavar="KEY=VALUE", help="An option of the target; overrides karat.toml."),
+    ]
+    results_dir: Annotated[
+        str | Path | None,
+        Option(
+            metavar="D",
+            help="Where the journal and the reports go.",
+            default_text="results_dir of karat.toml, or karat-results",
+            default_text_again="next to the old journal",
+        ),
+    ]
+
+
+class HowToRun(CaseKeywords, total=False):
+    """How to run the cases of a suite, and what to write: for `run`, `resume` and `rerun`."""
+
     repeat: Annotated[
         Repeats,
         Option(
@@ -137,57 +190,9 @@ class HowToRun(TypedDict, total=False):
     run_timeout: Annotated[
         float | None, Option(over=0, metavar="S", help="Seconds for the run of a suite; resume the rest.")
     ]
-    concurrency: Annotated[int, Option(default=1, least=1, most=10_000, help="Cases at once per worker.")]
-    workers: Annotated[
-        int | None,
-        Option(
-            least=0,
-            most=1_000,
-            help="Processes; 0 runs in this one, for debugging.",
-            default_text="1; 0 for a target that is a Python object",
-        ),
-    ]
-    executor: Annotated[
-        ExecutorName,
-        Option(
-            default="processes",
-            help="Where the workers are: on this machine, or on a Ray cluster (one per processor).",
-        ),
-    ]
-    ray_address: Annotated[
-        str | None,
-        Option(metavar="A", help="The Ray cluster, or 'auto' for one that runs here; without it, one is started."),
-    ]
     shuffle: Annotated[int | None, Option(metavar="SEED", help="Run in an order that the seed decides.")]
-    rate: Annotated[str | None, Option(metavar="30/min", help="Start no more cases than this.")]
-    retries: Annotated[
-        int,
-        Option(default=0, least=0, most=1_000, help="Further attempts after an error (never after a failed check)."),
-    ]
-    backoff: Annotated[
-        float,
-        Option(
-            default=1.0,
-            over=0,
-            metavar="S",
-            help="Seconds before the first retry; each further one waits twice as long.",
-        ),
-    ]
     max_failures: Annotated[
         int | None, Option(least=1, most=1 << 32, metavar="N", help="Stop after N cases that fail or err.")
-    ]
-    options: Annotated[
-        Mapping[str, object] | None,
-        Option(flags=("-o", "--option"), metavar="KEY=VALUE", help="An option of the target; overrides karat.toml."),
-    ]
-    results_dir: Annotated[
-        str | Path | None,
-        Option(
-            metavar="D",
-            help="Where the journal and the reports go.",
-            default_text="results_dir of karat.toml, or karat-results",
-            default_text_again="next to the old journal",
-        ),
     ]
     reports: Annotated[
         Sequence[str],
@@ -195,13 +200,13 @@ class HowToRun(TypedDict, total=False):
             default=(),
             flags=("--report",),
             metavar="NAME[=PATH]",
-            help="A further report, next to the journal or at a place of its own (several times for several).",
+            help="Write another report, next to the journal or to PATH. Repeatable.",
         ),
     ]
     allow_partial: Annotated[
-        bool | None, Option(help="Let a PARTIAL pass whose threshold held and in which nothing is unknown.")
+        bool | None, Option(help="Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
     ]
-    allow_unknown: Annotated[bool | None, Option(help="Let pass what could not be decided.")]
+    allow_unknown: Annotated[bool | None, Option(help="Accept cases with UNKNOWN checks.")]
 
 
 def declared(keywords: type) -> dict[str, Option]:

@@ -16,7 +16,7 @@ from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
-from karat.options import HOW_TO_RUN, ExecutorName, HowToRun, Repeats, SelectionKeywords
+from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords
 from karat.sequential import Sequential
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target, version_of
@@ -72,6 +72,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             parse_rate(self.rate)
 
     @property
+    def processes(self) -> int:
+        """How many worker processes; none until it is known whether the target can run in one."""
+        return self.workers or 0
+
+    @property
     def most_runs(self) -> int:
         """How often a case is run at most."""
         return self.max_repeats if self.repeat == "auto" else self.repeat
@@ -85,7 +90,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return Sequential(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
 
     @classmethod
-    def of(cls, how: ResumeKeywords) -> RunOptions:
+    def of(cls, how: CaseKeywords) -> RunOptions:
         return cls(**{name: how.get(name, HOW_TO_RUN[name].default) for name in cls.__struct_fields__})  # type: ignore[arg-type]  # checked by __post_init__
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
-from karat.checks.catalog import catalog_for
+from karat.checks.catalog import catalog_for, find_project_of
 from karat.checks.ui import worded
 from karat.errors import JournalError, NothingSelectedError, UsageError
 from karat.journal.integrity import Ending, ending
@@ -38,16 +38,9 @@ AnySuite: TypeAlias = Suite | SuiteSource
 
 
 def project_for(suite: AnySuite | None = None, journal: AnyJournal | None = None) -> Project:
-    """The project of the folder in which a suite was read or a journal opened; of this one where neither was yet.
-
-    It is read anew for a suite, because its configuration may have changed since.
-    """
+    """The project of the folder in which a suite was read or a journal opened; of this one where neither was yet."""
     if isinstance(suite, Suite):
-        known = {catalog.project.folder for catalog in {case.catalog for case in suite.cases} if catalog is not None}
-        if len(known) > 1:
-            fix = "Run the cases of each project in a suite of their own."
-            raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")
-        return find_project(known.pop() if known else ".")
+        return find_project_of(suite)
     return journal.project if isinstance(journal, Journal) else find_project()
 
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
-import random
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from karat import __version__
-from karat.checks.catalog import CheckCatalog, catalog_for
+from karat.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
+from karat.checks.catalog import catalog_for
 from karat.checks.ui import worded
 from karat.engine.concurrency_hint import ConcurrencyHint
-from karat.engine.executors import Executor, InlineExecutor, NullExecutor
 from karat.engine.plan import Plan
-from karat.engine.retries import Retries
-from karat.engine.runner import Policy, Runner, open_executor
-from karat.engine.work import Settings
+from karat.engine.runner import Runner
 from karat.errors import UsageError
 from karat.journal.carry_over import CarryOver, Planned, named
 from karat.journal.reader import Journal
@@ -33,15 +27,7 @@ from karat.model.run import Header, Summary
 from karat.model.suite import Case, Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
-from karat.order import (
-    BY_NAME,
-    Agent,
-    AnyTarget,
-    Order,
-    RunOptions,
-    resolved,
-    secret_values,
-)
+from karat.order import Agent, AnyTarget, Order, RunOptions
 from karat.plugins.project import Project
 from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, utc_now
@@ -50,12 +36,9 @@ from karat.reports.run_result import RunResult, reported
 from karat.revisions import revision
 from karat.sequential import fewest_passes
 from karat.suites.selection import Selection, is_meant, select
-from karat.targets.base import secrets_of
-from karat.targets.config import HIDDEN, read_config
+from karat.targets.config import HIDDEN
 from karat.traces.clean import text
-from karat.traces.redact import Redactor
 
-DEFAULT_TIMEOUT = 300.0
 LONGEST_VERSION = 200
 
 
@@ -84,26 +67,34 @@ class Session:
         self._agent = agent
         self._options = options
         self._order = order
-        self._secrets = (*order.secrets, *secrets_of(agent.target))
         self._results_dir = results_dir
         self._project = project
         self._stop = order.stop or asyncio.Event()
         self._now = now
-        self._run_id = f"{now().strftime('%Y%m%dT%H%M%S%f')}-{os.getpid()}"
+        self._run_id = new_run_id(now())
+        self._savings = self._make_savings()
 
     async def run(self, earlier: Earlier | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
         further = wanted(self._order.reports, self._project, [self._suite.file], self._order.folder)
         plan = self._plan()
-        executor = self._executor(len(plan))
-        if (why := self._agent.limits.why) and self._options.concurrency * max(self._workers, 1) > 1:
+        runner = CaseRunner(
+            self._agent,
+            self._options,
+            structs.replace(self._order, listeners=[*self._order.listeners, *self._savings]),
+            self._project,
+            attachments=files_folder(Path(self._order.folder, self._results_dir), self._run_id),
+            total=len(plan),
+            idle=all(case.skip for case in self._suite.cases),
+        )
+        if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._order.notice(f"one case at a time{each}: {why}")
-        async with open_executor(executor, self._stop, self._options.run_timeout):
+        async with runner.opened(self._stop, self._options.run_timeout):
             names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._order.folder)
             try:
-                summary = await self._into(names, plan, executor, earlier, began)
+                summary = await self._into(names, plan, runner, earlier, began)
             except BaseException:
                 _drop_if_empty(names.file)
                 raise
@@ -112,49 +103,34 @@ class Session:
                 self._order.notice(hint)
         return reported(names, summary, self._project, further)
 
-    @property
-    def _workers(self) -> int:
-        """As asked for; else one process, which can be ended, unless the target can only be used in this one."""
-        given = self._options.workers
-        return given if given is not None else int(self._agent.recipe is not None)
-
-    @cached_property
-    def _savings(self) -> list[ConcurrencyHint]:
+    def _make_savings(self) -> list[ConcurrencyHint]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
-        options, policy, limits = self._options, self._policy, self._agent.limits
-        alone = options.concurrency == 1 and self._workers <= 1 and options.executor != "ray"
+        options, limits = self._options, self._agent.limits
+        policy = policy_for(options, limits)
+        alone = options.concurrency == 1 and options.processes <= 1 and options.executor != "ray"
         free = policy.per_minute is None and policy.max_concurrency is None and limits.max_per_worker is None
         return [ConcurrencyHint()] if alone and free else []
 
     async def _into(
-        self, names: Names, plan: Plan, executor: Executor, earlier: Earlier | None, began: float
+        self, names: Names, plan: Plan, runner: CaseRunner, earlier: Earlier | None, began: float
     ) -> Summary:
         options = self._options
         tally = Tally(options.most_runs, options.until)
-        header = self._header(len(plan), earlier)
+        header = runner.attempts.redactor.walked(self._header(len(plan), earlier))
         if earlier is None:
             begin(str(names.journal), header, base=names.base)
         else:
             self._carry_over(names, plan, header, earlier, tally)
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
-        run = Runner(
-            plan,
-            executor,
-            self._policy,
-            [*self._order.listeners, *self._savings],
-            began=began,
-            chance=random.Random(header.run_id),
-            clock=lambda: self._now().isoformat(timespec="milliseconds"),
-            redactor=self._redactor,
-        )
+        run = Runner(plan, runner.attempts, began=began, clock=lambda: self._now().isoformat(timespec="milliseconds"))
         async with self._heeding_stop(run):
             return await run.into(str(names.journal), header, tally, names.base)
 
     def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: Earlier, tally: Tally) -> None:
         """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
         planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
-        carried = CarryOver(earlier.journal, planned, earlier.redo, tally, self._catalog)
+        carried = CarryOver(earlier.journal, planned, earlier.redo, tally, catalog_for(self._project))
         begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
         plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
         for line in carried.said(header.options["target"]):
@@ -189,102 +165,32 @@ class Session:
                 message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
                 raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
 
-    @cached_property
-    def _policy(self) -> Policy:
-        options, limits = self._options, self._agent.limits
-        rates = [rate for rate in (options.per_minute, limits.per_minute) if rate is not None]
-        in_all = limits.max_per_worker and limits.max_per_worker * max(1, self._workers)
-        return Policy(
-            retries=Retries(options.retries, options.backoff),
-            per_minute=min(rates, default=None),
-            max_concurrency=min(filter(None, (limits.max_concurrency, in_all)), default=None),
-            max_failures=options.max_failures,
-            run_timeout=options.run_timeout,
-        )
-
-    def _executor(self, total: int) -> Executor:
-        options, recipe = self._options, self._agent.recipe
-        case_timeout = options.timeout or self._agent.timeout or DEFAULT_TIMEOUT
-        settings = Settings(case_timeout, self._agent.grace, str(self._attachments))
-        redactor = self._redactor
-        if all(case.skip for case in self._suite.cases):
-            return NullExecutor()
-        on_cluster = options.executor == "ray"
-        concurrency = min(options.concurrency, self._agent.limits.max_per_worker or options.concurrency)
-        if not on_cluster and self._workers == 0:
-            return InlineExecutor(self._agent.target, settings, redactor, self._catalog, concurrency=concurrency)
-        limits = self._agent.limits
-        if limits.max_workers is not None and (on_cluster or self._workers > limits.max_workers):
-            raise UsageError(
-                f"the target can be open in {limits.max_workers} process only: {limits.why_workers}.",
-                fix="Use --workers 1 with --concurrency, or leave the port to Karat.",
-                slug="bad-option",
-            )
-        if recipe is None:
-            where = "on a Ray cluster" if on_cluster else "in other processes"
-            raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")
-        from karat.engine.processes.messages import Start
-
-        # What the file says of other targets, such as their headers, is not for other machines.
-        project = structs.replace(self._project, content={})
-        start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, self._order.folder)
-        if on_cluster:
-            from karat.engine.ray.executor import RayExecutor
-
-            exact = self._policy.exact
-            return RayExecutor(start, redactor, address=options.ray_address, total=total, exact=exact)
-        from karat.engine.processes.executor import ProcessExecutor
-
-        return ProcessExecutor(
-            start,
-            redactor,
-            workers=self._workers,
-            exact=self._policy.exact,
-            per_minute=self._policy.per_minute,
-            tell=self._order.notice,
-        )
-
-    @property
-    def _catalog(self) -> CheckCatalog:
-        return catalog_for(self._project)
-
-    @cached_property
-    def _redactor(self) -> Redactor:
-        return Redactor(self._secrets)
-
-    @property
-    def _attachments(self) -> Path:
-        """Where files of this run's cases go, beside its journal."""
-        return Path(self._order.folder, self._results_dir) / f"files-{self._run_id}"
-
     def _header(self, total: int, earlier: Earlier | None) -> Header:
         options, order = self._options, self._order
         file = Path(self._project.folder, self._suite.file)
-        return self._redactor.walked(
-            Header(
-                run_id=self._run_id,
-                suite=text(self._suite.file),
-                suite_format=self._suite.format,
-                suite_version=self._suite.version,
-                suite_sha256=self._suite.sha256,
-                target=text(self._agent.name),
-                options={
-                    "target": dict(self._agent.identity),
-                    "selection": order.selection.kept,
-                    "overrides": {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()},
-                    "timeout": options.timeout,
-                    "shuffle": options.shuffle,
-                },
-                versions={"karat": __version__, "python": platform.python_version()},
-                started_at=self._now().isoformat(timespec="milliseconds"),
-                total=total,
-                repeat=options.most_runs,
-                until=options.until,
-                derived_from=text(earlier.journal.path) if earlier else "",
-                project=revision(Path(order.folder)),
-                suite_revision=revision(file) if file.is_file() else None,
-                target_version=text(self._agent.version)[:LONGEST_VERSION],
-            )
+        return Header(
+            run_id=self._run_id,
+            suite=text(self._suite.file),
+            suite_format=self._suite.format,
+            suite_version=self._suite.version,
+            suite_sha256=self._suite.sha256,
+            target=text(self._agent.name),
+            options={
+                "target": dict(self._agent.identity),
+                "selection": order.selection.kept,
+                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()},
+                "timeout": options.timeout,
+                "shuffle": options.shuffle,
+            },
+            versions={"karat": __version__, "python": platform.python_version()},
+            started_at=self._now().isoformat(timespec="milliseconds"),
+            total=total,
+            repeat=options.most_runs,
+            until=options.until,
+            derived_from=text(earlier.journal.path) if earlier else "",
+            project=revision(Path(order.folder)),
+            suite_revision=revision(file) if file.is_file() else None,
+            target_version=text(self._agent.version)[:LONGEST_VERSION],
         )
 
 
@@ -304,10 +210,8 @@ async def run_suite(
     earlier: Earlier | None = None,
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
-    config = read_config(project)
     chosen = select(suite, order.selection)
-    agent = resolved(target or suite.target or None, config, order.options, Path(order.folder))
-    order = structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
+    agent, how, order = settle(target or suite.target or None, how, order, project)
     return await Session(chosen, agent, how, order, results_dir, project).run(earlier)
 
 

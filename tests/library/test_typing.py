@@ -67,6 +67,16 @@ context = ExecutionContext("A", "?", "!", ["wave"], "!")
 valid: tuple[bool, list[str]] = DecisionValidator.validate(context, {"tools_used": ["wave"]})
 
 
+runs: int = len(karat.history(suite="suite.json").runs)
+karat.set_baseline("@last")
+
+
+async def single(case: karat.Case) -> karat.CaseStatus:
+    async with karat.open_runner("staging", suite=suite, workers=2, retries=1, options={"model": "small"}) as runner:
+        record: karat.CaseRecord = await runner.run(case, index=3, repeat=1)
+    return record.status
+
+
 async def later(stop: asyncio.Event) -> karat.RunResult:
     await karat.aaudit((await karat.arescore("journal.jsonl")).journal)
     await karat.arerun("journal.jsonl", stop=stop)
@@ -81,6 +91,7 @@ WRONG = [
     ('karat.run(suite, agent, executor="threads")', '"executor" has incompatible type'),
     ('karat.rerun("journal.jsonl", status=["failed"])', "List item 0 has incompatible type"),
     ("karat.run(3, agent)", 'Argument 1 has incompatible type "int"'),
+    ("karat.open_runner(agent, repeat=3)", 'Unexpected keyword argument "repeat"'),
     ("karat.runn(suite, agent)", 'has no attribute "runn"'),
     ("karat.arun(suite, agent).ok", 'has no attribute "ok"'),
 ]

@@ -58,11 +58,11 @@ from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
 from karat.model.check import AskedCheck, CheckProblem, Field
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.verdict import Group
 from karat.plugins import packages
 from karat.plugins.packages import FIX
-from karat.plugins.project import Project
+from karat.plugins.project import Project, find_project
 from karat.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -201,7 +201,9 @@ class CheckCatalog:
     @cached_property
     def formats(self) -> tuple[Format, ...]:
         """Every suite format, those of others first."""
-        from karat.suites.formats.catalog import known_formats  # worker processes judge, and read no suite
+        from karat.suites.formats.catalog import (
+            known_formats,  # worker processes judge, and read no suite
+        )
 
         return known_formats(self.project)
 
@@ -249,6 +251,18 @@ BUILT_IN = {cls.name: cls for cls in CHECKS}
 def catalog_for(project: Project) -> CheckCatalog:
     """The catalog of a project; of equal projects it is the same, so that their checks are built once."""
     return CheckCatalog(project)
+
+
+def find_project_of(suite: Suite) -> Project:
+    """Find and read the project of the folder in which a suite was read, or of this one if it was made otherwise.
+
+    It is read anew, because its configuration may have changed since.
+    """
+    folders = {catalog.project.folder for catalog in {case.catalog for case in suite.cases} if catalog is not None}
+    if len(folders) > 1:
+        fix = "Run the cases of each project in a suite of their own."
+        raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")
+    return find_project(folders.pop() if folders else ".")
 
 
 def _of_packages() -> Iterator[tuple[str, str, object]]:

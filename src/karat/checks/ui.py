@@ -180,7 +180,7 @@ def grammar(sentence: str) -> tuple[Element, ...]:
     return ()
 
 
-def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, object]]]) -> Case:
+def resolve(case: Case, vocabulary: Mapping[str, Any]) -> Case:
     """The case with every sentence that the target's vocabulary knows turned into elements."""
     if not vocabulary or not any(spec.name == Ui.name for _, spec in case.asked):
         return case
@@ -190,11 +190,16 @@ def resolve(case: Case, vocabulary: Mapping[str, Sequence[Mapping[str, object]]]
 
 def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
     """The suite with every UI sentence that the target's vocabulary knows turned into elements."""
+    check_vocabulary(vocabulary, target)
+    return structs.replace(suite, cases=tuple([resolve(case, vocabulary) for case in suite.cases]))
+
+
+def check_vocabulary(vocabulary: Mapping[str, Any], target: str = "") -> None:
+    """Raise ConfigError if a target's vocabulary cannot be used."""
     for why in vocabulary_flaws(vocabulary):
         where = ".".join(part for part in ("targets", target, "ui_vocabulary") if part)
         fix = 'Write it as a list of elements: [{ role = "heading", name = "My Activity" }].'
         raise ConfigError(why, where=where, fix=fix)
-    return structs.replace(suite, cases=tuple([resolve(case, vocabulary) for case in suite.cases]))
 
 
 def vocabulary_flaws(vocabulary: Mapping[str, object]) -> Iterator[str]:

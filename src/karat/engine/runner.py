@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from msgspec import Struct
-
+from karat.engine.attempts import Attempts
 from karat.engine.events import (
     CaseFinished,
-    CaseRetried,
-    CaseStarted,
-    Event,
-    Listener,
-    Notice,
     RunFinished,
     RunStarted,
 )
-from karat.engine.executors import Executor, Limiter
+from karat.engine.executors import Executor
 from karat.engine.plan import Item, Plan
-from karat.engine.retries import Retries, failed_attempt, with_attempts
-from karat.engine.work import CaseResult, skipped
+from karat.engine.retries import failed_attempt
+from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
-from karat.model.trace import Trace
 from karat.repeats import Tally
 from karat.targets.base import DENIED
-from karat.traces.redact import Redactor
 
 
 class Items(Protocol):
@@ -68,8 +59,8 @@ class InOrder:
 class UntilDecided:
     """Runs of each case one after the other while `is_open` says that another may decide it; all cases take turns.
 
-    One run of a case at a time: no run is begun that the one before it makes needless, and what decides a case does not
-    hang on which of several runs ends first.
+    One run of a case at a time: no run is started that the one before it makes needless, and what decides a case does
+    not depend on which of several runs ends first.
     """
 
     def __init__(self, plan: Plan, is_open: Callable[[int], bool]) -> None:
@@ -116,44 +107,14 @@ class NotStartedError(KaratError):
     slug = "interrupted"
 
 
-class Policy(Struct, frozen=True):
-    """What governs a run as a whole."""
-
-    retries: Retries = Retries()
-    per_minute: float | None = None
-    max_concurrency: int | None = None
-    max_failures: int | None = None
-    run_timeout: float | None = None
-
-    @property
-    def exact(self) -> bool:
-        """Whether it matters when each case begins, so that none may be sent ahead."""
-        return any(limit is not None for limit in (self.per_minute, self.max_concurrency, self.max_failures))
-
-
 class Runner:
     """One run of a plan into one journal. It `began` at that time of the event loop, with opening the target."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        executor: Executor,
-        policy: Policy,
-        listeners: Sequence[Listener],
-        *,
-        began: float,
-        chance: random.Random,
-        clock: Callable[[], str],
-        redactor: Redactor,
-    ) -> None:
+    def __init__(self, plan: Plan, attempts: Attempts, *, began: float, clock: Callable[[], str]) -> None:
         self._plan = plan
-        self._executor = executor
-        self._policy = policy
-        self._listeners = listeners
-        self._chance = chance
+        self._attempts = attempts
+        self._policy = attempts.policy
         self._clock = clock
-        self._redactor = redactor
-        self._limiter = Limiter(None if executor.keeps_rate else policy.per_minute)
         self._began = began
         self._stop = asyncio.Event()
         self._why = ""
@@ -174,7 +135,7 @@ class Runner:
         A relative path is below `base`, by default this folder.
         """
         with JournalWriter(path, base) as journal:
-            self._tell(RunStarted(header, path, len(self._plan)))
+            self._attempts.tell(RunStarted(header, path, len(self._plan)))
             items = items_of(self._plan, tally.is_open)
             await self._work(items, journal, tally)
             missing = items.left
@@ -184,13 +145,13 @@ class Runner:
                 broken=self._broken and missing,
                 misconfigured=self._misconfigured and missing,
             )
-            summary = self._redactor.walked(summary)
+            summary = self._attempts.redactor.walked(summary)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
-        self._tell(RunFinished(summary))
+        self._attempts.tell(RunFinished(summary))
         return summary
 
     async def _work(self, items: Items, journal: JournalWriter, tally: Tally) -> None:
-        slots = min(self._executor.slots, self._policy.max_concurrency or self._executor.slots, len(self._plan))
+        slots = min(self._attempts.slots, len(self._plan))
         tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(slots)]
         stopped = asyncio.create_task(self._stopped())
         try:
@@ -222,7 +183,7 @@ class Runner:
             if item is None:
                 return
             try:
-                done = await self._run_with_retries(item)
+                done = await self._attempts.run(item)
             except KaratError as error:
                 if error.exit_code == ExitCode.INTERNAL:
                     raise
@@ -236,28 +197,10 @@ class Runner:
             journal.write(bytes(done.line))
             tally.add(item.index, done.status, done.soft, item.case.min_pass_rate, done.shortfall)
             items.done(item)
-            self._tell(CaseFinished(item, done))
+            self._attempts.tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)
-            if not item.case.skip:
-                await self._executor.wait_until_stopped(item)
-
-    async def _run_with_retries(self, item: Item) -> CaseResult:
-        if item.case.skip:
-            return skipped(item, self._redactor)
-        attempts: list[Trace] = []
-        while True:
-            await self._limiter.turn()
-            done = await self._executor.run(item, len(attempts), self._on_started)
-            for notice in done.notices:
-                self._tell(Notice(notice))
-            delay = self._policy.retries.delay(len(attempts), done, self._chance)
-            if delay is None:
-                return with_attempts(done, attempts)
-            attempts.append(failed_attempt(done))
-            self._tell(CaseRetried(item, done.error, delay))
-            await asyncio.sleep(delay)
-            await self._executor.wait_until_stopped(item)
+            await self._attempts.wait_until_stopped(item)
 
     def _end_denied(self, done: CaseResult) -> None:
         """End the run for what is wrong with the configuration. The case is not kept: nothing was done in it."""
@@ -266,19 +209,12 @@ class Runner:
         self._why = self._why or f"no case can be run: {error.message if error else DENIED}"
         self._stop.set()
 
-    def _on_started(self, item: Item) -> None:
-        self._tell(CaseStarted(item))
-
     def _count_failure(self, item: Item) -> None:
         self._failed.add(item.index)
         count, most = len(self._failed), self._policy.max_failures
         if most is not None and count >= most:
             self._why = self._why or f"stopped after {count} failed case{'s' * (count > 1)}"
             self._stop.set()
-
-    def _tell(self, event: Event) -> None:
-        for listener in self._listeners:
-            listener(event)
 
 
 @asynccontextmanager
