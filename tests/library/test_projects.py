@@ -271,6 +271,37 @@ def test_a_run_uses_the_configuration_as_it_is_now(tmp_path: Path, monkeypatch: 
     assert [record.trace.final_message for record in karat.run(suite)] == ["red, late"]
 
 
+def test_an_unchanged_configuration_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever judges many cases of a journal finds the project for each of them."""
+    file = make_project(tmp_path / "red", "red") / "karat.toml"
+    os.utime(file, (1e9, 1e9))
+    read: list[Path] = []
+    content = tables._content
+    monkeypatch.setattr(tables, "_content", lambda file, section: read.append(file) or content(file, section))
+    assert len({find_project(file.parent) for _ in range(3)}) == 1
+    assert read == [file]
+
+
+@pytest.mark.parametrize("age", [0, 1000])
+def test_a_changed_configuration_is_read_again(tmp_path: Path, age: int) -> None:
+    file = tmp_path / "karat.toml"
+    for name in ("desk", "shop", "till"):
+        file.write_text(f'target = "python:{name}:answer"\n')
+        if age:
+            os.utime(file, (file.stat().st_mtime - age - len(name), file.stat().st_mtime - age))
+        assert find_project(tmp_path).content == {"target": f"python:{name}:answer"}
+
+
+def test_a_nearer_configuration_is_found(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "karat.toml").write_text('target = "python:outer:answer"\n')
+    os.utime(tmp_path / "karat.toml", (1e9, 1e9))
+    assert find_project(inner).file == str(tmp_path / "karat.toml")
+    (inner / "karat.toml").write_text("")
+    assert find_project(inner).file == str(inner / "karat.toml")
+
+
 def test_a_project_is_a_value(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "red", "red")
     assert find_project(folder) == find_project(folder)

@@ -57,6 +57,7 @@ def test_everything(tmp_path: Path) -> None:
         spec="agent:answer",
         name="dyno",
         root=tmp_path,
+        folder=tmp_path,
         file=file,
         timeout=30,
         turn_timeout=2.5,

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
-from karat.plugins.tables import Tables, dotted, find_tables, line_of, read
+from karat.plugins.tables import FILES, Tables, dotted, find_tables, line_of, read
 from karat.text.wording import kind
 
 PREFIX = "python:"
+KEPT_PROJECTS = 32
+SETTLED_NS = 2_000_000_000
 
 
 class OwnReport(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,8 +78,40 @@ class Project(Struct, frozen=True):
 
 def find_project(folder: str | Path = ".") -> Project:
     """Find and read the project of a folder, by default of this one; without a configuration it is empty."""
-    folder = os.path.abspath(folder)
-    tables = find_tables(Path(folder))
+    folder = os.path.realpath(folder)
+    files = tuple(_files_upward(folder))
+    newest = max((file.changed_ns for file in files), default=0)
+    # Two changes within one tick of the file system's clock have one time: only what is older is known by it.
+    read_project = _read_project if time.time_ns() - newest > SETTLED_NS else _read_project.__wrapped__
+    return read_project(folder, files)
+
+
+class _File(NamedTuple):
+    """A file as it is now: it has changed if any of this has."""
+
+    path: str
+    changed_ns: int
+    size: int
+    inode: int
+
+
+def _files_upward(folder: str) -> Iterator[_File]:
+    """The files that may hold the configuration of a folder, the nearest first."""
+    while True:
+        for name in FILES:
+            path = os.path.join(folder, name)
+            with suppress(OSError):
+                state = os.stat(path)
+                if stat.S_ISREG(state.st_mode):
+                    yield _File(path, state.st_mtime_ns, state.st_size, state.st_ino)
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return
+
+
+@lru_cache(maxsize=KEPT_PROJECTS)
+def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
+    tables = find_tables(Path(file.path) for file in files)
     if tables is None:
         return Project(folder)
     given = _table(tables, "prices")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -26,12 +27,16 @@ class Tables(NamedTuple):
     content: dict[str, object]
 
 
-def find_tables(start: Path) -> Tables | None:
-    """Read the configuration that holds for a folder: the nearest upward."""
-    for folder in (start.resolve(), *start.resolve().parents):
-        for file, section in ((folder / "karat.toml", ()), (folder / "pyproject.toml", ("tool", "karat"))):
-            if file.is_file() and (content := _content(file, section)) is not None:
-                return Tables(file, ".".join(section), content)
+FILES: Mapping[str, tuple[str, ...]] = {"karat.toml": (), "pyproject.toml": ("tool", "karat")}
+"""Each file that may hold a configuration, and the section of it that does."""
+
+
+def find_tables(files: Iterable[Path]) -> Tables | None:
+    """Read the first of these files that holds a configuration."""
+    for file in files:
+        section = FILES[file.name]
+        if (content := _content(file, section)) is not None:
+            return Tables(file, ".".join(section), content)
     return None
 
 
