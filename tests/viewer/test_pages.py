@@ -136,7 +136,7 @@ def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
 
 
 def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
-    first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: api.opened(path).header.started_at)
+    first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: karat.Journal(path).header.started_at)
     told = words.headline(api.compare_runs(first, second))
     with opened(browser, viewed.address) as seen:
         seen.page.get_by_role("link", name="compare with the one before").first.click()
@@ -174,14 +174,14 @@ def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, mon
         assert "fine" not in flaky
         row = seen.page.locator("tr[data-row]").first.inner_text()
         assert "$2.00" in row
-        commit = api.opened(next((tmp_path / "runs").glob("*.jsonl"))).header.project
+        commit = karat.Journal(next((tmp_path / "runs").glob("*.jsonl"))).header.project
         assert commit is not None
         assert commit.commit[:10] in row
         assert seen.page.locator(".trend").count() == 1
 
 
 def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
-    whole = next(one for one in viewed.folder.glob("*.jsonl") if api.opened(one).summary.failed == 0)
+    whole = next(one for one in viewed.folder.glob("*.jsonl") if karat.Journal(one).summary.failed == 0)
     lines = whole.read_bytes().splitlines(keepends=True)
     live = viewed.folder / "live.jsonl"
     live.write_bytes(b"".join(lines[:3]))
