@@ -133,7 +133,7 @@ _HOMES = {
     "karat.targets.config": "TargetConfig",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-_HOME |= {f"a{name}": home for name, home in _HOME.items() if home == "karat.api"}  # the twins to be awaited
+_HOME |= {f"a{name}": home for name, home in _HOME.items() if home == "karat.api" and name != "viewer"}  # to be awaited
 
 __all__ = ["__version__", *sorted(_HOME)]
 
