@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from karat.api import run as run
     from karat.api import set_baseline as set_baseline
     from karat.api import viewer as viewer
-    from karat.case_runner import CaseRunner as CaseRunner
-    from karat.case_runner import open_runner as open_runner
     from karat.checks.base import Check as Check
     from karat.checks.base import CheckRequest as CheckRequest
     from karat.engine.events import CaseFinished as CaseFinished
@@ -67,6 +65,7 @@ if TYPE_CHECKING:
     from karat.inspections.inspection import Observation as Observation
     from karat.journal.reader import Journal as Journal
     from karat.journal.views import RecordSummary as RecordSummary
+    from karat.linting.linter import LintReport as LintReport
     from karat.model.audit import AuditReport as AuditReport
     from karat.model.check import CheckProblem as CheckProblem
     from karat.model.check import Example as Example
@@ -90,7 +89,8 @@ if TYPE_CHECKING:
     from karat.reports.artifacts import BinaryWriter as BinaryWriter
     from karat.reports.catalog import Report as Report
     from karat.reports.run_result import RunResult as RunResult
-    from karat.smells.linter import LintReport as LintReport
+    from karat.running.case_runner import CaseRunner as CaseRunner
+    from karat.running.case_runner import open_runner as open_runner
     from karat.suites.formats.base import Format as Format
     from karat.suites.formats.base import ParsedSuite as ParsedSuite
     from karat.suites.formats.base import SuiteCatalog as SuiteCatalog
@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "karat.api": "add_target audit compare_runs convert history inspect judge lint load_baseline load_suite report"
     " rerun rescore resume run set_baseline viewer",
-    "karat.case_runner": "CaseRunner open_runner",
+    "karat.running.case_runner": "CaseRunner open_runner",
     "karat.checks.base": "Check CheckRequest",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
@@ -125,7 +125,7 @@ _HOMES = {
     "karat.reports.artifacts": "BinaryWriter",
     "karat.reports.catalog": "Report",
     "karat.reports.run_result": "RunResult",
-    "karat.smells.linter": "LintReport",
+    "karat.linting.linter": "LintReport",
     "karat.suites.formats.base": "Format ParsedSuite SuiteCatalog SuiteFile",
     "karat.suites.formats.builder": "SuiteBuilder TextPlaces",
     "karat.targets.base": "RunContext Target TargetError converse",

@@ -11,45 +11,46 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
-from karat import recorded, scoring
 from karat.checks.catalog import catalog_for
-from karat.converting import convert as convert
-from karat.converting import list_cases as list_cases
-from karat.converting import schema as schema
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
 from karat.plugins.project import find_project as find_project
-from karat.recorded import AnyJournal, AnySuite, load_in
-from karat.recorded import default_results_dir as default_results_dir
-from karat.recorded import journals_of as journals_of
-from karat.recorded import last_journal as last_journal
-from karat.recorded import load_file as load_file
-from karat.recorded import opened as opened
-from karat.recorded import project_for as project_for
-from karat.recorded import suite_of as suite_of
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.catalog import refuse_one_file as refuse_one_file
 from karat.reports.run_result import ResultsPlace, RunResult
 from karat.reports.writing import Each
+from karat.running import rescoring
+from karat.running.rescoring import AnyJournal, AnySuite, load_in
+from karat.running.rescoring import default_results_dir as default_results_dir
+from karat.running.rescoring import journals_of as journals_of
+from karat.running.rescoring import last_journal as last_journal
+from karat.running.rescoring import load_file as load_file
+from karat.running.rescoring import opened as opened
+from karat.running.rescoring import project_for as project_for
+from karat.running.rescoring import suite_of as suite_of
+from karat.running.suite_files import convert as convert
+from karat.running.suite_files import list_cases as list_cases
+from karat.running.suite_files import schema as schema
+from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
 from karat.suites.selection import select_each as select_each
+from karat.system.sync_async import asynchronous, synchronous
 from karat.text.wording import counted, names_of
-from karat.twins import asynchronous, synchronous
 
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
     from karat.inspections.inspection import Inspection
+    from karat.linting.linter import LintReport
     from karat.model.audit import AuditReport
     from karat.model.comparison import Comparison
     from karat.model.history import History
-    from karat.order import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.self_test import Proof
-    from karat.smells.linter import LintReport
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import Served
 
@@ -90,7 +91,7 @@ def judge(case: Case, trace: Trace) -> Verdict:
     if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):
         message = f"the case {case.id!r} has {counted(len(case.turns), 'turn')}, the trace {len(trace.turns)}."
         raise UsageError(message, fix="Give the trace of each turn in `turns`.", slug="bad-trace")
-    return scoring.judge_case(case, trace, case.catalog or catalog_for(find_project()))
+    return verdicts.judge_case(case, trace, case.catalog or catalog_for(find_project()))
 
 
 ajudge = asynchronous(judge)
@@ -105,15 +106,15 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
     the journal lives in a temporary folder as long as the result does.
     """
-    from karat.order import Order, RunKeywords, RunOptions, refuse_unknown
-    from karat.session import run_suite
+    from karat.running.request import Order, RunKeywords, RunOptions, refuse_unknown
+    from karat.running.session import run_suite
 
     refuse_unknown(how, RunKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     options, order = RunOptions.of(how), Order.of(how, chosen)
     project = project_for(suite)
-    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
+    allowed = rescoring.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
     with ResultsPlace(how.get("results_dir")) as place:
         loaded = await _aload_suite(suite, project)
         return place.kept_for(await run_suite(loaded, target, options, order, place.folder, project), allowed)
@@ -164,19 +165,19 @@ async def _go_on(
     target: AnyTarget | None,
     how: ResumeKeywords,
 ) -> RunResult:
-    from karat.order import (
+    from karat.running.request import (
         Order,
         ResumeKeywords,
         RunOptions,
         refuse_unknown,
         status_named,
     )
-    from karat.session import Earlier, resume_suite
+    from karat.running.session import Earlier, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
     options, order = RunOptions.of(how), Order.of(how)
     project = project_for(suite, journal)
-    allowed = recorded.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
+    allowed = rescoring.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
     earlier = Earlier(opened(journal, project), frozenset(map(status_named, names_of("status", status) or ())))
     with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
         loaded = await _aload_suite(suite_of(earlier.journal, project) if suite is None else suite, project)
@@ -203,11 +204,11 @@ def rescore(
     """
     project = project_for(suite, journal)
     loaded = None if suite is None else load_in(suite, project)
-    allowed = recorded.allowed(allow_partial, allow_unknown, project)
+    allowed = rescoring.allowed(allow_partial, allow_unknown, project)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
         run = opened(journal, project)
-        result = recorded.rescore(run, loaded, place.folder, project, further, workers=workers, each=each)
+        result = rescoring.rescore(run, loaded, place.folder, project, further, workers=workers, each=each)
         return place.kept_for(result, allowed)
 
 
@@ -227,7 +228,7 @@ def compare_runs(
     A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
     baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
     """
-    from karat.comparing import compared
+    from karat.running.comparisons import compared
 
     return compared(base, new, results_dir, gates, confidence, find_project())
 
@@ -239,23 +240,23 @@ def set_baseline(
     run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
     """Keep a run as the baseline of its suite: a small file beside the suite, or at another place."""
-    from karat import comparing
+    from karat.running import comparisons
 
-    return comparing.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
+    return comparisons.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
 
 
 def load_baseline(file: str | Path) -> BaselineFile:
     """The baseline of a suite, or of this file."""
-    from karat import comparing
+    from karat.running import comparisons
 
-    return comparing.load_baseline(Path(file))
+    return comparisons.load_baseline(Path(file))
 
 
 def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
     """The last runs of a suite, case by case: what broke when, and what is flaky."""
-    from karat import comparing
+    from karat.running import comparisons
 
-    return comparing.told(folder, find_project(), most=runs, since=since, suite=suite)
+    return comparisons.told(folder, find_project(), most=runs, since=since, suite=suite)
 
 
 aset_baseline = asynchronous(set_baseline)
@@ -287,8 +288,8 @@ def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0
 
     project = project_for(suite, journal)
     loaded = None if suite is None else load_in(suite, project)
-    run = recorded.auditable(opened(journal, project), loaded)
-    return Auditor(run, seed, Allowance(*recorded.allowed(None, None, project)))
+    run = rescoring.auditable(opened(journal, project), loaded)
+    return Auditor(run, seed, Allowance(*rescoring.allowed(None, None, project)))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
@@ -306,8 +307,8 @@ def linter(
     target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
 ) -> Callable[[SuiteSource], LintReport]:
     """What lints suites beside a target whose tools and page are looked up once."""
-    from karat.smells.linter import lint_source, refuse_unknown
-    from karat.smells.target import surroundings
+    from karat.linting.linter import lint_source, refuse_unknown
+    from karat.linting.target import surroundings
 
     project = find_project()
     refuse_unknown(names_of("ignore", ignore) or ())

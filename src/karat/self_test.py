@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from karat import scoring
 from karat.checks.catalog import CheckCatalog
 from karat.model.suite import Case, CheckSpec, Scoring
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
+from karat.scoring import verdicts
 
 
 class Proof(NamedTuple):
@@ -36,7 +36,7 @@ def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
         for number, example in enumerate(cls.examples):
             spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
             (check,) = catalog.compile(Case(id="example", prompt="?", checks=(spec,)))
-            result = scoring.carried_out(check, example.trace)
+            result = verdicts.carried_out(check, example.trace)
             yield Proof(f"{cls.name} example {number + 1}", example.status, result.status)
 
 
@@ -62,4 +62,4 @@ def _statuses() -> Iterator[Proof]:
     letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR}
     for spelled, rules, status in table:
         results = tuple(CheckResult("proof", Group.FORMATTING, letters[letter]) for letter in spelled)
-        yield Proof(f"scoring of {spelled or 'nothing'!r} by {rules}", status, scoring.verdict(results, rules).status)
+        yield Proof(f"scoring of {spelled or 'nothing'!r} by {rules}", status, verdicts.verdict(results, rules).status)

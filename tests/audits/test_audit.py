@@ -15,7 +15,6 @@ import karat
 from audits import sample
 from audits.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 from catalogs import CATALOG
-from karat import scoring
 from karat.audits.case_audit import audit_case, mutants
 from karat.audits.hints import Spelling
 from karat.audits.judging import WATCHED as KEPT_AT
@@ -33,6 +32,7 @@ from karat.model.run import CaseRecord, Header, Summary
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus
+from karat.scoring import verdicts
 
 HEADER = Header(
     run_id="r", suite="s.json", suite_format="eval-set", suite_sha256="", target="t", started_at="", total=1
@@ -307,7 +307,7 @@ def test_what_a_check_does_not_look_at_is_all_the_same_to_it(cls: type[Check]) -
         spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
         (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
         changed = structs.replace(example.trace, **noise)
-        assert scoring.carried_out(check, changed) == scoring.carried_out(check, example.trace)
+        assert verdicts.carried_out(check, changed) == verdicts.carried_out(check, example.trace)
 
 
 def test_a_check_that_cannot_be_read_is_an_error_of_the_journal(run: Journal) -> None:

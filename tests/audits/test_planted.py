@@ -12,9 +12,9 @@ from audits import sample
 from audits.support import Answer, case, recorded
 from catalogs import CATALOG
 from karat.audits.run_audit import audit
+from karat.linting.base import Surroundings
+from karat.linting.linter import lint
 from karat.model.verdict import CaseStatus
-from karat.smells.base import Surroundings
-from karat.smells.linter import lint
 from karat.suites.reading import located
 
 PROMPT = "Summarise the trains of the week."

@@ -8,15 +8,15 @@ import pytest
 
 import karat
 from catalogs import CATALOG
-from karat import scoring
 from karat.audits.case_audit import mutants
 from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import audit
 from karat.journal.reader import Journal
+from karat.linting.linter import lint
+from karat.linting.target import around
 from karat.model.audit import AuditReport
-from karat.smells.linter import lint
-from karat.smells.target import around
+from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import located
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
@@ -41,7 +41,7 @@ def unnamed(journal: Journal, report: AuditReport) -> list[str]:
     for record, audited in zip(journal.records(), report.cases, strict=True):
         case, subject = record.case, Subject(record.case, record.trace)
         made = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
-        judged = [[scoring.carried_out(check, trace) for check in CATALOG.compile(case)] for trace in made]
+        judged = [[verdicts.carried_out(check, trace) for check in CATALOG.compile(case)] for trace in made]
         kills = sum(_killed(results, case) for results in judged)
         assert kills == sum(killed for killed, _ in (*audited.operators.values(), *audited.apart.values()))
         for index, spec in enumerate(case.checks):
@@ -53,7 +53,7 @@ def unnamed(journal: Journal, report: AuditReport) -> list[str]:
 
 
 def _killed(results: list[karat.CheckResult], case: karat.Case) -> bool:
-    return scoring.verdict(tuple(results), case.scoring).status is not karat.CaseStatus.PASS
+    return verdicts.verdict(tuple(results), case.scoring).status is not karat.CaseStatus.PASS
 
 
 @pytest.fixture(autouse=True)

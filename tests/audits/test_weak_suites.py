@@ -13,8 +13,8 @@ from audits.support import Answer, case, recorded
 from catalogs import CATALOG
 from karat.audits.run_audit import audit
 from karat.errors import ExitCode
-from karat.smells.base import Surroundings
-from karat.smells.linter import lint
+from karat.linting.base import Surroundings
+from karat.linting.linter import lint
 from karat.suites.reading import located
 
 PROMPT = "Book dyno 3 for vehicle 42 and tell me about it."

@@ -12,15 +12,15 @@ import pytest
 
 import karat
 from catalogs import CATALOG
-from karat import scoring
 from karat.audits.judging import WATCHED
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Channel, Trace
+from karat.scoring import verdicts
 
 SOURCE = Path(karat.__file__).parent
-SPELLS_FIELDS = {"suites/formats", "smells/base.py", "smells/phrases.py", "smells/regexes.py"}
+SPELLS_FIELDS = {"suites/formats", "linting/base.py", "linting/phrases.py", "linting/regexes.py"}
 """Where suites are read by the fields that they are spelled with."""
 PROTOCOLS = {"targets/http/ag_ui.py"}
 """Whose own words are those of checks by chance."""
@@ -57,7 +57,7 @@ def test_a_check_looks_at_no_channel_that_it_does_not_name(cls: type[Check]) -> 
     for example in cls.examples:
         check = built(cls, example.args)
         for trace in TRIED:
-            scoring.carried_out(check, trace)
+            verdicts.carried_out(check, trace)
     assert cls.looks_at
     assert {KEPT_IN.get(channel, channel) for channel in cls.looks_at} >= LOOKED_AT > set()
     assert cls.looks_at <= WATCHED.keys()

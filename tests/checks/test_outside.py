@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from karat import scoring
 from karat.checks import catalog
 from karat.checks.base import Check, CheckRequest
 from karat.checks.catalog import CheckCatalog
@@ -22,6 +21,7 @@ from karat.model.suite import Scoring
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.plugins.project import Project
+from karat.scoring import verdicts
 from karat.suites import loads
 from packages import Installs
 
@@ -128,7 +128,7 @@ def test_one_that_is_broken_is_told_in_a_line(installs: Installs, value: str, sa
     ],
 )
 def test_one_that_breaks_makes_its_case_an_error(cls: type[Shouts], said: str) -> None:
-    verdict = scoring.judge([cls()], Scoring(), Trace(case_id="A", final_message="HA"))
+    verdict = verdicts.judge([cls()], Scoring(), Trace(case_id="A", final_message="HA"))
     assert verdict.status is CaseStatus.ERROR
     assert verdict.checks[0].found == said
 
@@ -151,7 +151,7 @@ def test_a_group_of_its_own(installs: Installs, rules: dict[str, Any], status: C
     found = installed(installs, f"{__name__}:Shouts")
     (case,) = loads(json.dumps(suite(**rules)).encode(), "s.json", found).cases
     checks = (MustSayAny(("ha",)), Shouts())
-    verdict = scoring.judge(checks, case.scoring, Trace(case_id="A", final_message="ha"))
+    verdict = verdicts.judge(checks, case.scoring, Trace(case_id="A", final_message="ha"))
     assert verdict.status is status
     assert verdict.groups["loudness"] == GroupScore(0, 1)
     assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
@@ -159,7 +159,7 @@ def test_a_group_of_its_own(installs: Installs, rules: dict[str, Any], status: C
 
 def test_a_group_of_its_own_weighs_something() -> None:
     checks = (MustSayAny(("ha",)), Shouts())
-    verdict = scoring.judge(checks, Scoring(), Trace(case_id="A", final_message="ha"))
+    verdict = verdicts.judge(checks, Scoring(), Trace(case_id="A", final_message="ha"))
     assert verdict.soft.value == pytest.approx(0.05 / (0.05 + 0.35))
 
 

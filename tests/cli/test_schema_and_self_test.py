@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 
 from cli.support import Karat, case, eval_set
-from karat import scoring
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, SoftScore, Status
+from karat.scoring import verdicts
 
 DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
 
@@ -93,7 +93,7 @@ def test_a_check_without_a_failing_example_is_found_out(karat: Karat, monkeypatc
 
 
 def test_scoring_that_lets_everything_through_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "soft_score", lambda groups, rules: SoftScore(1.0, rules.threshold, True))
+    monkeypatch.setattr(verdicts, "soft_score", lambda groups, rules: SoftScore(1.0, rules.threshold, True))
     ran = karat("self-test")
     assert ran.code == 1
     assert "scoring of 'pff'" in ran.err

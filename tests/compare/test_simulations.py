@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from karat import sequential
 from karat.compare import stats
-from karat.sequential import Sequential, fewest_passes
+from karat.model import sequential
+from karat.model.sequential import Sequential, fewest_passes
 
 RUNS = 2_000
 SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from counterparts.environments import python_with
-from karat.process_tree import end
+from karat.system.process_tree import end
 from karat.targets.browser.environment import answers
 
 HERE = Path(__file__).parent / "fronts"

@@ -14,7 +14,7 @@ import karat
 from karat.cli.main import karat as group
 from karat.cli.main import run
 from karat.options import HOW_TO_RUN, SELECTION, Option
-from karat.order import ResumeKeywords, RunKeywords, RunOptions
+from karat.running.request import ResumeKeywords, RunKeywords, RunOptions
 
 EVERY = {**SELECTION, **HOW_TO_RUN}
 SUITE = {"version": "0.3", "cases": [{"id": "A", "prompt": "?", "expected": {"must_say_any": ["process"]}}]}

@@ -12,9 +12,9 @@ import pytest
 import karat
 from catalogs import CATALOG
 from karat.errors import ExitCode, SuiteError, UsageError
+from karat.linting.base import Surroundings
+from karat.linting.linter import SLUGS, lint
 from karat.model.suite import Case, Reply, Suite
-from karat.smells.base import Surroundings
-from karat.smells.linter import SLUGS, lint
 from karat.suites import load, loads
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import locate_suite

@@ -7,7 +7,6 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat import scoring
 from karat.journal.integrity import derived
 from karat.journal.views import RecordToVerify, TraceToVerify
 from karat.model.run import CaseRecord
@@ -22,6 +21,7 @@ from karat.model.trace import (
     TraceError,
 )
 from karat.model.verdict import CaseStatus, Status
+from karat.scoring import verdicts
 from karat.traces.limits import cap_trace, checked
 from karat.traces.recorder import Recorder
 from karat.traces.redact import Redactor
@@ -108,7 +108,7 @@ def test_times_that_one_turn_does_not_tell_are_not_known() -> None:
 
 
 def test_each_turn_is_judged_by_its_own_checks_and_all_of_them_by_the_cases() -> None:
-    verdict = scoring.judge_case(CASE, conversation([FIRST, SECOND]), CATALOG)
+    verdict = verdicts.judge_case(CASE, conversation([FIRST, SECOND]), CATALOG)
     assert verdict.status is CaseStatus.PASS
     assert [(check.turn, check.name) for check in verdict.checks] == [
         (1, "must_say_any"),
@@ -116,20 +116,20 @@ def test_each_turn_is_judged_by_its_own_checks_and_all_of_them_by_the_cases() ->
         (None, "tool_calls_none"),
     ]
     waves = structs.replace(FIRST, tool_calls=(ToolCall("wave"),))
-    mixed = scoring.judge_case(CASE, conversation([waves, structs.replace(SECOND, final_message="hi")]), CATALOG)
+    mixed = verdicts.judge_case(CASE, conversation([waves, structs.replace(SECOND, final_message="hi")]), CATALOG)
     assert [check.status for check in mixed.checks] == [Status.PASSED, Status.FAILED, Status.FAILED]
 
 
 def test_a_turn_that_breaks_leaves_those_before_it_judged() -> None:
     broke = TraceError("agent", "boom")
     trace = conversation([FIRST, structs.replace(SECOND, error=broke)], broke)
-    verdict = scoring.judge_case(CASE, trace, CATALOG)
+    verdict = verdicts.judge_case(CASE, trace, CATALOG)
     assert (verdict.status, verdict.reason) == (CaseStatus.ERROR, "agent: boom")
     assert [(check.turn, check.status) for check in verdict.checks] == [(1, Status.PASSED)]
 
 
 def test_a_trace_that_lacks_a_turn_is_no_pass() -> None:
-    verdict = scoring.judge_case(CASE, conversation([FIRST]), CATALOG)
+    verdict = verdicts.judge_case(CASE, conversation([FIRST]), CATALOG)
     assert (verdict.status, verdict.checks[1].found) == (CaseStatus.ERROR, "the trace has no turn 2")
 
 
@@ -144,7 +144,7 @@ def test_a_trace_that_lacks_a_turn_is_no_pass() -> None:
 )
 def test_what_a_suite_says_of_a_case_beforehand(marks: dict[str, str], answer: str, status: CaseStatus) -> None:
     case = Case(id="A", prompt="hello", checks=asks(must_say_any=["hi"]), **marks)
-    verdict = scoring.judge_case(case, Trace(case_id="A", final_message=answer), CATALOG)
+    verdict = verdicts.judge_case(case, Trace(case_id="A", final_message=answer), CATALOG)
     assert verdict.status is status
     assert next(iter(marks.values())) in verdict.reason
 
@@ -152,16 +152,16 @@ def test_what_a_suite_says_of_a_case_beforehand(marks: dict[str, str], answer: s
 def test_what_is_known_to_fail_may_not_break_nor_be_unknown() -> None:
     case = Case(id="A", prompt="hello", checks=asks(tool_calls_none=["x"]), xfail="known")
     unseen = Trace(case_id="A", final_message="hi", unobserved={"tools": "not seen"})
-    assert scoring.judge_case(case, unseen, CATALOG).status is CaseStatus.PARTIAL
+    assert verdicts.judge_case(case, unseen, CATALOG).status is CaseStatus.PARTIAL
     assert (
-        scoring.judge_case(case, structs.replace(unseen, error=TraceError("agent", "x")), CATALOG).status
+        verdicts.judge_case(case, structs.replace(unseen, error=TraceError("agent", "x")), CATALOG).status
         is CaseStatus.ERROR
     )
 
 
 def test_a_record_that_lost_the_check_of_a_turn_is_an_error() -> None:
     trace = conversation([FIRST, SECOND])
-    verdict = scoring.judge_case(CASE, trace, CATALOG)
+    verdict = verdicts.judge_case(CASE, trace, CATALOG)
     seen = RecordToVerify(0, CASE, verdict, TraceToVerify())
     assert derived(seen).status is CaseStatus.PASS
     moved = [structs.replace(check, turn=1) for check in verdict.checks]
@@ -185,7 +185,7 @@ def test_secrets_go_from_every_turn_and_evidence_stays_where_it_was() -> None:
     secret = "s3cret-value"
     first = structs.replace(FIRST, final_message=f"{secret} hi", telemetry=(f'{{"token":"{secret}"}}',))
     trace = conversation([first, SECOND])
-    record = CaseRecord(index=0, case=CASE, trace=trace, verdict=scoring.judge_case(CASE, trace, CATALOG))
+    record = CaseRecord(index=0, case=CASE, trace=trace, verdict=verdicts.judge_case(CASE, trace, CATALOG))
     clean = Redactor([secret]).record(record)
     assert secret not in msgspec.json.encode(clean).decode()
     assert (clean.trace.turns[0].final_message, clean.trace.turns[0].telemetry) == (

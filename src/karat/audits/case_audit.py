@@ -25,7 +25,7 @@ from karat.model.audit import Brittle, CaseAudit, Kill, Rate, Survivor, Unseen
 from karat.model.suite import Case, CheckSpec, Turn
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
-from karat.repeats import wilson
+from karat.scoring.repeats import wilson
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
 from karat.traces.turns import conversation

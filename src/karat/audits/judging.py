@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from karat import scoring
 from karat.audits.operators.base import Subject
 from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
@@ -15,6 +14,7 @@ from karat.errors import JournalError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status, Verdict
+from karat.scoring import verdicts
 
 WATCHED: Mapping[Channel, str] = {
     "final_message": "final_message",
@@ -62,16 +62,16 @@ class Baseline:
         self._checks = compiled(subject.case, catalog)
         self._case = subject.case
         self._base = subject.trace
-        self.found = scoring.case_results(subject.case, subject.trace, catalog)
+        self.found = verdicts.case_results(subject.case, subject.trace, catalog)
 
     def results(self, trace: Trace) -> tuple[CheckResult, ...]:
         """What each check finds in a trace made from the one that passed."""
         if self._case.turns:
-            return scoring.case_results(self._case, trace, self._catalog)
+            return verdicts.case_results(self._case, trace, self._catalog)
         same = self._unchanged(trace)
         return tuple(
             [
-                found if check.looks_at and check.looks_at <= same else scoring.carried_out(check, trace)
+                found if check.looks_at and check.looks_at <= same else verdicts.carried_out(check, trace)
                 for check, found in zip(self._checks, self.found, strict=True)
             ]
         )
@@ -87,7 +87,7 @@ class Baseline:
         """What the results add up to; where all passed, the case does, because it did before."""
         for result in results:
             if result.status is not Status.PASSED:
-                return scoring.verdict(results, self._rules).status
+                return verdicts.verdict(results, self._rules).status
         return CaseStatus.PASS
 
     def passes(self, trace: Trace) -> bool:
@@ -118,13 +118,13 @@ class Baseline:
 
     def _green_without(self, results: tuple[CheckResult, ...], index: int) -> bool:
         left = (*results[:index], *results[index + 1 :])
-        return self.green(scoring.verdict(left, self._rules).status, left)
+        return self.green(verdicts.verdict(left, self._rules).status, left)
 
 
 def judged(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
     """The verdict of today's checks on any trace."""
     compiled(case, catalog)
-    return scoring.judge_case(case, trace, catalog)
+    return verdicts.judge_case(case, trace, catalog)
 
 
 def compiled(case: Case, catalog: CheckCatalog) -> tuple[Check, ...]:

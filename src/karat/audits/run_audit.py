@@ -19,7 +19,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.model.audit import Apart, AuditReport, AuditSummary, CaseAudit, OperatorAudit, Remedy, SetAside
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
-from karat.repeats import case_status
+from karat.scoring.repeats import case_status
 from karat.text.forms.folding import fold
 
 LOST = "what was expected held a secret, which is not in the journal"

@@ -9,7 +9,7 @@ import click
 
 from karat.cli.options import loudness, rescore_options
 from karat.cli.run import worst
-from karat.loading import loading
+from karat.system.gc_pause import loading
 
 if TYPE_CHECKING:
     from karat.console.screen import Screen

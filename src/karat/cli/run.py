@@ -11,7 +11,7 @@ import click
 
 from karat.cli.options import loudness, most_failures, run_options, selection
 from karat.errors import ExitCode
-from karat.loading import loading
+from karat.system.gc_pause import loading
 
 if TYPE_CHECKING:
     from karat.console.screen import Loudness

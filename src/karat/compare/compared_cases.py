@@ -33,7 +33,7 @@ from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status, Verdict
 from karat.plugins.project import Prices, Project
-from karat.scoring import all_passed
+from karat.scoring.verdicts import all_passed
 
 KNOWN = 64
 """Cases that are remembered as they were read: both runs have most at one place, and repeats have one in a row."""

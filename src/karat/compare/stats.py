@@ -15,8 +15,8 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
-from karat.repeats import Interval
-from karat.repeats import wilson as wilson
+from karat.scoring.repeats import Interval
+from karat.scoring.repeats import wilson as wilson
 
 DRAWS = 2_000
 EXACT = 2_000_000

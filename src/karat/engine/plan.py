@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from karat.model.keys import Keys
+from karat.model.sequential import Sequential
 from karat.model.suite import Case
-from karat.sequential import Sequential
 
 
 class Item(Struct, frozen=True):

@@ -21,7 +21,7 @@ from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
-from karat.repeats import Tally
+from karat.scoring.repeats import Tally
 from karat.targets.base import DENIED
 
 

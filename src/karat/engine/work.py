@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from karat import scoring
 from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
+from karat.scoring import verdicts
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside
 from karat.text.wording import said
@@ -94,8 +94,8 @@ def finish_case(
     """
     case, error = item.case, trace.error
     trace = cap_trace(trace)
-    results = () if catalog is None else scoring.case_results(case, trace, catalog)
-    verdict = scoring.case_verdict(case, results, error)
+    results = () if catalog is None else verdicts.case_results(case, trace, catalog)
+    verdict = verdicts.case_verdict(case, results, error)
     if context is not None and context.attached:
         kept = context.kept(passed=verdict.status is CaseStatus.PASS)
         trace = structs.replace(trace, attachments=kept, screen=context.screen)

@@ -10,7 +10,6 @@ from itertools import groupby
 import msgspec
 from msgspec import Struct, structs
 
-from karat import scoring
 from karat.checks.catalog import CheckCatalog
 from karat.journal.integrity import derived
 from karat.journal.reader import Journal
@@ -19,7 +18,8 @@ from karat.model.keys import same_target
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus
-from karat.repeats import Tally, case_status
+from karat.scoring import verdicts
+from karat.scoring.repeats import Tally, case_status
 
 NAMED = 10
 
@@ -126,7 +126,7 @@ def judged_again(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseR
         return record if derived(record).status is record.status else None
     if record.case != case:
         return None
-    return structs.replace(record, verdict=scoring.judge_case(case, record.trace, catalog))
+    return structs.replace(record, verdict=verdicts.judge_case(case, record.trace, catalog))
 
 
 def named(ids: Sequence[str]) -> str:

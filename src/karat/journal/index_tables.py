@@ -19,10 +19,10 @@ from karat.journal.integrity import Identity, agrees, derived, ending, figures
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.journal.views import RecordToIndex
 from karat.model.run import Footer, Header
+from karat.model.sequential import Sequential
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
-from karat.repeats import Tally, case_status
-from karat.sequential import Sequential
+from karat.scoring.repeats import Tally, case_status
 from karat.text.wording import counted
 
 VERSION: Final = 3

@@ -11,14 +11,14 @@ from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import Final, Protocol, TypedDict
 
-from karat import scoring
 from karat.journal.views import RecordToVerify
 from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
-from karat.repeats import Tally
+from karat.scoring import verdicts
+from karat.scoring.repeats import Tally
 from karat.text.wording import counted
 
 FIRST: Final = 1 << 10
@@ -180,7 +180,7 @@ def verdict_of(case: Case, results: tuple[CheckResult, ...], error: TraceError |
     """The same of a record whose parts were read apart."""
     if error is None and not _complete(case, results):
         return Verdict(CaseStatus.ERROR, results, reason="checks are missing from the record")
-    return scoring.case_verdict(case, results, error)
+    return verdicts.case_verdict(case, results, error)
 
 
 def _complete(case: Case, results: Sequence[CheckResult]) -> bool:

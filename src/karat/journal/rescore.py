@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple, Protocol
 import msgspec
 from msgspec import Struct, structs
 
-from karat import scoring
 from karat.checks.base import lost
 from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
@@ -24,7 +23,8 @@ from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
-from karat.repeats import Tally
+from karat.scoring import verdicts
+from karat.scoring.repeats import Tally
 from karat.traces.redact import Redactor
 
 NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
@@ -115,17 +115,17 @@ def _judged_in_part(journal: Journal, record: CaseRecord, catalog: CheckCatalog)
         structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None) if lost(spec, record.trace) else result
         for (_, spec), result in zip(record.case.asked, judged, strict=True)
     ]
-    return structs.replace(record, verdict=scoring.case_verdict(record.case, tuple(results)))
+    return structs.replace(record, verdict=verdicts.case_verdict(record.case, tuple(results)))
 
 
 def _judged(journal: Journal, record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord:
     results = _results(journal, case, record.trace, catalog)
-    return structs.replace(record, case=case, verdict=scoring.case_verdict(case, results, record.trace.error))
+    return structs.replace(record, case=case, verdict=verdicts.case_verdict(case, results, record.trace.error))
 
 
 def _results(journal: Journal, case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[CheckResult, ...]:
     try:
-        return scoring.case_results(case, trace, catalog)
+        return verdicts.case_results(case, trace, catalog)
     except msgspec.DecodeError as error:
         message = f"a check of case {case.id!r} cannot be read: {error}."
         raise JournalError(message, where=journal.path, fix="The file was changed.") from error
@@ -133,7 +133,9 @@ def _results(journal: Journal, case: Case, trace: Trace, catalog: CheckCatalog) 
 
 def _broken(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
     trace = Trace(case_id=case.id, input=case.prompt, error=error)
-    return CaseRecord(index=index, repeat=repeat, case=case, trace=trace, verdict=scoring.case_verdict(case, (), error))
+    return CaseRecord(
+        index=index, repeat=repeat, case=case, trace=trace, verdict=verdicts.case_verdict(case, (), error)
+    )
 
 
 class Judge(Protocol):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 
 from karat.errors import ExitCode
+from karat.model.sequential import Sequential
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
-from karat.sequential import Sequential
 
 if TYPE_CHECKING:
     from karat.checks.catalog import CheckCatalog

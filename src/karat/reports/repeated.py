@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.repeats import Interval, case_status, is_flaky, wilson
+from karat.scoring.repeats import Interval, case_status, is_flaky, wilson
 from karat.text.wording import counted
 
 

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import IO, cast
 
-from karat import process_tree
+from karat.system import process_tree
 
 OnLine = Callable[[bytes], None]
 

@@ -13,14 +13,14 @@ from msgspec import structs
 import karat
 from canvas_app.in_process import answer
 from catalogs import CATALOG
-from karat import scoring
 from karat.audits.run_audit import audit
+from karat.linting.linter import lint
+from karat.linting.target import around
 from karat.model.run import CaseRecord
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
-from karat.smells.linter import lint
-from karat.smells.target import around
+from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import located
 from karat.traces.turns import conversation
@@ -126,7 +126,7 @@ def test_a_planted_bug_fails(row: Row, sound: dict[str, CaseRecord], monkeypatch
 @pytest.mark.parametrize("row", [row for row in CANVAS if row.bug in LEFT_BEHIND], ids=lambda row: row.field)
 def test_what_a_bug_leaves_behind_fails(row: Row, replayed: karat.RunResult) -> None:
     record = next(record for record in replayed.records if record.case.id == row.case)
-    checks = scoring.case_results(record.case, LEFT_BEHIND[row.bug](record.trace), CATALOG)
+    checks = verdicts.case_results(record.case, LEFT_BEHIND[row.bug](record.trace), CATALOG)
     assert row.red in {check.name for check in checks if check.status is Status.FAILED}
 
 

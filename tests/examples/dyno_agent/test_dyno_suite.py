@@ -9,13 +9,13 @@ from msgspec import structs
 
 import karat
 from catalogs import CATALOG
-from karat import scoring
 from karat.audits.run_audit import audit
 from karat.journal.reader import Journal
+from karat.linting.linter import lint
+from karat.linting.target import around
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
-from karat.smells.linter import lint
-from karat.smells.target import around
+from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import located
 from karat.traces.turns import conversation
@@ -100,13 +100,13 @@ BUGS: dict[str, Change] = {
 def test_a_planted_bug_fails(row: Row, journal: Journal) -> None:
     record = next(record for record in journal.records() if record.case.id == row.case)
     checks = [check for check in CATALOG.compile(record.case) if check.name == row.red]
-    assert {scoring.carried_out(check, record.trace).status for check in checks} == {Status.PASSED}
-    assert Status.FAILED in {scoring.carried_out(check, BUGS[row.bug](record.trace)).status for check in checks}
+    assert {verdicts.carried_out(check, record.trace).status for check in checks} == {Status.PASSED}
+    assert Status.FAILED in {verdicts.carried_out(check, BUGS[row.bug](record.trace)).status for check in checks}
 
 
 def test_a_bug_that_only_one_turn_shows(journal: Journal) -> None:
     record = next(record for record in journal.records() if record.case.id == TALK)
     wrong = [*record.trace.turns]
     wrong[1] = said("Booked! Which date was it?")(wrong[1])
-    results = scoring.case_results(record.case, conversation(wrong), CATALOG)
+    results = verdicts.case_results(record.case, conversation(wrong), CATALOG)
     assert {result.turn for result in results if result.status is Status.FAILED} == {2}

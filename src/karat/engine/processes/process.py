@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from karat import process_tree
 from karat.engine.processes import in_flight
 from karat.engine.processes.messages import Finished, Frames, Ready, Refused, Returned, Started, for_runner
 from karat.errors import ConfigError
+from karat.system import process_tree
 
 POLL = 0.01
 

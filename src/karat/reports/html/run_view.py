@@ -11,11 +11,11 @@ from typing import Final, Protocol
 from karat.journal.broken import OF_RUN, Broken, broken
 from karat.journal.index import Choices
 from karat.model.run import CaseRecord, Header, Summary
-from karat.repeats import wilson
 from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import anchor_of
 from karat.reports.inert import clip
+from karat.scoring.repeats import wilson
 
 WIDTH: Final = 1_000
 FIGURES: Final = {

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from karat import process_tree
 from karat.errors import ConfigError, KaratError
+from karat.system import process_tree
 from karat.targets.base import TargetError
 from karat.targets.browser.options import LOG, SESSION, BrowserOptions, filled
 from karat.targets.config import TargetConfig

@@ -15,8 +15,8 @@ import resource
 import signal
 import sys
 
-from karat import process_tree
-from karat.loading import loading
+from karat.system import process_tree
+from karat.system.gc_pause import loading
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
-from karat.smells.base import LintCase, Placed, Rule, Surroundings
+from karat.linting.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic, render
 from karat.telemetry.events import PREFIX
 from karat.text import phrases

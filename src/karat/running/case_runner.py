@@ -30,8 +30,8 @@ from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
-from karat.order import BY_NAME, Agent, AnyTarget, Order, RunOptions, refuse_unknown, resolved, secret_values
 from karat.plugins.project import Project, find_project
+from karat.running.request import BY_NAME, Agent, AnyTarget, Order, RunOptions, refuse_unknown, resolved, secret_values
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from karat.model.run import CaseRecord, Summary
+from karat.model.sequential import Sequential
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
-from karat.sequential import Sequential
 
 Z95 = 1.959963984540054
 DIGITS = 9

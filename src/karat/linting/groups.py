@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karat.smells.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import PathDiagnostic
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from karat.smells.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example

@@ -9,8 +9,8 @@ from karat.checks.grounding import GroundedNumbers
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.tool_order import ToolRequires
 from karat.checks.ui import Ui
-from karat.smells.base import LintCase
-from karat.smells.contradictions import NEEDS_A_CALL, called
+from karat.linting.base import LintCase
+from karat.linting.contradictions import NEEDS_A_CALL, called
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.smells.base import Surroundings
-from karat.smells.linter import lint
+from karat.linting.base import Surroundings
+from karat.linting.linter import lint
 from karat.suites.reading import locate_suite
 
 

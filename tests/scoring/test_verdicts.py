@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from karat import scoring
 from karat.checks.base import Check
 from karat.checks.golden import MustNotContain
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.model.suite import Scoring
 from karat.model.trace import UNSEEN_WORDS, Message, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
+from karat.scoring import verdicts
 
 F, N, T, U = Group.FORMATTING, Group.NUMERIC_GROUNDING, Group.TOOL_HYGIENE, Group.UNCERTAINTY
 HARD = Scoring(hard_fail=(F,))
@@ -73,7 +73,7 @@ def soft(threshold: float | None, **weights: float) -> Scoring:
     ],
 )
 def test_status(checks: tuple[CheckResult, ...], rules: Scoring, status: CaseStatus) -> None:
-    verdict = scoring.verdict(checks, rules)
+    verdict = verdicts.verdict(checks, rules)
     assert verdict.status is status
     assert bool(verdict.reason) == (status is not CaseStatus.PASS)
 
@@ -89,15 +89,15 @@ def test_default_weights_are_the_documented_ones() -> None:
         decision="f",
         qa="f",
     )
-    assert scoring.verdict(every, Scoring()).soft.value == pytest.approx(0.30 / 2.05)
+    assert verdicts.verdict(every, Scoring()).soft.value == pytest.approx(0.30 / 2.05)
 
 
 def test_no_group_weighs_nothing() -> None:
-    assert all(scoring.verdict(results(**{group: "f"}), Scoring()).soft.value == 0 for group in Group)
+    assert all(verdicts.verdict(results(**{group: "f"}), Scoring()).soft.value == 0 for group in Group)
 
 
 def test_groups_without_a_check_take_no_part() -> None:
-    verdict = scoring.verdict(results(formatting="pf"), soft(0.5, formatting=0.1, uncertainty=0.9))
+    verdict = verdicts.verdict(results(formatting="pf"), soft(0.5, formatting=0.1, uncertainty=0.9))
     assert verdict.soft.value == 0.5
     assert set(verdict.groups) == {F}
 
@@ -105,19 +105,19 @@ def test_groups_without_a_check_take_no_part() -> None:
 def test_binary_fractions_do_not_miss_their_threshold() -> None:
     checks = results(tool_hygiene="p", formatting="p", uncertainty="f")
     rules = soft(0.7, tool_hygiene=0.1 + 0.2, formatting=0.4, uncertainty=0.3)
-    assert scoring.verdict(checks, rules).soft.passed
+    assert verdicts.verdict(checks, rules).soft.passed
 
 
 def test_hard_fail_groups_are_named_once_and_in_order() -> None:
     rules = Scoring(hard_fail=(N, F, U))
-    assert scoring.verdict(
+    assert verdicts.verdict(
         results(formatting="ff", numeric_grounding="f", uncertainty="p"), rules
     ).hard_fail_triggered == (N, F)
 
 
 def test_a_trace_that_broke_is_an_error_and_is_not_judged() -> None:
     trace = Trace(case_id="a", final_message="yes", error=TraceError("agent", "it raised"))
-    verdict = scoring.judge([MustSayAny(("yes",))], Scoring(), trace)
+    verdict = verdicts.judge([MustSayAny(("yes",))], Scoring(), trace)
     assert verdict.status is CaseStatus.ERROR
     assert verdict.checks == ()
     assert verdict.soft.value is None
@@ -126,7 +126,7 @@ def test_a_trace_that_broke_is_an_error_and_is_not_judged() -> None:
 
 def test_a_regex_that_runs_away_is_an_error_of_its_check_alone() -> None:
     checks = [MustMatchRegex("(a|aa)+$"), MustSayAny(("aaa",))]
-    verdict = scoring.judge(checks, Scoring(), Trace(case_id="a", final_message="a" * 60 + "!"))
+    verdict = verdicts.judge(checks, Scoring(), Trace(case_id="a", final_message="a" * 60 + "!"))
     assert [c.status for c in verdict.checks] == [Status.ERROR, Status.PASSED]
     assert verdict.status is CaseStatus.ERROR
     assert "took too long" in verdict.checks[0].found
@@ -136,5 +136,5 @@ def test_a_regex_that_runs_away_is_an_error_of_its_check_alone() -> None:
 @pytest.mark.parametrize(("hidden", "status"), [("As an AI", Status.FAILED), ("Hello", Status.PASSED)])
 def test_what_is_forbidden_is_looked_for_where_no_reader_sees_it(check: Check, hidden: str, status: Status) -> None:
     trace = Trace(case_id="c", final_message="Fine.", messages=(Message(UNSEEN_WORDS, hidden),))
-    assert scoring.carried_out(check, trace).status is status
-    assert scoring.carried_out(MustSayAny(("an AI", "Hello")), trace).status is Status.FAILED, "nobody reads it"
+    assert verdicts.carried_out(check, trace).status is status
+    assert verdicts.carried_out(MustSayAny(("an AI", "Hello")), trace).status is Status.FAILED, "nobody reads it"

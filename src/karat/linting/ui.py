@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.checks.ui import Ui, grammar, resolve
-from karat.smells.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import PathDiagnostic
 
 

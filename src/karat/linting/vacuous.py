@@ -9,7 +9,7 @@ import regex
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.ui import Ui
-from karat.smells.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted

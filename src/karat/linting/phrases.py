@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import regex
 
-from karat.smells.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted

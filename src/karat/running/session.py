@@ -12,7 +12,6 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from karat import __version__
-from karat.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.checks.catalog import catalog_for
 from karat.checks.ui import worded
 from karat.engine.concurrency_hint import ConcurrencyHint
@@ -24,17 +23,18 @@ from karat.journal.reader import Journal
 from karat.journal.writer import begin
 from karat.model.keys import same_target
 from karat.model.run import Header, Summary
+from karat.model.sequential import fewest_passes
 from karat.model.suite import Case, Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
-from karat.order import Agent, AnyTarget, Order, RunOptions
 from karat.plugins.project import Project
-from karat.repeats import Tally
 from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import wanted
 from karat.reports.run_result import RunResult, reported
-from karat.revisions import revision
-from karat.sequential import fewest_passes
+from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
+from karat.running.request import Agent, AnyTarget, Order, RunOptions
+from karat.running.revisions import revision
+from karat.scoring.repeats import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
 from karat.traces.clean import text

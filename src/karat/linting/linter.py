@@ -8,21 +8,21 @@ from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
+from karat.linting import bounds as lint_bounds
+from karat.linting import contradictions as lint_contradictions
+from karat.linting import conversations as lint_conversations
+from karat.linting import groups as lint_groups
+from karat.linting import idle as lint_idle
+from karat.linting import phrases as lint_phrases
+from karat.linting import prompts as lint_prompts
+from karat.linting import regexes as lint_regexes
+from karat.linting import telemetry as lint_telemetry
+from karat.linting import tools as lint_tools
+from karat.linting import ui as lint_ui
+from karat.linting import vacuous as lint_vacuous
+from karat.linting import values as lint_values
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.model.suite import Suite
-from karat.smells import bounds as lint_bounds
-from karat.smells import contradictions as lint_contradictions
-from karat.smells import conversations as lint_conversations
-from karat.smells import groups as lint_groups
-from karat.smells import idle as lint_idle
-from karat.smells import phrases as lint_phrases
-from karat.smells import prompts as lint_prompts
-from karat.smells import regexes as lint_regexes
-from karat.smells import telemetry as lint_telemetry
-from karat.smells import tools as lint_tools
-from karat.smells import ui as lint_ui
-from karat.smells import vacuous as lint_vacuous
-from karat.smells import values as lint_values
-from karat.smells.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import PathDiagnostic, problems
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.text.wording import did_you_mean

@@ -14,10 +14,10 @@ from msgspec import Struct, field, structs
 from karat.engine.events import Listener, Notice
 from karat.engine.work import GRACE
 from karat.errors import UsageError
+from karat.model.sequential import Sequential
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords
-from karat.sequential import Sequential
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target, version_of
 from karat.targets.catalog import build

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import ConfigError
+from karat.linting.base import Surroundings
 from karat.plugins.code import load_attribute
 from karat.plugins.project import Project
-from karat.smells.base import Surroundings
 from karat.targets.config import Config, TargetConfig, read_config, resolve
 from karat.targets.langgraph.tools import tools_of
 

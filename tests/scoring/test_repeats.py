@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.model.verdict import CaseStatus
-from karat.repeats import Tally, case_status, is_flaky, is_lost, wilson
+from karat.scoring.repeats import Tally, case_status, is_flaky, is_lost, wilson
 
 PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import regex
 
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.smells.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from karat.checks.answers import AnswerAt, AnswerJson, State
 from karat.checks.tool_calls import ToolCalls
+from karat.linting.base import LintCase, Placed, Rule, Surroundings
 from karat.matchers.reading import matcher
 from karat.model.trace import Trace
 from karat.model.verdict import Status
-from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 
 SLUG = "vacuous-value"

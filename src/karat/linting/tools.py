@@ -9,7 +9,7 @@ from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
-from karat.smells.base import LintCase, Placed, Rule, Surroundings
+from karat.linting.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.telemetry.events import PREFIX
 from karat.text.wording import did_you_mean, quoted

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
-from karat import scoring
 from karat.checks.answers import AnswerEquals
 from karat.checks.base import excerpt
 from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
@@ -16,9 +15,10 @@ from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.uncertainty import MustLabelAssumptions
+from karat.linting.base import LintCase, Placed, Rule, Surroundings
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
-from karat.smells.base import LintCase, Placed, Rule, Surroundings
+from karat.scoring import verdicts
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text import phrases
 from karat.text.forms.folding import fold
@@ -49,7 +49,7 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     # A refusal that needs no words because no tool was called does not depend on the prompt.
     by_words = structs.replace(echo, unobserved={"tools": "only the words of the prompt count"})
     found = [
-        (placed, scoring.carried_out(placed.check, by_words if isinstance(placed.check, AllocationValid) else echo))
+        (placed, verdicts.carried_out(placed.check, by_words if isinstance(placed.check, AllocationValid) else echo))
         for placed in asked
     ]
     holds = [(placed, result) for placed, result in found if result.status is Status.PASSED]
@@ -64,7 +64,7 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
 def echoed(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Cases that pass with the prompt for an answer."""
     checks = [placed.check for placed in case.checks]
-    if scoring.judge(checks, case.case.scoring, _echo(case)).status is CaseStatus.PASS:
+    if verdicts.judge(checks, case.case.scoring, _echo(case)).status is CaseStatus.PASS:
         message = "an agent that repeats the prompt and calls no tool passes. Say what a right answer holds."
         yield PathDiagnostic((*case.path, "id"), message, "echo-passes")
 

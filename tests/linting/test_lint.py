@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from audits import sample
 from audits.support import case
 from catalogs import CATALOG
-from karat.smells.base import Surroundings
-from karat.smells.linter import SLUGS, lint
+from karat.linting.base import Surroundings
+from karat.linting.linter import SLUGS, lint
 from karat.suites.reading import locate_suite
 from karat.targets.langgraph.tools import tools_of
 from karat.text.regexes import safe_regex

@@ -1,0 +1,1 @@
+"""What Karat needs of the operating system and the interpreter."""
