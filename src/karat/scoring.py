@@ -41,7 +41,9 @@ def case_results(case: Case, trace: Trace) -> tuple[CheckResult, ...]:
         if trace.error and (seen is None or seen.error):
             return tuple(found)
         before = trace.turns[: number - 1]
-        found += _in_turn(number, turn.checks, seen and structs.replace(seen, earlier=before))
+        found += _in_turn(
+            number, turn.checks, seen and structs.replace(seen, earlier=before, setup_calls=trace.setup_calls)
+        )
     if not trace.error:
         found += [carried_out(check, trace) for check in CATALOG.compile(case)]
     return tuple(found)

@@ -31,7 +31,9 @@ from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.forms.offsets import Span
+from karat.text.prose.denial import is_denied
 from karat.text.prose.sentences import prose
+from karat.text.words import Words
 
 LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
 CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
@@ -269,10 +271,11 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
         Example({"action": "Snooze"}, says("Done.", unobserved={"page": "the snapshot failed"}), Status.UNKNOWN),
     )
     action: str
+    words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def read(cls, expected: Mapping[str, object]) -> Iterator[Reading]:
-        return each("must_allow_override_actions", "action", expected)
+        return each("must_allow_override_actions", "action", expected, "words")
 
     @property
     def wanted(self) -> str:
@@ -284,17 +287,17 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", At("page"))
-        span = _offered(trace.final_message, self.action)
+        span = _offered(trace.final_message, self.action, Words.of(self.words))
         why = (trace.unseen("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")
 
 
-def _offered(text: str, action: str) -> Span | None:
-    """Where the action stands and is not denied."""
-    from karat.text.prose.denial import denies_action
-
-    words = prose(text)
-    offered = (words.written(*place) for place in words.places(action) if not denies_action(words, *place))
-    return next(offered, None)
+def _offered(text: str, action: str, words: Words) -> Span | None:
+    """Where the action is and is not denied."""
+    answer = prose(text)
+    for start, end in answer.places(action):
+        if not is_denied(answer, answer.sentence_at(start, words), start, end, words):
+            return answer.written(start, end)
+    return None

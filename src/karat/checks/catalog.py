@@ -24,9 +24,11 @@ from karat.checks.budgets import (
     MaxToolCalls,
 )
 from karat.checks.database import Database
+from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.functions import from_function
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
-from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
+from karat.checks.grounding import GroundedNumbers
+from karat.checks.in_any_turn import InAnyTurn
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -38,7 +40,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import AskedCheck, Field, Flaw
+from karat.model.check import AskedCheck, Declared, Field, Flaw
 from karat.model.suite import Case, CheckSpec
 from karat.model.verdict import Group
 from karat.plugins import packages
@@ -74,6 +76,8 @@ CHECKS: tuple[type[Check], ...] = (
     MustNotContain,
     GroundedNumbers,
     NoFalseSuccess,
+    OnlyEffects,
+    InAnyTurn,
     AnswerEquals,
     AnswerJson,
     AnswerAt,
@@ -120,6 +124,12 @@ class Catalog:
     @property
     def groups(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self.classes.values()))))
+
+    @property
+    def declared(self) -> Declared:
+        """What karat.toml declares for every suite."""
+        self._enter()
+        return Declared(self._project.effects, self._project.words)
 
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is told before anything runs."""

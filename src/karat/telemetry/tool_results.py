@@ -16,6 +16,7 @@ import msgspec
 from karat.text import python_reprs
 from karat.text.prose.failure_words import speaks_of_failure
 from karat.text.regexes import lazy
+from karat.text.words import PUBLISHED
 
 MISSING = ("missingFields", "missing_fields")
 DEEPEST = 4
@@ -48,13 +49,9 @@ ENVELOPES = ("result", "results", "response", "output", "data", "body", "content
 
 _NO = frozenset({"false", "no", "n", "0", "off"})
 _NONE = frozenset({"", "none", "null", "no", "no error", "nil", "false", "0", "n/a", "ok", "success"})
-_GOOD = frozenset({"ok", "okay", "success", "successful", "succeeded", "passed", "completed", "done"})
-_BAD = frozenset(
-    {"error", "errored", "fail", "failed", "failure", "exception", "fatal", "crashed", "unsuccessful", "invalid"}
-    | {"denied", "refused", "forbidden", "unauthorized", "timeout", "timed out", "not found", "bad request"}
-    | {"internal error", "internal server error", "not ok", "nok", "ko"}
-)
-_DOUBTFUL = frozenset({"rejected", "declined", "aborted", "blocked", "unavailable", "conflict", "partial"})
+_GOOD = frozenset(PUBLISHED.entries("good_status"))
+_BAD = frozenset(PUBLISHED.entries("failed_status"))
+_DOUBTFUL = frozenset(PUBLISHED.entries("doubtful_status"))
 
 
 def said(result: object) -> Said:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
+from msgspec import structs
+
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
+from karat.suites.declared import declared_in, with_declared
 from karat.suites.findings import Finding, Json, Path, render
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
@@ -96,7 +99,10 @@ class CaseReader:
     `askings` takes what each case asks, if it is wanted.
     """
 
-    def __init__(self, dialect: CaseFormat, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
+    def __init__(
+        self, dialect: CaseFormat, vocabulary: Vocabulary, askings: list[Asking] | None, top: Examined | None = None
+    ) -> None:
+        self._declared = declared_in(top or {}, vocabulary.declared)
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._askings = askings
@@ -133,7 +139,10 @@ class CaseReader:
             self.findings.append(Finding((*path, "id"), message, "duplicate-id"))
 
     def _add(self, raw: Examined, path: Path, faults: set[Path], notes: Notes) -> None:
-        askings = self._dialect.askings(raw, path, faults)
+        askings = [
+            asking._replace(expected=with_declared(asking.expected, self._declared))
+            for asking in self._dialect.askings(raw, path, faults)
+        ]
         if not askings:
             return
         asked = [list(self._vocabulary.read(asking.expected)) for asking in askings]
@@ -144,7 +153,9 @@ class CaseReader:
         self.findings += [*wrong, *self._dialect.wrong(raw, path, faults)]
         self.warnings += [stray for asking in askings for stray in _strays(asking, self._vocabulary)]
         if not faults:
-            self.cases.append(self._dialect.case(raw, path, [*map(_specs, askings, asked)], notes))
+            case = self._dialect.case(raw, path, [*map(_specs, askings, asked)], notes)
+            words = self._declared.words if case.replies else {}
+            self.cases.append(structs.replace(case, words=words) if words else case)
             if self._askings is not None:
                 self._askings.append(askings[0]._replace(turns=tuple(askings[1:])))
 

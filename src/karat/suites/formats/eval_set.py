@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case
+from karat.suites.declared import declared_keys
 from karat.suites.findings import Finding, Path
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
@@ -89,6 +90,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
         "description": Key(TEXT, "What the suite is for."),
         "captured_at": Key(AnyShape(), "When the expectations were written down."),
         "integration_baseline": Key(AnyShape(), "What the suite was written against."),
+        **declared_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     about = "A Karat eval set: prompts, and what is expected of the answers."
@@ -104,7 +106,7 @@ def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -
     told = made.suite.examine(tree)
     notes, _, wrong = sorted_out(tree, told)
     dialect = EvalCases(made.case, vocabulary, without_patch(tree.get("version", VERSIONS[-1])))
-    reader = CaseReader(dialect, vocabulary, askings)
+    reader = CaseReader(dialect, vocabulary, askings, tree)
     reader.read(tree["cases"], ("cases",))
     found = [*wrong, *reader.findings]
     if found:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Reply, Turn
+from karat.suites.declared import declared_keys
 from karat.suites.findings import Finding, Json, Path
 from karat.suites.formats.cases import (
     DEFAULT_OUTCOME,
@@ -93,6 +94,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "description": Key(TEXT, "What the suite is for."),
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of every case."),
         "defaults": Key(MapShape(TEXT, AnyShape()), "What every case has that does not say otherwise; maps merge."),
+        **declared_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     known.add("at the top of the file", around)
@@ -141,7 +143,7 @@ class _Reader(CaseReader):
         askings: list[Asking] | None,
         folder: FilePath,
     ) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, askings)
+        super().__init__(_Cases(case_shape), vocabulary, askings, tree)
         self._defaults = _object(tree.get("defaults"))
         self._vars = _object(tree.get("vars"))
         self._folder = folder
