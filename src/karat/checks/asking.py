@@ -13,7 +13,7 @@ from karat.model.check import Example, Field, Flaw
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text.prose.asking import asked_for_any
-from karat.text.words import Words
+from karat.text.words import WordLists
 
 ORDER = {"things": ["order number"]}
 
@@ -57,7 +57,7 @@ class AsksFor(Check, Struct, frozen=True):
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.present(trace, asked_for_any(trace.final_message, self.things, Words.of(self.words)))
+        return self.present(trace, asked_for_any(trace.final_message, self.things, WordLists.of(self.words)))
 
     def flaws(self) -> Iterator[Flaw]:
         return (Flaw(flaw.slug, flaw.message) for flaw in blank(self.things))

@@ -31,9 +31,9 @@ from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.forms.offsets import Span
-from karat.text.prose.denial import is_denied
+from karat.text.prose.denial import is_unavailable
 from karat.text.prose.sentences import prose
-from karat.text.words import Words
+from karat.text.words import WordLists
 
 LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
 CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
@@ -287,17 +287,17 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", At("page"))
-        span = _offered(trace.final_message, self.action, Words.of(self.words))
+        span = _offered(trace.final_message, self.action, WordLists.of(self.words))
         why = (trace.unseen("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")
 
 
-def _offered(text: str, action: str, words: Words) -> Span | None:
+def _offered(text: str, action: str, words: WordLists) -> Span | None:
     """Where the action is and is not denied."""
     answer = prose(text)
     for start, end in answer.places(action):
-        if not is_denied(answer, answer.sentence_at(start, words), start, end, words):
+        if not is_unavailable(answer, answer.sentence_at(start, words), start, end, words):
             return answer.written(start, end)
     return None

@@ -29,6 +29,7 @@ from karat.checks.functions import from_function
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
 from karat.checks.grounding import GroundedNumbers
 from karat.checks.in_any_turn import InAnyTurn
+from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -142,6 +143,7 @@ class Catalog:
     def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
         self._enter()
+        expected = with_effects_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read(expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)

@@ -17,7 +17,7 @@ from karat.telemetry.tool_results import structured
 from karat.text.forms.folding import fold
 from karat.text.prose.claims import Claim, claims
 from karat.text.tool_names import effect_tools, is_any_named, is_same_tool
-from karat.text.words import Words
+from karat.text.words import WordLists
 
 NO_EFFECTS = "no effects are declared. Add to the suite or karat.toml, for each tool that changes something: "
 DESK = {
@@ -36,7 +36,7 @@ def lines_to_add(tools: Sequence[str] = ()) -> str:
 
 
 class NoFalseSuccess(Check, Struct, frozen=True):
-    """Every deed that the answer claims in the words of `effects` was done by one of its tools, in this conversation."""
+    """Every deed that the answer claims in the words of `effects` was done in this conversation, by its tools."""
 
     name: ClassVar = "no_false_success"
     group: ClassVar = Group.TOOL_HYGIENE
@@ -110,7 +110,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
         return self.passed(f"claims {', '.join(proved)}: {called(trace)}" if proved else "no claim")
 
     def claimed(self, trace: Trace) -> list[Claim]:
-        return claims(trace.final_message, self.effects, Words.of(self.words))
+        return claims(trace.final_message, self.effects, WordLists.of(self.words))
 
 
 def calls_so_far(trace: Trace) -> list[ToolCall]:

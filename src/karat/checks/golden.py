@@ -31,7 +31,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.tool_names import effect_tools, is_any_named
-from karat.text.words import Words
+from karat.text.words import WordLists
 
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
 
@@ -131,8 +131,8 @@ class AllocationValid(Check, Struct, frozen=True):
             "`tools_used` whose last call failed; false needs a word of failure, none of success and no call of such a "
             "tool (of `effects` if declared) that succeeded.",
         ),
-        Field("success_indicators", Phrases, "Words of success, in place of the built-in ones."),
-        Field("failure_indicators", Phrases, "Words of failure, in place of the built-in ones."),
+        Field("success_indicators", Phrases, "WordLists of success, in place of the built-in ones."),
+        Field("failure_indicators", Phrases, "WordLists of failure, in place of the built-in ones."),
     )
     companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
     examples: ClassVar = (
@@ -189,14 +189,16 @@ class AllocationValid(Check, Struct, frozen=True):
             yield phrase._replace(path=())
 
     def judge(self, trace: Trace) -> CheckResult:
-        found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, Words.of(self.words))
-        good, bad = (found.success, found.failure) if self.valid else (found.failure, found.success)
+        words, evidence = WordLists.of(self.words), self._evidence(trace)
+        found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words)
+        # "It will be booked" is a word of success where a call says that it was.
+        success = found.success or (found.open if self.valid and evidence.done else None)
+        good, bad = (success, found.failure) if self.valid else (found.failure, success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], At("final_message", *bad))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        evidence = self._evidence(trace)
         if evidence.done is not None and evidence.done is not self.valid:
             return self.failed(evidence.why)
         if good is None:

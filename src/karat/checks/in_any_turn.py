@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.answers import AnswerEquals
 from karat.checks.asking import AsksFor
-from karat.checks.base import Check, Phrase, Phrases, Reading
+from karat.checks.base import ALL_WORDS, Check, Phrase, Phrases, Reading
 from karat.checks.golden import ExpectedContains, MustNotContain, ReasonContains
 from karat.checks.sample_traces import says
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -68,6 +68,7 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "in_any_turn"
     group: ClassVar = Group.FORMATTING
+    looks_at: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field(
             "in_any_turn",

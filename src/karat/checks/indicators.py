@@ -12,18 +12,19 @@ from karat.text.forms.offsets import Span
 from karat.text.prose.claims import is_open
 from karat.text.prose.denial import clause_before, denies, is_denied_after
 from karat.text.prose.sentences import prose
-from karat.text.words import Words, any_of, literal
+from karat.text.words import WordLists, any_of, literal
 
 
 class Indicators(NamedTuple):
-    """The first word of success and the first of failure."""
+    """The first word of success, the first of failure, and the first success to come, asked for or conditional."""
 
     success: Span | None
     failure: Span | None
+    open: Span | None
 
 
-def indicators(text: str, success: Sequence[str], failure: Sequence[str], words: Words) -> Indicators:
-    """What the answer says of success and failure; what is asked for, to come or conditional is neither.
+def indicators(text: str, success: Sequence[str], failure: Sequence[str], words: WordLists) -> Indicators:
+    """What the answer says of success and failure.
 
     Lists of a case, `success` and `failure`, are words as they are written; without them the word lists hold.
     """
@@ -38,13 +39,13 @@ def indicators(text: str, success: Sequence[str], failure: Sequence[str], words:
             if denies(neutral.sub(" ", clause), words) or is_denied_after(answer, found.end(), words):
                 kind = "neutral" if failure else "failure"
             elif is_open(answer, sentence, found.start(), found.end(), words):
-                kind = "neutral"
+                kind = "open"
         first.setdefault(kind, answer.written(*found.span()))
-    return Indicators(first.get("success"), first.get("failure"))
+    return Indicators(first.get("success"), first.get("failure"), first.get("open"))
 
 
 @lru_cache(maxsize=256)
-def _alternatives(success: tuple[str, ...], failure: tuple[str, ...], words: Words) -> regex.Pattern[str]:
+def _alternatives(success: tuple[str, ...], failure: tuple[str, ...], words: WordLists) -> regex.Pattern[str]:
     kinds = {
         "neutral": any_of(words.entries("neutral_indicator")),
         "success": literal(success) if success else any_of(words.entries("success_indicator")),

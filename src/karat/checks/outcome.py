@@ -27,7 +27,7 @@ from karat.text.prose.denial import clause_before, denies
 from karat.text.prose.sentences import prose
 from karat.text.regexes import lazy
 from karat.text.tool_names import effect_tools, is_any_named
-from karat.text.words import PUBLISHED, Words
+from karat.text.words import PUBLISHED, WordLists
 
 Name = Literal[
     "tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only", "completed"
@@ -58,7 +58,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = ANSWER | CALLS | PAGE
+    looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
     always: ClassVar = True
     fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
     examples: ClassVar = (
@@ -171,8 +171,6 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
 def not_ended(trace: Trace) -> str:
     """Why the turn did not come to an end by itself; nothing where it did."""
-    if trace.error is not None:
-        return f"{trace.error.kind}: {trace.error.message}"
     reason = str(trace.metadata.get(FINISH, ""))
     if reason in PUBLISHED.entries("cut_off"):
         return f"it was cut off: {reason}"
@@ -236,7 +234,7 @@ def _asked(check: Outcome, trace: Trace) -> Found:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
     if trace.metadata.get(WAITS):
         return Found(True, "it waits for the user")
-    question = asked(trace.final_message, Words.of(check.words))
+    question = asked(trace.final_message, WordLists.of(check.words))
     if question:
         doubt = unsure(trace, [question])
         return Found(None, doubt) if doubt else Found(True, "it asks", At("final_message", *question))
@@ -252,7 +250,7 @@ def _asked(check: Outcome, trace: Trace) -> Found:
 
 def _confirmed(check: Outcome, trace: Trace) -> Found:
     """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
-    words = Words.of(check.words)
+    words = WordLists.of(check.words)
     listed = CONFIRMED[check.outcome]
     span = _listed(trace.final_message, listed, words)
     if span is None and check.outcome == "graceful_block":
@@ -270,7 +268,7 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
     return Found(False, f"no listed word of {listed}: {said(trace)} {line}.")
 
 
-def _listed(text: str, name: str, words: Words) -> tuple[int, int] | None:
+def _listed(text: str, name: str, words: WordLists) -> tuple[int, int] | None:
     """Where a listed word is and is not itself denied: "no problem", "without error"."""
     answer = prose(text)
     for found in words.pattern(name).finditer(answer.text):

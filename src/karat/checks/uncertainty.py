@@ -16,7 +16,7 @@ from karat.text import phrases
 from karat.text.forms.offsets import Span
 from karat.text.prose.denial import is_marker_denied
 from karat.text.prose.sentences import prose
-from karat.text.words import Words
+from karat.text.words import WordLists
 
 
 class MustLabelAssumptions(Check, Struct, frozen=True):
@@ -67,7 +67,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
             yield flaw._replace(path=())
 
     def judge(self, trace: Trace) -> CheckResult:
-        text, words = trace.final_message, Words.of(self.words)
+        text, words = trace.final_message, WordLists.of(self.words)
         if not self.markers:
             return self.present(trace, _listed(text, words))
         found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
@@ -75,7 +75,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
         return self.present(trace, next(filter(None, told), None))
 
 
-def _listed(text: str, words: Words) -> Span | None:
+def _listed(text: str, words: WordLists) -> Span | None:
     """Where a listed marker is and is not denied."""
     answer = prose(text)
     for found in words.pattern("assumption").finditer(answer.text):
@@ -85,7 +85,7 @@ def _listed(text: str, words: Words) -> Span | None:
     return None
 
 
-def _told(text: str, marker: str, span: Span, words: Words) -> Span | None:
+def _told(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
     """Where the marker is and is not denied; markup in it is looked for as written, where nothing denies it."""
     answer = prose(text)
     places = answer.places(marker, whole=False)

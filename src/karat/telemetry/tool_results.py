@@ -39,7 +39,8 @@ class Said(Enum):
 
 
 VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
-ERRORS = ("error", "exception", "errormessage")
+ERRORS = ("error", "errors", "errorcode", "errormessage", "exception")
+COUNTS = ("failed", "failures", "failedcount")
 MARKS = ("iserror",)
 STATES = ("status", "state")
 CODES = ("statuscode", "httpstatus")
@@ -128,9 +129,6 @@ def _weaker(table: Mapping[str, object]) -> Iterator[Said]:
     for value in _values(table, EXITS):
         if type(value) is int:
             yield Said.FAILURE if value else Said.SUCCESS
-    errors = table.get("errors")
-    if isinstance(errors, list | dict) and errors:
-        yield Said.FAILURE
 
 
 def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> Said:
@@ -154,10 +152,9 @@ def _folded(table: Mapping[object, object]) -> dict[str, object]:
 
 
 def _agreed(words: Iterable[Said]) -> Said:
-    found = set(words) - {Said.NOTHING}
-    if len(found) > 1:
-        return Said.UNREADABLE  # it contradicts itself
-    return found.pop() if found else Said.NOTHING
+    """A sign of failure is one, whatever else claims success."""
+    found = set(words)
+    return next((one for one in (Said.FAILURE, Said.UNREADABLE, Said.SUCCESS) if one in found), Said.NOTHING)
 
 
 def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:
@@ -181,7 +178,8 @@ def _fault(value: object) -> Said:
 
 
 def _marks(table: Mapping[str, object]) -> Iterator[Said]:
-    return (Said.FAILURE for value in _values(table, MARKS) if value is True)
+    yield from (Said.FAILURE for value in _values(table, MARKS) if value is True)
+    yield from (Said.FAILURE for value in _values(table, COUNTS) if type(value) is int and value > 0)
 
 
 def _state(value: object) -> Said:

@@ -13,9 +13,9 @@ import regex
 
 from karat.text.forms.offsets import Span
 from karat.text.prose.denial import is_marker_denied
-from karat.text.prose.sentences import Prose, Sentence, is_quoted, prose, sentences
+from karat.text.prose.sentences import CLOSERS, Prose, Sentence, is_quoted, prose, sentences
 from karat.text.regexes import lazy
-from karat.text.words import PUBLISHED, Words, any_of
+from karat.text.words import PUBLISHED, WordLists, any_of
 
 MOST_TEXT: Final = 1 << 16
 """What is behind so many characters is not looked at."""
@@ -34,13 +34,13 @@ class _Answer(NamedTuple):
     asking: tuple[Sentence, ...]
 
 
-def asked(text: str, words: Words = PUBLISHED) -> Span | None:
+def asked(text: str, words: WordLists = PUBLISHED) -> Span | None:
     """Where the answer asks for something, as offsets of the text as written."""
     answer = _read(text[:MOST_TEXT], words)
     return answer.prose.written(answer.asking[0].start, answer.asking[0].end) if answer.asking else None
 
 
-def asked_for_any(text: str, things: Iterable[str], words: Words = PUBLISHED) -> Span | None:
+def asked_for_any(text: str, things: Iterable[str], words: WordLists = PUBLISHED) -> Span | None:
     """Where the answer asks for one of these things."""
     answer = _read(text[:MOST_TEXT], words)
     for thing in things:
@@ -56,11 +56,11 @@ def asked_for_any(text: str, things: Iterable[str], words: Words = PUBLISHED) ->
 
 
 @lru_cache(maxsize=16)
-def _read(text: str, words: Words) -> _Answer:
+def _read(text: str, words: WordLists) -> _Answer:
     answer = prose(text)
     code = [found.span() for found in _FENCED.finditer(text)] if "```" in text or "~~~" in text else []
     every = [one for one in sentences(answer, words) if not _is_within(answer.written(one.start, one.end), code)]
-    courteous = [one for one in every if _opens_with_courtesy(one, words)]
+    courteous = [one for one in every if _is_courtesy(one, words)]
     weak = () if courteous else ("weak_request",)
     return _Answer(answer, tuple(one for one in every if one not in courteous and _asks(answer, one, weak, words)))
 
@@ -69,8 +69,8 @@ def _is_within(span: Span, code: list[Span]) -> bool:
     return any(start <= span[0] < end for start, end in code)
 
 
-def _asks(answer: Prose, sentence: Sentence, weak: tuple[str, ...], words: Words) -> bool:
-    if sentence.is_question and not is_quoted(answer.text, sentence.start, sentence.end):
+def _asks(answer: Prose, sentence: Sentence, weak: tuple[str, ...], words: WordLists) -> bool:
+    if sentence.is_question and not _is_quoted(answer, sentence):
         return True
     if words.pattern("request").search(sentence.text):
         return True
@@ -79,17 +79,26 @@ def _asks(answer: Prose, sentence: Sentence, weak: tuple[str, ...], words: Words
     return words.pattern("courtesy").search(sentence.text) is None
 
 
-def _opens_with_courtesy(sentence: Sentence, words: Words) -> bool:
-    return sentence.is_question and _courtesy(words).match(sentence.text) is not None
+def _is_quoted(answer: Prose, sentence: Sentence) -> bool:
+    mark = sentence.start + len(sentence.text.rstrip(CLOSERS)) - 1
+    return is_quoted(answer.text, mark, mark + 1)
+
+
+def _is_courtesy(sentence: Sentence, words: WordLists) -> bool:
+    if not sentence.is_question:
+        return False
+    said = sentence.text.rstrip(f"{CLOSERS}?!？؟")
+    tagged = any(tag.end() == len(said) for tag in words.pattern("question_tags").finditer(said))
+    return tagged or _courtesy(words).match(sentence.text) is not None
 
 
 @lru_cache(maxsize=64)
-def _courtesy(words: Words) -> regex.Pattern[str]:
+def _courtesy(words: WordLists) -> regex.Pattern[str]:
     lead_in, courtesy = any_of(words.entries("lead_ins")), any_of(words.entries("courtesy"))
     return regex.compile(rf"\W*(?:{lead_in}\W+)*{courtesy}")
 
 
-def _listed(answer: _Answer, words: Words) -> Iterator[Sentence]:
+def _listed(answer: _Answer, words: WordLists) -> Iterator[Sentence]:
     """The items of a list that a request leads to: they are asked for themselves."""
     leads, at = False, 0
     for line in answer.prose.text.split("\n"):
@@ -103,7 +112,7 @@ def _listed(answer: _Answer, words: Words) -> Iterator[Sentence]:
 
 
 @lru_cache(maxsize=256)
-def _parts(thing: str, words: Words) -> tuple[str, ...]:
+def _parts(thing: str, words: WordLists) -> tuple[str, ...]:
     """The words of a thing that tell it from others, in small letters."""
     if _UNSPACED.search(thing):
         return (thing.strip().lower(),)

@@ -13,7 +13,7 @@ from karat.text.forms.offsets import Span
 from karat.text.prose.denial import clause_before, denies, is_denied_after
 from karat.text.prose.sentences import Prose, Sentence, prose
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL
-from karat.text.words import PUBLISHED, Words, any_of, literal, spelled
+from karat.text.words import PUBLISHED, WordLists, any_of, literal, spelled
 
 _GAP: Final = r"[^\S\n]+"
 _START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
@@ -46,7 +46,7 @@ class _Frame(Struct, frozen=True):
     is_own: bool
 
 
-def claims(text: str, effects: Mapping[str, Sequence[str]], words: Words = PUBLISHED) -> list[Claim]:
+def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
     """Every claim of a declared deed, in order."""
     declared = _declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
     answer = prose(text)
@@ -57,7 +57,7 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: Words = PUBLI
     ]
 
 
-def _claims(answer: Prose, found: regex.Match[str], wording: str, words: Words) -> bool:
+def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLists) -> bool:
     sentence = answer.sentence_at(found.start(), words)
     if sentence.is_question:
         return False
@@ -79,7 +79,7 @@ def _claims(answer: Prose, found: regex.Match[str], wording: str, words: Words) 
     return False
 
 
-def is_open(answer: Prose, sentence: Sentence, start: int, end: int, words: Words) -> bool:
+def is_open(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
     """Whether a word is asked for, to come, or under a condition."""
     before = answer.text[sentence.start : start]
     return (
@@ -90,7 +90,7 @@ def is_open(answer: Prose, sentence: Sentence, start: int, end: int, words: Word
     )
 
 
-def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: Words) -> bool:
+def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: WordLists) -> bool:
     """Whether it is denied, under a condition, somebody else's deed, or of an earlier time."""
     if words.pattern("conditionals").search(before):
         return True
@@ -121,11 +121,11 @@ def _declared(effects: tuple[tuple[str, tuple[str, ...]], ...]) -> _Declared:
 
 
 @lru_cache(maxsize=64)
-def _frames(words: Words) -> tuple[_Frame, ...]:
+def _frames(words: WordLists) -> tuple[_Frame, ...]:
     return tuple(_frame(entry, words) for entry in words.entries("claim_frames"))
 
 
-def _frame(entry: str, words: Words) -> _Frame:
+def _frame(entry: str, words: WordLists) -> _Frame:
     adverb = rf"(?:{any_of(words.entries('claim_adverbs'))}{_GAP})*"
     lead_in = rf"(?:{any_of(words.entries('lead_ins'))}[^\w\n]+)*"
     no_noun, others = any_of(words.entries("no_headline")), any_of(words.entries("other_subjects"))
@@ -146,20 +146,19 @@ def _frame(entry: str, words: Words) -> _Frame:
 
 
 @lru_cache(maxsize=64)
-def _directly(words: Words, name: str) -> regex.Pattern[str]:
+def _directly(words: WordLists, name: str) -> regex.Pattern[str]:
     """An entry at the very end, or before `be` or `have`: "will be", "could have been"."""
     adverb = any_of(words.entries("claim_adverbs"))
-    return regex.compile(
-        rf"{any_of(words.entries(name))}(?:{_GAP}{adverb})*(?:{_GAP}(?:be|have|have been|get|be able to))?(?:{_GAP}{adverb})*"
-        r"[^\S\n]*\Z"
-    )
+    gap = rf"(?:{_GAP}{adverb})*"
+    verb = rf"(?:{_GAP}(?:be|have|have been|get|be able to))?"
+    return regex.compile(rf"{any_of(words.entries(name))}{gap}{verb}{gap}[^\S\n]*\Z")
 
 
 @lru_cache(maxsize=64)
-def _no_claim_after(words: Words) -> regex.Pattern[str]:
+def _no_claim_after(words: WordLists) -> regex.Pattern[str]:
     return regex.compile(rf"(?:{_GAP}[\w'-]+){{0,3}}{_GAP}{any_of(words.entries('no_claim_after'))}")
 
 
 @lru_cache(maxsize=64)
-def _by_others(words: Words) -> regex.Pattern[str]:
+def _by_others(words: WordLists) -> regex.Pattern[str]:
     return regex.compile(rf"(?<!\w)by{_GAP}(?!\d|{any_of(words.entries('done_by'))})")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 import regex
 
 from karat.text.prose.sentences import Prose, Sentence
 from karat.text.regexes import lazy
-from karat.text.words import Words, any_of
+from karat.text.words import WordLists, any_of
 
-_NEAR: Final = 5
-"""So many words before a marker may deny it: "not based on any assumption"."""
 _NUMBER: Final = lazy.pattern(r"\bno\.\s*(?=\d)")
-_WORD: Final = lazy.pattern(r"\S+")
+_CLOSERS: Final = r"[\"')\]*]*"
 
 
-def clause_before(text: str, words: Words) -> str:
+def clause_before(text: str, words: WordLists) -> str:
     """The part of a sentence that is in the same clause as what follows it."""
     clause = text
     if "," in text and words.pattern("conditionals", "clause_conditionals").match(text.lstrip()):
@@ -27,13 +26,7 @@ def clause_before(text: str, words: Words) -> str:
     return clause
 
 
-def is_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: Words) -> bool:
-    """Whether a word of denial is before the place in its clause, or directly after it."""
-    before = clause_before(prose.text[sentence.start : start], words)
-    return denies(before, words) or is_denied_after(prose, end, words)
-
-
-def denies(clause: str, words: Words) -> bool:
+def denies(clause: str, words: WordLists) -> bool:
     """Whether a clause holds a denial, phrases set aside that only look like one."""
     pattern = words.pattern("denials")
     if pattern.search(clause) is None:
@@ -41,18 +34,30 @@ def denies(clause: str, words: Words) -> bool:
     return pattern.search(words.pattern("no_denials").sub(" ", _NUMBER.sub(" ", clause))) is not None
 
 
-def is_marker_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: Words) -> bool:
-    """The same for a marker, which only a denial near to it denies: other words of its clause speak of other things."""
-    before = clause_before(prose.text[sentence.start : start], words)
-    return denies(" ".join(_WORD.findall(before)[-_NEAR:]), words) or is_denied_after(prose, end, words)
+def is_marker_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """The same for a marker, which only a denial next to it denies: other words of its clause speak of other things."""
+    before = clause_before(prose.text[sentence.start : start], words).split()
+    fillers = words.entries("marker_fillers")
+    near = [*takewhile(lambda word: word.strip("\"'(") in fillers, reversed(before))]
+    return denies(" ".join(before[-len(near) - 1 :]), words) or is_denied_after(prose, end, words)
 
 
-def is_denied_after(prose: Prose, end: int, words: Words) -> bool:
+def is_unavailable(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether an action is denied, disabled, or in a list of what is not offered."""
+    before = prose.text[sentence.start : start]
+    return (
+        denies(clause_before(before, words), words)
+        or words.pattern("unavailable_before").search(before) is not None
+        or _unavailable(words).match(prose.text, end) is not None
+    )
+
+
+def is_denied_after(prose: Prose, end: int, words: WordLists) -> bool:
     return _after(words).match(prose.text, end) is not None
 
 
 @lru_cache(maxsize=64)
-def _breaks(words: Words) -> regex.Pattern[str]:
+def _breaks(words: WordLists) -> regex.Pattern[str]:
     starts, breaks = any_of(words.entries("clause_starts")), any_of(words.entries("clause_breaks"))
     joint = rf"(?:,|[^\S\n]-|{any_of(words.entries('clause_joints'))})"
     return regex.compile(
@@ -61,5 +66,11 @@ def _breaks(words: Words) -> regex.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
-def _after(words: Words) -> regex.Pattern[str]:
-    return regex.compile(rf"[\"')\]*]*[^\S\n]*\(?{any_of(words.entries('denied_after'))}")
+def _after(words: WordLists) -> regex.Pattern[str]:
+    return regex.compile(rf"{_CLOSERS}[^\S\n]*{any_of(words.entries('denied_after'))}")
+
+
+@lru_cache(maxsize=64)
+def _unavailable(words: WordLists) -> regex.Pattern[str]:
+    noun = rf"(?:[^\S\n]+{any_of(words.entries('control_nouns'))})?"
+    return regex.compile(rf"{_CLOSERS}{noun}[^\S\n]*\(?{any_of(words.entries('unavailable_after'))}")

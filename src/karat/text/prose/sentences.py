@@ -14,7 +14,7 @@ from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import View, seen
 from karat.text.regexes import lazy
-from karat.text.words import PUBLISHED, Words
+from karat.text.words import PUBLISHED, WordLists
 
 SOFT_END: Final = "\v"
 """The end of a line within prose. A sentence may go on behind it."""
@@ -22,7 +22,11 @@ SOFT_END: Final = "\v"
 _LINE_END = lazy.pattern(r"\n(?=[^\S\n]*[a-zß-öø-ÿ])")
 _END = lazy.regex(r"(?P<mark>[.!?…。！？؟⁇⁈]+)[\"'\])»”*_]*(?=\s|\Z|[\p{So}\p{Lo}])|\n|[\p{So}\ufe0f]+")
 _LAST_WORD = lazy.pattern(r"(?:[^\W\d_]\.)*[^\W_]+\Z")
+_MARKS = lazy.pattern(r"[.!?…。！？؟⁇⁈]+\Z")
+_ASKS: Final = frozenset("?？؟⁇⁈")
 _QUOTE: Final = '"'
+CLOSERS: Final = " \t\v\"')]»”*_"
+"""What may follow the end of a sentence."""
 
 
 def spaced(pattern: str) -> str:
@@ -57,7 +61,7 @@ class Prose(Struct, frozen=True, dict=True):
         """Every place of a phrase, as whole words with or without a plural `s`, or anywhere."""
         return [m.span() for m in _spelled(phrase, whole).finditer(self.text)]
 
-    def sentence_at(self, place: int, words: Words = PUBLISHED) -> Sentence:
+    def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
         found = [one for one in sentences(self, words) if one.start <= place < one.end]
         return found[0] if found else Sentence(self.text[place:], place, is_question=False)
 
@@ -71,13 +75,13 @@ def prose(text: str) -> Prose:
     return Prose(_small(cased), view, cased)
 
 
-def sentences(prose: Prose, words: Words = PUBLISHED) -> tuple[Sentence, ...]:
+def sentences(prose: Prose, words: WordLists = PUBLISHED) -> tuple[Sentence, ...]:
     """The sentences in order; a line and an item of a list end one as well, and so does an emoji."""
     return _sentences(prose.cased, words)
 
 
 @lru_cache(maxsize=16)
-def _sentences(cased: str, words: Words) -> tuple[Sentence, ...]:
+def _sentences(cased: str, words: WordLists) -> tuple[Sentence, ...]:
     start, text = 0, _small(cased)
     found: list[Sentence] = []
     for mark in _END.finditer(text):
@@ -91,11 +95,11 @@ def _sentences(cased: str, words: Words) -> tuple[Sentence, ...]:
 def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
     said = text[start:end]
     if said.strip():
-        mark = said.rstrip(" \t\v\"')]»”*_")[-1:]
-        yield Sentence(said, start, is_question=mark in "?？؟⁇⁈" and bool(mark))
+        marks = _MARKS.search(said.rstrip(CLOSERS))
+        yield Sentence(said, start, is_question=marks is not None and not _ASKS.isdisjoint(marks[0]))
 
 
-def _goes_on(cased: str, text: str, start: int, dot: int, words: Words) -> bool:
+def _goes_on(cased: str, text: str, start: int, dot: int, words: WordLists) -> bool:
     """Whether a full stop is that of an abbreviation, an initial or a number."""
     last = _LAST_WORD.search(text, max(start, dot - 12), dot)
     if last is None:

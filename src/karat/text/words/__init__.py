@@ -12,7 +12,8 @@ from functools import lru_cache
 import regex
 from msgspec import Struct
 
-from karat.text.words.lists import LISTS, WordList
+from karat.text.words.lists import LISTS
+from karat.text.words.word_list import WordList
 
 Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
@@ -20,13 +21,13 @@ Replaced = Mapping[str, Iterable[str]]
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
 
 
-class Words(Struct, frozen=True):
+class WordLists(Struct, frozen=True):
     """The lists that hold for a case: its own, and the published ones for all others."""
 
     replaced: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @classmethod
-    def of(cls, replaced: Replaced) -> Words:
+    def of(cls, replaced: Replaced) -> WordLists:
         return (
             cls(tuple((name, tuple(entries)) for name, entries in sorted(replaced.items()))) if replaced else PUBLISHED
         )
@@ -40,11 +41,11 @@ class Words(Struct, frozen=True):
         return _pattern(self, names)
 
 
-PUBLISHED = Words()
+PUBLISHED = WordLists()
 
 
 @lru_cache(maxsize=512)
-def _pattern(words: Words, names: tuple[str, ...]) -> regex.Pattern[str]:
+def _pattern(words: WordLists, names: tuple[str, ...]) -> regex.Pattern[str]:
     entries = {entry for name in names for entry in words.entries(name)}
     return regex.compile(any_of(entries))
 
@@ -74,4 +75,4 @@ def spelled(entry: str) -> str:
     return f"{start}{source}{end}"
 
 
-__all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "Words", "any_of", "literal", "spelled"]
+__all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "WordLists", "any_of", "literal", "spelled"]
