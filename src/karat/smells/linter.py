@@ -13,6 +13,7 @@ from karat.model.suite import Suite
 from karat.smells import bounds as lint_bounds
 from karat.smells import contradictions as lint_contradictions
 from karat.smells import conversations as lint_conversations
+from karat.smells import effects as lint_effects
 from karat.smells import groups as lint_groups
 from karat.smells import idle as lint_idle
 from karat.smells import phrases as lint_phrases
@@ -45,10 +46,12 @@ RULES: tuple[Rule, ...] = (
 )
 OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", *(rule.slug for rule in lint_groups.RULES)))
 """What is also looked for in each turn of a conversation."""
-READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
+READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
 """Smells that reading a suite tells of already."""
+SUGGESTED = (lint_effects.EFFECTS, lint_effects.CLAIMS)
+"""Suggestions, which are no smells: nothing is wrong without them."""
 SLUGS: tuple[str, ...] = tuple(
-    dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING))
+    dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING, *SUGGESTED))
 )
 
 
@@ -57,6 +60,7 @@ class LintReport(Struct, frozen=True):
 
     suite: Suite
     smells: tuple[Problem, ...]
+    suggestions: tuple[Problem, ...] = ()
 
 
 def refuse_unknown(slugs: Collection[str]) -> None:
@@ -70,7 +74,7 @@ def refuse_unknown(slugs: Collection[str]) -> None:
 def lint_source(data: bytes, file: str, around: Surroundings, ignore: Collection[str] = ()) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
     suite = located(data, file, CATALOG)
-    return LintReport(suite.suite, tuple(lint(suite, around, ignore)))
+    return LintReport(suite.suite, tuple(lint(suite, around, ignore)), tuple(suggest(suite, around, ignore)))
 
 
 def open_suite(path: str | Path) -> Located:
@@ -84,11 +88,20 @@ def lint(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> 
     return problems(suite.suite.file, found, suite.document)
 
 
+def suggest(suite: Located, around: Surroundings, ignore: Collection[str] = ()) -> list[Problem]:
+    """What the suite could declare besides. No exit code depends on it."""
+    found = [one for one in lint_effects.suggestions(_cases(suite), around) if one.slug not in ignore]
+    return problems(suite.suite.file, found, suite.document)
+
+
+def _cases(suite: Located) -> list[LintCase]:
+    pairs = zip(suite.suite.cases, suite.askings, strict=True)
+    return [LintCase(case, asking, suite.document) for case, asking in pairs]
+
+
 def _findings(suite: Located, around: Surroundings) -> Iterator[Finding]:
     yield from suite.warnings
-    cases = [
-        LintCase(case, asking, suite.document) for case, asking in zip(suite.suite.cases, suite.askings, strict=True)
-    ]
+    cases = _cases(suite)
     yield from lint_prompts.duplicates(cases)
     yield from lint_idle.idle(cases)
     for case in cases:

@@ -50,7 +50,9 @@ def overclaimed(subject: Subject) -> Iterator[Mutant]:
 
 def declared_claims(subject: Subject) -> Iterator[str]:
     """Sentences that claim a declared deed which no call of the conversation did."""
-    effects = next((args["effects"] for args in subject.arguments(NoFalseSuccess) if args.get("effects")), {})
+    effects: dict[str, list[str]] = next(
+        (args["effects"] for args in subject.arguments(NoFalseSuccess) if args.get("effects")), {}
+    )
     done = [call.name for call in calls_so_far(subject.trace) if call.success is True]
     for tool in (*effect_tools(effects), *([NO_TOOL] if NO_TOOL in effects else [])):
         word = next((word for word in effects[tool] if " " not in word), None)

@@ -217,8 +217,9 @@ DENIALS = (
         "Words that may be between a denial and the marker that it denies: `not based on any assumption`.",
         words(
             "a additional all an and any are at based be been being by contain contains depend depends explicit "
-            "further had has have here hidden i implicit in is it its kind made make makes making my need needed of on or "
-            "other our relied relies rely rest rests single such that the there this to unstated use used uses was we were"
+            "further had has have here hidden i implicit in is it its kind made make makes making my need needed of on "
+            "or other our relied relies rely rest rests single such that the there this to unstated use used uses was "
+            "we were"
         ),
     ),
     WordList(
