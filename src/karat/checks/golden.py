@@ -193,7 +193,9 @@ class AllocationValid(Check, Struct, frozen=True):
         found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words)
         # "It will be booked" is a word of success where a call says that it was.
         success = found.success or (found.open if self.valid and evidence.done else None)
-        good, bad = (success, found.failure) if self.valid else (found.failure, success)
+        # Words of failure that a case gives are the only ones that it wants to see, but "not allocated" never helps.
+        failure = found.failure or (found.denied if self.valid or not self.failure_indicators else None)
+        good, bad = (success, failure) if self.valid else (failure, success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], At("final_message", *bad))
         why = unreadable(trace)

@@ -16,10 +16,11 @@ from karat.text.words import WordLists, any_of, literal
 
 
 class Indicators(NamedTuple):
-    """The first word of success, the first of failure, and the first success to come, asked for or conditional."""
+    """The first word of success and of failure; the first success that is denied, or open."""
 
     success: Span | None
     failure: Span | None
+    denied: Span | None
     open: Span | None
 
 
@@ -37,11 +38,11 @@ def indicators(text: str, success: Sequence[str], failure: Sequence[str], words:
             sentence = answer.sentence_at(found.start(), words)
             clause = clause_before(answer.text[sentence.start : found.start()], words)
             if denies(neutral.sub(" ", clause), words) or is_denied_after(answer, found.end(), words):
-                kind = "neutral" if failure else "failure"
+                kind = "denied"
             elif is_open(answer, sentence, found.start(), found.end(), words):
                 kind = "open"
         first.setdefault(kind, answer.written(*found.span()))
-    return Indicators(first.get("success"), first.get("failure"), first.get("open"))
+    return Indicators(first.get("success"), first.get("failure"), first.get("denied"), first.get("open"))
 
 
 @lru_cache(maxsize=256)

@@ -57,7 +57,7 @@ def words(case: LintCase, around: Surroundings) -> Iterator[Finding]:
             kind = "failure" if placed.args["valid"] else "success"
             good, bad = (placed.args.get(f"{name}_indicators", ()) for name in ("success", "failure"))
             found = indicators(words, good, bad, WordLists.of(placed.args.get("words", {})))
-            if not choice and getattr(found, kind):
+            if not choice and (getattr(found, kind) or (kind == "failure" and found.denied)):
                 yield Finding(path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG)
 
 

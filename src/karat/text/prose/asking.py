@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import regex
 
 from karat.text.forms.offsets import Span
-from karat.text.prose.denial import is_marker_denied
+from karat.text.prose.denial import clause_before, denies, is_marker_denied
 from karat.text.prose.sentences import CLOSERS, Prose, Sentence, is_quoted, prose, sentences
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists, any_of
@@ -50,7 +50,9 @@ def asked_for_any(text: str, things: Iterable[str], words: WordLists = PUBLISHED
             if place is None:
                 continue
             start, end = sentence.start + place[0], sentence.start + place[1]
-            if not is_marker_denied(answer.prose, sentence, start, end, words):
+            clause = clause_before(sentence.text[: place[0]], words)
+            is_known = words.pattern("known_things").search(clause) is not None
+            if not is_known and not is_marker_denied(answer.prose, sentence, start, end, words):
                 return answer.prose.written(start, end)
     return None
 
@@ -72,11 +74,12 @@ def _is_within(span: Span, code: list[Span]) -> bool:
 def _asks(answer: Prose, sentence: Sentence, weak: tuple[str, ...], words: WordLists) -> bool:
     if sentence.is_question and not _is_quoted(answer, sentence):
         return True
-    if words.pattern("request").search(sentence.text):
+    said = words.pattern("no_request").sub(" ", sentence.text)
+    if any(not denies(clause_before(said[: m.start()], words), words) for m in words.pattern("request").finditer(said)):
         return True
-    if not weak or not words.pattern(*weak).search(sentence.text):
+    if not weak or not words.pattern(*weak).search(said):
         return False
-    return words.pattern("courtesy").search(sentence.text) is None
+    return words.pattern("courtesy").search(said) is None
 
 
 def _is_quoted(answer: Prose, sentence: Sentence) -> bool:

@@ -12,7 +12,9 @@ from karat.text.prose.sentences import Prose, Sentence
 from karat.text.regexes import lazy
 from karat.text.words import WordLists, any_of
 
-_NUMBER: Final = lazy.pattern(r"\bno\.\s*(?=\d)")
+_NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
+_ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
+"""A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
 _CLOSERS: Final = r"[\"')\]*]*"
 
 
@@ -67,7 +69,8 @@ def _breaks(words: WordLists) -> regex.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _after(words: WordLists) -> regex.Pattern[str]:
-    return regex.compile(rf"{_CLOSERS}[^\S\n]*{any_of(words.entries('denied_after'))}")
+    value = rf"(?: \w+){{0,2}}[^\S\n]*[:=|?–-][^\S\n]*[\"']*{any_of(words.entries('no_values'))}{_ALONE}"
+    return regex.compile(rf"{_CLOSERS}(?:{value}|[^\S\n]*{any_of(words.entries('denied_after'))})")
 
 
 @lru_cache(maxsize=64)

@@ -197,6 +197,8 @@ DENIALS = (
         lines("""
             (do not|don't) (forget|hesitate|worry)
             no (doubt|later|matter|need to worry|problem|problems|sooner|worries)
+            no other
+            whether or not
             not (a problem|just|merely|only|simply|to worry)
             without (a|any) (delay|doubt|hitch|issue|issues|problem|problems|trouble)
             without (delay|issue|issues|problems)
@@ -206,10 +208,16 @@ DENIALS = (
         "denied_after",
         "Directly after words that this denies: `Assumptions: none`, `Booked: no`.",
         lines("""
-            (: |= |- |– )(false|n/a|nil|no|none|not yet|nothing|zero|0)
             -free
             (is|are|was|were|has been|have been) (not|never) (involved|made|necessary|needed|present|required|used)
             (is|are|was|were)n't (involved|made|necessary|needed|present|required|used)
+        """),
+    ),
+    WordList(
+        "no_values",
+        "After words and a colon, a question mark or the like: the answer to them is no (`Allocated: false`).",
+        lines("""
+            (false|n/a|nil|no|none|not yet|nothing|null|zero|0)
         """),
     ),
     WordList(
@@ -258,5 +266,9 @@ DENIALS = (
         ),
     ),
     WordList("clause_joints", "Words that join clauses: see `clause_starts`.", words("and because so")),
-    WordList("clause_breaks", "Words that begin a new clause without a comma.", words("but however although though")),
+    WordList(
+        "clause_breaks",
+        "Words that begin a new clause without a comma.",
+        words("but however although though please kindly"),
+    ),
 )

@@ -27,7 +27,30 @@ ASKING = (
             (is|are) (still |also |)(missing|needed|required)
             (give|send|tell) (me|us) (a|an|how|its|the|their|what|when|where|which|who|your)
             (missing|needed|required) (information|details|fields):
+            (i|we) need ... from you
+            i need is
+            enter your
+            please try again with
+            , please.
             (cannot|can't|unable to) ... without (a|an|the|your)
+        """),
+    ),
+    WordList(
+        "no_request",
+        "Phrases that hold a word of request and ask for nothing.",
+        lines("""
+            need (a|another|one|some) (bit|minute|moment|more time|second|time)
+            let (me|us) know if you need
+        """),
+    ),
+    WordList(
+        "known_things",
+        "Earlier in the clause: the thing is there already, and not asked for.",
+        lines("""
+            already
+            (i've|we've) (found|got|located)
+            (i|we) (found|located)
+            (thanks|thank you) for
         """),
     ),
     WordList(
@@ -180,7 +203,8 @@ OUTCOMES = (
         "failure_indicator",
         "Words of failure for `allocation_valid`.",
         lines("""
-            (already|all|fully|not) (allocated|assigned|booked|reserved|scheduled)
+            (already|all|fully|not|non-|un-)( |)(allocated|assigned|available|booked|reserved|scheduled)
+            (allocated|assigned|booked|found|reserved|scheduled) (no|none|nothing|zero|0)
             booked (out|up)
             cannot
             can't
@@ -221,6 +245,9 @@ OUTCOMES = (
             (no|without|without a|without any|zero|0) (conflict|conflicts|error|errors|failure|failures|issue|issues|
                 overlap|overlaps|problem|problems)
             (did not|does not|doesn't|didn't) (conflict|exceed|overlap)
+            (allocated|assigned|booked|reserved|scheduled) no (doubt|later|problem)
+            (booked|found) no (conflict|conflicts|error|errors|issue|issues|overlaps|problem|problems)
+            (conflicts|errors|issues|overlaps|problems|warnings) found
         """),
     ),
 )
