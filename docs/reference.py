@@ -1,4 +1,4 @@
-"""Writes docs/checks.md from the check catalog: `python docs/reference.py`."""
+"""Writes docs/checks.md from the check catalog and docs/words.md from the word lists: `python docs/reference.py`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from karat.model.suite import DEFAULT_WEIGHTS
 from karat.model.verdict import Group
 from karat.suites.schema import schema
 from karat.suites.shapes.matched import NAME as MATCHER
+from karat.text.words import LISTS, WordList
 
 HEAD = """\
 # Checks
@@ -56,6 +57,29 @@ MANY = {
     "a value": "values",
     "matcher": "matchers",
 }
+
+
+WORDS_HEAD = """\
+# Word lists
+
+Every word that Karat looks for in prose. This page is written by `python docs/reference.py` from the lists in the code; checks
+take words from nowhere else. Karat does not guess what other words mean.
+
+An entry is looked for as whole words, in any letter case. `(a|b)` are alternatives, `...` stands for up to four words. The lists
+are English. A suite replaces a list with `words: {refusal: [...]}` at its top, or adds to one with
+`words: {refusal: {add: [...]}}`; a table `[words]` in `karat.toml` does the same for every suite.
+"""
+
+
+def words_page() -> str:
+    """The page of word lists."""
+    return WORDS_HEAD + "".join(map(_word_list, LISTS.values()))
+
+
+def _word_list(one: WordList) -> str:
+    fixed = "" if one.replaceable else " No suite replaces it: it is read when no suite is known."
+    entries = "\n".join(one.entries)
+    return f"\n## {one.name}\n\n{one.about}{fixed}\n\n```text\n{entries}\n```\n"
 
 
 def page() -> str:
@@ -144,3 +168,4 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     Path(__file__).with_name("checks.md").write_text(page())
+    Path(__file__).with_name("words.md").write_text(words_page())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,12 @@ def loads(text: str, file: str) -> Suite:
     return loads_with(text.encode(), file, CATALOG)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder of a project, which this process leaves again."""
-    yield tmp_path
+    """A folder without a project; this process goes back to that of the tests."""
     enter(Project())
+    yield tmp_path
+    enter(os.getcwd())
 
 
 P, F, U = Status.PASSED, Status.FAILED, Status.UNKNOWN

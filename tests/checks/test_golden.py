@@ -75,7 +75,6 @@ MADE = (
     "No problem—booked.",
     "Allocated, no maintenance needed",
     "No other dyno was needed; allocated.",
-    "No action needed (booked).",
     "It is not far but booked.",
     "No issues were found, so it is booked.",
     "I found no issues and booked it.",

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from karat.checks.catalog import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import AskedCheck, Field, Flaw, Vocabulary
+from karat.model.check import AskedCheck, Declared, Field, Flaw, Vocabulary
 from karat.model.suite import CheckSpec, Suite
 from karat.suites import loads
 
@@ -33,6 +33,7 @@ class Small:
     )
 
     groups = ("looks", "sounds")
+    declared = Declared()
 
     def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         for name, value in expected.items():

@@ -39,7 +39,7 @@ class Said(Enum):
 
 
 VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
-ERRORS = ("error", "errors", "errorcode", "errormessage", "exception")
+ERRORS = ("error", "errorcode", "errormessage", "exception")
 COUNTS = ("failed", "failures", "failedcount")
 MARKS = ("iserror",)
 STATES = ("status", "state")
@@ -179,6 +179,9 @@ def _fault(value: object) -> Said:
 
 def _marks(table: Mapping[str, object]) -> Iterator[Said]:
     yield from (Said.FAILURE for value in _values(table, MARKS) if value is True)
+    errors = table.get("errors")  # a number of them is data
+    if isinstance(errors, list | dict | str) and _fault(errors) is Said.FAILURE:
+        yield Said.FAILURE
     yield from (Said.FAILURE for value in _values(table, COUNTS) if type(value) is int and value > 0)
 
 

@@ -148,6 +148,7 @@ OUTCOMES = (
             (timed out|time-out|timeout)
             (rejected|refused|declined|denied|aborted)
             (unsuccessful|without success)
+            (added|booked|changed|created|did|found|made|saved|sent) (no|none|nothing)
         """),
     ),
     WordList(
