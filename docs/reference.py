@@ -62,11 +62,11 @@ MANY = {
 WORDS_HEAD = """\
 # Word lists
 
-Every word that Karat looks for in prose. This page is written by `python docs/reference.py` from the lists in the code; checks
-take words from nowhere else. Karat does not guess what other words mean.
+Every word that Karat looks for in prose. This page is written by `python docs/reference.py` from the lists in the code;
+checks take words from nowhere else. Karat does not guess what other words mean.
 
-An entry is looked for as whole words, in any letter case. `(a|b)` are alternatives, `...` stands for up to four words. The lists
-are English. A suite replaces a list with `words: {refusal: [...]}` at its top, or adds to one with
+An entry is looked for as whole words, in any letter case. `(a|b)` are alternatives, `...` stands for up to four words.
+The lists are English. A suite replaces a list with `words: {refusal: [...]}` at its top, or adds to one with
 `words: {refusal: {add: [...]}}`; a table `[words]` in `karat.toml` does the same for every suite.
 """
 

@@ -86,7 +86,7 @@ def held(item: Item) -> Any:
     return pytest.param(item, id=item["id"], marks=marks)
 
 
-@pytest.mark.parametrize("item", map(held, items()))
+@pytest.mark.parametrize("item", [*map(held, items())])
 def test_answer(item: Item) -> None:
     found, why = judged(item)
     if item["verdict"] == "not_passed":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 

@@ -69,7 +69,15 @@ FAILURES: list[Any] = [
     *("ValueError: bad", "botocore.exceptions.ClientError: An error", "KeyError('x')", "ToolException('no')"),
     *("Traceback (most recent call last):\n  File", "success: false\nreason: full", "status: failed", "HTTP 500"),
     *("500 Internal Server Error", "Permission denied", "Request timed out after 30 s", "<error>no</error>"),
-    *("Observation: Error: x", {"success": True, "error": "x"}, {"status": "declined"}, {"errorCode": "E1"}, {"failed": 2}, "<success>false</success>", "\n\nError: late"),
+    *(
+        "Observation: Error: x",
+        {"success": True, "error": "x"},
+        {"status": "declined"},
+        {"errorCode": "E1"},
+        {"failed": 2},
+        "<success>false</success>",
+        "\n\nError: late",
+    ),
 ]
 SUCCESSES: list[Any] = [
     *({"success": True}, {"ok": True}, {"status": "ok"}, {"status": "Success"}, {"status": 200}, {"exit_code": 0}),
