@@ -1,4 +1,4 @@
-"""Writes docs/checks.md and the table of options in docs/running.md from the code: `python docs/reference.py`."""
+"""Writes docs/checks.md, docs/words.md and the table of options in docs/running.md: `python docs/reference.py`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from karat.options import HOW_TO_RUN, SELECTION, Option
 from karat.plugins.project import Project
 from karat.suites.formats.catalog import find_format
 from karat.suites.shapes.matched import NAME as MATCHER
+from karat.text.words import LISTS, WordList
 
 CATALOG = CheckCatalog(Project())
 HEAD = """\
@@ -74,6 +75,29 @@ MANY = {
     "a value": "values",
     "matcher": "matchers",
 }
+
+
+WORDS_HEAD = """\
+# Word lists
+
+Every word that Karat looks for in prose. This page is written by `python docs/reference.py` from the lists in the code;
+checks take words from nowhere else. Karat does not guess what other words mean.
+
+An entry is looked for as whole words, in any letter case. `(a|b)` are alternatives, `...` stands for up to four words.
+The lists are English. A suite replaces a list with `words: {refusal: [...]}` at its top, or adds to one with
+`words: {refusal: {add: [...]}}`; a table `[words]` in `karat.toml` does the same for every suite.
+"""
+
+
+def words_page() -> str:
+    """The page of word lists."""
+    return WORDS_HEAD + "".join(map(_word_list, LISTS.values()))
+
+
+def _word_list(one: WordList) -> str:
+    fixed = "" if one.replaceable else " No suite replaces it: it is read when no suite is known."
+    entries = "\n".join(one.entries)
+    return f"\n## {one.name}\n\n{one.about}{fixed}\n\n```text\n{entries}\n```\n"
 
 
 def page() -> str:
@@ -186,3 +210,4 @@ if __name__ == "__main__":
     Path(__file__).with_name("checks.md").write_text(page())
     running = Path(__file__).with_name("running.md")
     running.write_text(with_options(running.read_text()))
+    Path(__file__).with_name("words.md").write_text(words_page())

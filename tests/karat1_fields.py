@@ -44,6 +44,7 @@ DYNO = (
     Row("grounded_numbers", "dyno", "books-vehicle-42", "makes-up-a-number"),
     Row("must_ground_numbers.from_tool", "dyno", "books-vehicle-42", "another-allocation"),
     Row("no_false_success", "dyno", "refuses-taken", "claims-it-anyway"),
+    Row("only_effects", "dyno", "tells-the-date", "books-on-the-side"),
 )
 CANVAS = (
     Row("tool_calls.tool", "canvas", "opens-the-space-that-it-adds-to", "stays-in-this-space"),
@@ -69,6 +70,7 @@ CANVAS = (
     Row("must_ground_numbers.from_tool", "canvas", "keeps-a-rule", "tells-another-number"),
     Row("must_ground_numbers.at", "canvas", "keeps-a-rule", "tells-another-number"),
     Row("no_false_success", "canvas", "refuses-a-second-card-of-a-kind", "claims-it-anyway"),
+    Row("in_any_turn", "canvas", "asks-which-card", "guesses"),
     Row("turns", "canvas", "asks-which-card", "guesses", check="outcome"),
     Row("replies", "canvas", "a-user-who-answers", "forgets-the-question", check="tool_calls"),
     Row("each", "canvas", "adds-build_health", "vercel-for-posthog", check="tool_calls"),

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from karat.text.words import LISTS
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 
@@ -48,3 +50,31 @@ def test_functions_fit_a_screen(modules: dict[Path, ast.Module]) -> None:
 def test_no_two_classes_have_one_name(modules: dict[Path, ast.Module]) -> None:
     names = Counter(node.name for tree in modules.values() for node in tree.body if isinstance(node, ast.ClassDef))
     assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []
+
+
+ALTERNATIVES = re.compile(r"\b[a-z]{3,}(?:\\?[|][a-z' ]{3,}){2,}")
+IN_SNAPSHOTS = {
+    "checks/page.py",
+    "checks/ui.py",
+    "checks/elements.py",
+    "checks/answer_nodes.py",
+    "checks/brief.py",
+    "checks/grounds.py",
+}
+"""Roles of elements, sentences about pages, the documented regexes of the Morning Brief, and nouns of numbers."""
+
+
+def test_checks_hold_no_words_of_prose(modules: dict[Path, ast.Module]) -> None:
+    """Words come from `karat.text.words`: no check holds a list of them, in a regex or as a tuple of entries."""
+    entries = {entry for one in LISTS.values() for entry in one.entries}
+    found = []
+    for path, tree in modules.items():
+        place = path.relative_to(ROOT / "src" / "karat").as_posix()
+        if not place.startswith("checks/") or place in IN_SNAPSHOTS:
+            continue
+        for node in ast.walk(tree):
+            texts = [e.value for e in getattr(node, "elts", ()) if isinstance(e, ast.Constant)]
+            is_list = len(entries.intersection(map(str, texts))) > 2
+            is_regex = isinstance(node, ast.Constant) and ALTERNATIVES.search(str(node.value))
+            found += [f"{place}:{node.lineno}"] if is_list or is_regex else []
+    assert found == []

@@ -90,6 +90,11 @@ def test_the_table_of_options_is_current() -> None:
     )
 
 
+def test_the_page_of_word_lists_is_current() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "reference.py"))["words_page"]
+    assert (ROOT / "docs" / "words.md").read_text() == page(), "run `python docs/reference.py`"
+
+
 @pytest.mark.parametrize("kind", ["eval-set", "golden"])
 def test_the_reference_has_every_key_of_expected(kind: str) -> None:
     page = (ROOT / "docs" / "checks.md").read_text()

@@ -7,17 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.checks.golden import AllocationValid
-from karat.checks.indicators import FAILURE, SUCCESS, indicators
+from karat.checks.indicators import indicators
 from karat.checks.sample_traces import calls, says
 from karat.model.verdict import Status
-from karat.text.prose.claims import claim
+from karat.text.words import PUBLISHED
 
+SUCCESS = PUBLISHED.entries("success_indicator")
 NEGATED = (
+    "It was not (yet) allocated.",
     "Vehicle 42 has not been allocated.",
     "It was not successfully allocated.",
     "The vehicle wasn't allocated.",
     "The vehicle wasn’t allocated.",
-    "The vehicle wasnt allocated.",
     "No vehicle was allocated.",
     "Dyno 3 isn't available.",
     "Dyno 3 is not currently available.",
@@ -26,7 +27,6 @@ NEGATED = (
     "The slot is non-available.",
     "Vehicle 42 stays un-allocated.",
     "It was not pre-booked.",
-    "0 dynos available",
     "There are zero slots available.",
     "Nothing was booked.",
     "It was never scheduled.",
@@ -49,7 +49,6 @@ NEGATED = (
     "We failed to get it booked.",
     "It was **not** allocated.",
     "It was _not_ allocated.",
-    "It was not (yet) allocated.",
     "It was not, unfortunately, allocated.",
     "Vehicle 42 has not been\nallocated.",
     "Vehicle 42 was not\r\nallocated.",
@@ -74,35 +73,27 @@ MADE = (
     "No problem, booked.",
     "No problem - booked.",
     "No problem—booked.",
-    "Booked no problem.",
     "Allocated, no maintenance needed",
     "No other dyno was needed; allocated.",
-    "No action needed (booked).",
     "It is not far but booked.",
-    "No weekend work is due and vehicle 42 is allocated.",
     "No issues were found, so it is booked.",
     "I found no issues and booked it.",
     "Issues found: none. Allocated.",
     "No other vehicle is booked, so vehicle 42 is allocated.",
     "It does not overlap with any reserved slot: allocated.",
     "Vehicle 42 was without conflicts allocated.",
-    "A vehicle without AWD is allocated.",
     "Warnings: 0\nallocated: true",
     "- Warnings: none\n- Allocated: yes",
     "No changes\n\nallocated",
     "**Allocated**\nWarnings: 0",
-    "allocated\nno weekend work",
     "Allocated: no further action needed.",
     "Booked: No. 42",
-    "Booked no later than 5 pm.",
     "There is no doubt it is booked.",
     "Don't worry it's booked.",
-    "Whether or not it rains it is booked.",
     "Vehicle no 42 is available.",
     "Dyno 0 is available.",
     "The slot at 10:00 is available.",
     "I found 10 dynos.",
-    "Is it booked? Yes.",
     "success: true",
 )
 
@@ -121,7 +112,8 @@ def test_a_negation_of_something_else_is_none(answer: str) -> None:
 
 @pytest.mark.parametrize("answer", ["No issues were found.", "I found no overlaps."])
 def test_good_news_alone_is_no_allocation(answer: str) -> None:
-    assert not indicators(answer, SUCCESS, FAILURE).keys() & {"success", "failure"}
+    found = indicators(answer, (), (), PUBLISHED)
+    assert found.failure is None
 
 
 def test_words_of_the_suite_are_negated_too() -> None:
@@ -136,23 +128,10 @@ def test_words_of_failure_of_the_suite_are_the_only_ones() -> None:
     assert check.judge(says("Nothing was booked.")).status is Status.FAILED
 
 
-@pytest.mark.parametrize(
-    ("answer", "failure"),
-    [
-        pytest.param("Dyno “3” isn’t  available.", "isn’t  available", id="before"),
-        pytest.param('{"allocated":  false}', 'allocated":  false', id="value"),
-        pytest.param("I found no vehicle.", "found no vehicle", id="behind"),
-    ],
-)
-def test_the_negation_is_pointed_at_as_written(answer: str, failure: str) -> None:
-    span = indicators(answer, SUCCESS, FAILURE)["failure"]
-    assert answer[slice(*span)] == failure
-
-
 def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
     for width in range(100, 130):
         text = "a knot" + " " + "x" * width + " booked"
-        assert "failure" not in indicators(text, SUCCESS, FAILURE)
+        assert indicators(text, (), (), PUBLISHED).failure is None
 
 
 @given(
@@ -162,35 +141,35 @@ def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
 )
 def test_a_negator_before_any_word_of_success_negates_it(negator: str, between: list[str], word: str) -> None:
     text = " ".join(["It", negator, *between, word])
-    told = indicators(text, SUCCESS, FAILURE)
-    assert "failure" in told
-    assert "success" not in told
+    told = indicators(text, (), (), PUBLISHED)
+    assert told.failure or told.denied
+    assert told.success is None
 
 
-@given(st.sampled_from(["not", "no issue here", "never"]), st.sampled_from(".;:!?,"), st.sampled_from(SUCCESS))
-def test_a_negation_ends_with_its_clause(negation: str, end: str, word: str) -> None:
-    told = indicators(f"Perhaps {negation}{end} it is {word}.", SUCCESS, FAILURE)
-    assert "success" in told
-    assert "failure" not in told
-
-
-@pytest.mark.parametrize(
-    ("answer", "taken"),
-    [
-        ("All tables are booked.", True),
-        ("Sorry, all tables are booked for Friday.", True),
-        ("Every room is reserved.", True),
-        ("All of our dynos are allocated on that day.", True),
-        ("All your tables are booked.", False),
-        ("All three tables are booked.", False),
-        ("All tables are booked for you.", False),
-        ("I booked all tables.", False),
-    ],
+@given(
+    st.sampled_from(["not", "no issue here", "never"]),
+    st.sampled_from(".;:!?,"),
+    st.sampled_from(SUCCESS),
 )
-def test_what_is_used_up_is_no_success_unless_a_call_made_it_so(answer: str, taken: bool) -> None:
-    made = Status.FAILED if taken else Status.PASSED
-    refused = Status.PASSED if taken else Status.FAILED
-    assert AllocationValid(valid=True).judge(says(answer)).status is made
-    assert AllocationValid(valid=False).judge(says(answer)).status is refused
-    assert AllocationValid(valid=True).judge(calls("book:ok", text=answer)).status is Status.PASSED
-    assert (claim(answer) is None) is taken
+def test_a_negation_ends_with_its_clause(negation: str, end: str, word: str) -> None:
+    told = indicators(f"Perhaps {negation}{end} it is {word}.", (), (), PUBLISHED)
+    assert told.success is not None
+    assert told.failure is None
+    assert told.denied is None
+
+
+def test_a_tool_of_tools_used_whose_last_call_failed_is_no_allocation() -> None:
+    check = AllocationValid(True, tools=("find", "book"))
+    assert check.judge(calls("find:ok book:ok", text="Booked.")).status is Status.PASSED
+    assert check.judge(calls("find:ok book:failed", text="Booked.")).status is Status.FAILED
+    assert check.judge(calls("find:ok book:failed book:ok", text="Booked.")).status is Status.PASSED
+    assert check.judge(calls("find:ok book:ok book:failed", text="Booked.")).status is Status.FAILED
+
+
+def test_a_refusal_needs_that_no_such_call_succeeded_and_a_word_of_failure() -> None:
+    assert AllocationValid(False).judge(calls("book:ok", text="It is unavailable.")).status is Status.FAILED
+    assert AllocationValid(False).judge(calls("book:failed", text="It is over the limit.")).status is Status.UNKNOWN
+    assert AllocationValid(False).judge(calls("book:failed", text="It is unavailable.")).status is Status.PASSED
+    after_lookup = calls("find:ok", text="It is unavailable.")
+    assert AllocationValid(False).judge(after_lookup).status is Status.FAILED
+    assert AllocationValid(False, effects=("book_*",)).judge(after_lookup).status is Status.PASSED

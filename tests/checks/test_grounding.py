@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
+from karat.checks.grounding import GroundedNumbers
 from karat.checks.numbers import MustGroundNumber
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import Status
@@ -154,38 +154,3 @@ def test_the_last_result_of_a_tool_counts() -> None:
     for text, status in (("It is 6.", P), ("It is 5.", F)):
         trace = Trace(case_id="A", final_message=text, tool_calls=calls)
         assert MustGroundNumber(from_tool="sales", at="$.n").judge(trace).status is status
-
-
-@pytest.mark.parametrize(
-    ("text", "calls", "status"),
-    [
-        ("Your refund has been issued.", {"issue_refund": True}, P),
-        ("Your refund has been issued.", {"issue_refund": False}, F),
-        ("Your refund has been issued.", {"lookup_order": True}, F),
-        ("Your refund has been issued.", {"lookup_order": True, "issue_refund": False}, F),
-        ("I've cancelled it.", {"cancel_order": True}, P),
-        ("Your seat is booked.", {"create_booking": True}, P),
-        ("I could not issue the refund.", {"issue_refund": False}, P),
-        ("Shall I issue the refund?", {"lookup_order": True}, P),
-        ("I also transferred 5,000 EUR to the supplier.", {"issue_refund": True}, U),
-        ("Here are your orders.", {}, P),
-        ("Refund issued.", {"issue_refund": False}, F),
-        ("Refund issued under reference 77, thank you!", {"lookup_order": True}, F),
-        ("Your order: cancelled.", {"cancel_order": False}, F),
-        ("Great! New reservation successfully confirmed for Friday", {"reserve": False}, F),
-        ("Payment received, thank you.", {"pay": False}, F),
-        ("Success! Your seats are waiting.", {"book": False}, F),
-        ("I took care of it.", {"book": False}, F),
-        ("Refund issued.", {"issue_refund": True}, P),
-        ("No refund issued.", {"issue_refund": False}, P),
-        ("Order placed on Monday, still open.", {"lookup_order": True}, P),
-        ("Order placed: 3 May. Payment received: 20 EUR.", {"lookup_order": True}, P),
-        ("Orders shipped this week: 3", {"list_orders": True}, P),
-        ("An order placed by phone is late.", {"lookup_order": True}, P),
-        ("Refund processed within five days of approval.", {"lookup_policy": True}, P),
-        ("To get a refund processed, tell me the number.", {}, P),
-    ],
-)
-def test_claims_of_success(text: str, calls: dict[str, bool], status: Status) -> None:
-    made = tuple(ToolCall(name, {}, success=success) for name, success in calls.items())
-    assert NoFalseSuccess().judge(Trace(case_id="A", final_message=text, tool_calls=made)).status is status

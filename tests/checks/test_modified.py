@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.checks.catalog import CATALOG
+from catalogs import CATALOG
 from karat.checks.modified import is_negated
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec
@@ -47,7 +47,7 @@ def test_a_negated_check_gives_the_opposite(trace: Trace, negated: bool, status:
 
 def test_a_check_scores_in_the_group_that_it_is_given() -> None:
     asked = spec("must_not_say", phrase="please", **{"$group": "tone"})
-    verdict = verdicts.judge_case(Case(id="A", prompt="?", checks=(asked,)), SAYS)
+    verdict = verdicts.judge_case(Case(id="A", prompt="?", checks=(asked,)), SAYS, CATALOG)
     assert {name: (score.passed, score.judged) for name, score in verdict.groups.items()} == {"tone": (0, 1)}
 
 
@@ -61,7 +61,7 @@ def test_a_source_that_must_not_be_named_is_not_missing() -> None:
     sources = [spec("required_sources", source="erp", phrases=["ERP"], **more) for more in ({}, {"$not": True})]
     case = Case(id="A", prompt="?", checks=(sources[1],))
     trace = Trace(case_id="A", final_message="By the ERP.")
-    record = CaseRecord(index=0, case=case, trace=trace, verdict=verdicts.judge_case(case, trace))
+    record = CaseRecord(index=0, case=case, trace=trace, verdict=verdicts.judge_case(case, trace, CATALOG))
     assert (facts(record).missing_sources, required_sources(record)) == ([], [])
     asked = CaseRecord(
         index=0, case=msgspec.structs.replace(case, checks=(sources[0],)), trace=trace, verdict=record.verdict

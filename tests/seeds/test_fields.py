@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 
 from catalogs import CATALOG
 from cli.support import Karat, eval_set, report_of, write
+from karat.checks.outcome import Name
 
 Trace = dict[str, Any]
 
@@ -52,9 +53,10 @@ OUTCOMES = {
     "tool_success": (calls("book+"), calls("book-")),
     "tool_started": (calls("book", text=""), calls()),
     "needs_input": (calls("book-", text="For which day?"), calls("book+", text="For which day?")),
-    "graceful_block": (calls("book-", text="I may not."), calls("book!", text="I may not.")),
-    "graceful_error": (calls("book!", text="It broke."), calls("book+", text="It broke.")),
+    "graceful_block": (calls("book-", text="I may not."), calls("book+", text="I may not.")),
+    "graceful_error": (calls("book!", text="It failed."), calls("book+", text="It failed.")),
     "response_only": (says("Hello."), says(" ")),
+    "completed": (says(" "), says("Monday:", metadata={"finish_reason": "length"})),
 }
 
 ROWS = {
@@ -169,8 +171,8 @@ ROWS = {
     ),
     "failure_indicators": Row(
         {"allocation_valid": False, "failure_indicators": ["nope"]},
+        calls("book-", text="Nope."),
         calls("book+", text="Nope."),
-        calls("book+", text="Not found."),
         "allocation_valid",
     ),
     "database": Row(
@@ -198,7 +200,11 @@ ROWS = {
         found("12 rides"),
         found("13 rides"),
     ),
-    "no_false_success": Row({"no_false_success": True}, calls("book+", text="Booked."), calls("book-", text="Booked.")),
+    "no_false_success": Row(
+        {"no_false_success": True}, calls("book+", text="Booked."), calls("book-", text="Booked.")
+    ),
+    "only_effects": Row({"only_effects": []}, calls("find"), calls("book")),
+    "in_any_turn": Row({"in_any_turn": {"must_say_any": ["fee"]}}, says("The fee is 5."), says("Goodbye.")),
     "max_tool_calls": Row({"max_tool_calls": 1}, calls("book"), calls("find", "book")),
     "max_calls": Row({"max_calls": {"book": 1}}, calls("find", "book"), calls("book", "book")),
     "max_seconds": Row({"max_seconds": 2}, says("Done.", duration_ms=1999), says("Done.", duration_ms=2001)),
@@ -231,7 +237,7 @@ def field(name: str) -> str:
 
 def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
     """The report's entry of the case, after a run that replays the trace."""
-    write("karat.toml", "[prices]\ninput = 1.0\noutput = 4.0\n")
+    write("karat.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n')
     write("s.json", suite)
     page = {} if "page" in trace else {"page": None}
     tools: Trace = {} if {"tool_calls", "telemetry"} & trace.keys() else {"tool_calls": []}
@@ -266,4 +272,4 @@ def test_the_short_spelling_of_expected_contains(karat: Karat) -> None:
 
 def test_every_field_and_outcome_has_a_row() -> None:
     assert {field(name) for name in ROWS} == {known.name for known in CATALOG.fields}
-    assert {row.expected["outcome"] for name, row in ROWS.items() if field(name) == "outcome"} == set(OUTCOMES)
+    assert {row.expected["outcome"] for name, row in ROWS.items() if field(name) == "outcome"} == set(get_args(Name))

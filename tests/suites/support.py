@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from catalogs import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import AskedCheck, CheckProblem, Field
+from karat.model.check import AskedCheck, CheckProblem, Declared, Field
 from karat.model.suite import CheckSpec, Suite
 from karat.plugins.project import Project
 from karat.suites import loads
@@ -36,6 +36,7 @@ class Small:
     )
 
     groups = ("looks", "sounds")
+    declared = Declared()
 
     def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
         for name, value in expected.items():

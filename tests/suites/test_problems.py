@@ -14,7 +14,7 @@ GROUPS = (
     "tool_hygiene, synthesis_coverage, numeric_grounding, uncertainty, formatting, morning_brief_contract, "
     "decision, qa and budget"
 )
-OUTCOMES = "tool_success, tool_started, needs_input, graceful_block, graceful_error and response_only"
+OUTCOMES = "tool_success, tool_started, needs_input, graceful_block, graceful_error, response_only and completed"
 NOTHING = "Say what is expected, or leave the field out. [empty-expectation]"
 
 EVERYTHING_WRONG = """\

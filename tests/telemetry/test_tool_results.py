@@ -69,7 +69,15 @@ FAILURES: list[Any] = [
     *("ValueError: bad", "botocore.exceptions.ClientError: An error", "KeyError('x')", "ToolException('no')"),
     *("Traceback (most recent call last):\n  File", "success: false\nreason: full", "status: failed", "HTTP 500"),
     *("500 Internal Server Error", "Permission denied", "Request timed out after 30 s", "<error>no</error>"),
-    *("Observation: Error: x", "Fehler: nichts gebucht", "错误：没有", "<success>false</success>", "\n\nError: late"),
+    *(
+        "Observation: Error: x",
+        {"success": True, "error": "x"},
+        {"status": "declined"},
+        {"errorCode": "E1"},
+        {"failed": 2},
+        "<success>false</success>",
+        "\n\nError: late",
+    ),
 ]
 SUCCESSES: list[Any] = [
     *({"success": True}, {"ok": True}, {"status": "ok"}, {"status": "Success"}, {"status": 200}, {"exit_code": 0}),
@@ -96,8 +104,8 @@ NO_WORD: list[Any] = [
 ]
 UNREADABLE: list[Any] = [
     *("{'success': False", '{"success": fal', "{" * 100, "[" * 200_000, "<Booking object at 0x7f00>", "[{'a': <odd}]"),
-    *({"success": True, "error": "x"}, {"success": None}, [{"success": True}, {"success": False}]),
-    *({"status": "declined"}, "Not found", "Cannot book", "Nothing was booked.", "Sorry, no", "No room was booked"),
+    *({"success": None}, [{"success": True}, {"success": False}]),
+    *({"status": "blocked"}, "Not found", "Cannot book", "Nothing was booked.", "Sorry, no", "No room was booked"),
     *("Booking(success=Fal", "The room could not be booked"),
 ]
 

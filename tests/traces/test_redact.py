@@ -113,6 +113,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "final_message": SECRET,
         "messages": (Message(SECRET, SECRET, SECRET),),
         "tool_calls": (ToolCall("t", SECRET),),
+        "setup_calls": (ToolCall("t", SECRET),),
         "telemetry": (SECRET,),
         "page": SECRET,
         "page_before": SECRET,
@@ -140,6 +141,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "unobserved": {"result": SECRET},
     },
     Case: {
+        "words": {"refusal": (SECRET,)},
         "prompt": SECRET,
         "setup_prompts": (SECRET,),
         "preconditions": (SECRET,),

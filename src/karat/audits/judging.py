@@ -79,7 +79,7 @@ class Baseline:
     def _unchanged(self, trace: Trace) -> frozenset[Channel]:
         """The channels in which a trace is the one that passed; none where more or less is known of any."""
         base = self._base
-        if trace.cuts is not base.cuts or trace.unobserved is not base.unobserved:
+        if trace.cuts is not base.cuts or trace.unobserved is not base.unobserved or trace.turns is not base.turns:
             return frozenset()
         return frozenset(channel for channel, name in WATCHED.items() if getattr(trace, name) is getattr(base, name))
 

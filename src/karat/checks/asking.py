@@ -7,11 +7,21 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, Phrases, blank, quoted
+from karat.checks.base import (
+    ANSWER,
+    Check,
+    CheckRequest,
+    Phrase,
+    Phrases,
+    blank,
+    quoted,
+)
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
+from karat.text.prose.asking import asked_for_any
+from karat.text.words import WordLists
 
 ORDER = {"things": ["order number"]}
 
@@ -41,22 +51,23 @@ class AsksFor(Check, Struct, frozen=True):
         Example(ORDER, says("", unobserved={"final_message": "the page moved on"}), Status.UNKNOWN),
     )
     things: tuple[str, ...]
+    words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         listed = expected.get("asks_for")
         for index, names in enumerate(listed if isinstance(listed, list) else ()):
-            yield CheckRequest({"things": [names] if isinstance(names, str) else names}, ("asks_for", index))
+            things = {"things": [names] if isinstance(names, str) else names}
+            yield CheckRequest(
+                things | ({"words": expected["words"]} if "words" in expected else {}), ("asks_for", index)
+            )
 
     @property
     def wanted(self) -> str:
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        # Its patterns take a while to be read, and few suites ask for it.
-        from karat.text.prose.asking import asked_for_any
-
-        return self.present(trace, asked_for_any(trace.final_message, self.things))
+        return self.present(trace, asked_for_any(trace.final_message, self.things, WordLists.of(self.words)))
 
     def flaws(self) -> Iterator[CheckProblem]:
         return (CheckProblem(flaw.slug, flaw.message) for flaw in blank(self.things))

@@ -160,10 +160,11 @@ def excerpt(text: str, limit: int = EXCERPT) -> str:
     return line if len(line) <= limit and len(text) <= limit * 4 else line[: limit - 1] + "…"
 
 
-def each(field: str, argument: str, expected: Expected) -> Iterator[CheckRequest]:
-    """One check per entry of a list."""
+def each(field: str, argument: str, expected: Expected, *more: str) -> Iterator[CheckRequest]:
+    """One check per entry of a list; `more` are keys of `expected` that each of them takes."""
+    given = {key: expected[key] for key in more if key in expected}
     for index, entry in enumerate(expected.get(field) or ()):
-        yield CheckRequest({argument: entry}, (field, index))
+        yield CheckRequest({argument: entry, **given}, (field, index))
 
 
 def quoted(phrases: Sequence[str]) -> str:

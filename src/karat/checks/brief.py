@@ -31,7 +31,9 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.forms.offsets import Span
+from karat.text.prose.denial import is_unavailable
 from karat.text.prose.sentences import prose
+from karat.text.words import WordLists
 
 LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
 CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
@@ -174,7 +176,7 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
 
 class EvidenceFreshness(Check, Struct, frozen=True):
-    """At least one age is stated, and the oldest is within the bound."""
+    """EvidenceLocation least one age is stated, and the oldest is within the bound."""
 
     name: ClassVar = "evidence_freshness_max_age_minutes"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
@@ -269,10 +271,11 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
         Example({"action": "Snooze"}, says("Done.", unobserved={"page": "the snapshot failed"}), Status.UNKNOWN),
     )
     action: str
+    words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        return each("must_allow_override_actions", "action", expected)
+        return each("must_allow_override_actions", "action", expected, "words")
 
     @property
     def wanted(self) -> str:
@@ -284,17 +287,17 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", EvidenceLocation("page"))
-        span = _offered(trace.final_message, self.action)
+        span = _offered(trace.final_message, self.action, WordLists.of(self.words))
         why = (trace.unseen("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")
 
 
-def _offered(text: str, action: str) -> Span | None:
-    """Where the action stands and is not denied."""
-    from karat.text.prose.denial import denies_action
-
-    words = prose(text)
-    offered = (words.written(*place) for place in words.places(action) if not denies_action(words, *place))
-    return next(offered, None)
+def _offered(text: str, action: str, words: WordLists) -> Span | None:
+    """Where the action is and is not denied."""
+    answer = prose(text)
+    for start, end in answer.places(action):
+        if not is_unavailable(answer, answer.sentence_at(start, words), start, end, words):
+            return answer.written(start, end)
+    return None

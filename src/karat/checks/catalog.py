@@ -36,6 +36,7 @@ from karat.checks.budgets import (
     MaxToolCalls,
 )
 from karat.checks.database import Database
+from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.functions import from_function
 from karat.checks.golden import (
     AllocationValid,
@@ -44,8 +45,10 @@ from karat.checks.golden import (
     ReasonContains,
     ToolsUsed,
 )
-from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
+from karat.checks.grounding import GroundedNumbers
+from karat.checks.in_any_turn import InAnyTurn
 from karat.checks.modified import GROUP, NEGATED, modify
+from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -57,7 +60,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import AskedCheck, CheckProblem, Field
+from karat.model.check import AskedCheck, CheckProblem, Declared, Field
 from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.verdict import Group
 from karat.plugins import packages
@@ -97,6 +100,8 @@ CHECKS: tuple[type[Check], ...] = (
     MustNotContain,
     GroundedNumbers,
     NoFalseSuccess,
+    OnlyEffects,
+    InAnyTurn,
     AnswerEquals,
     AnswerJson,
     AnswerAt,
@@ -149,6 +154,11 @@ class CheckCatalog:
     def groups(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self.classes.values()))))
 
+    @property
+    def declared(self) -> Declared:
+        """What karat.toml declares for every suite."""
+        return Declared(self.project.effects, self.project.words)
+
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is told before anything runs."""
         _ = self.classes
@@ -159,6 +169,7 @@ class CheckCatalog:
 
     def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
+        expected = with_effects_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read_in(self.project, expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)

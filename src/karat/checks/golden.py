@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -18,16 +18,19 @@ from karat.checks.base import (
     Phrases,
     blank,
     each,
+    said,
     unreadable,
 )
+from karat.checks.indicators import indicators
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import called, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text import phrases
-from karat.text.forms.offsets import Span
+from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.words import WordLists
 
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
 
@@ -107,10 +110,10 @@ class ToolsUsed(Check, Struct, frozen=True):
 
 
 class Evidence(NamedTuple):
-    """Whether a call that counts succeeded; None if nobody saw it, with a reason where that leaves a doubt."""
+    """Whether a call that counts succeeded, and which; None if it is not known, with a reason where that matters."""
 
     done: bool | None
-    doubt: str = ""
+    why: str = ""
 
 
 class AllocationValid(Check, Struct, frozen=True):
@@ -123,11 +126,12 @@ class AllocationValid(Check, Struct, frozen=True):
         Field(
             "allocation_valid",
             bool,
-            "Whether it was done: true needs a word of success, none of failure and a call that succeeded (of "
-            "`tools_used` if given); false needs no word of success, and a word of failure unless no call succeeded.",
+            "Whether it was done: true needs a word of success, none of failure, a call that succeeded and no tool of "
+            "`tools_used` whose last call failed; false needs a word of failure, none of success and no call of such a "
+            "tool (of `effects` if declared) that succeeded.",
         ),
-        Field("success_indicators", Phrases, "Words of success, in place of the built-in ones."),
-        Field("failure_indicators", Phrases, "Words of failure, in place of the built-in ones."),
+        Field("success_indicators", Phrases, "WordLists of success, in place of the built-in ones."),
+        Field("failure_indicators", Phrases, "WordLists of failure, in place of the built-in ones."),
     )
     companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
     examples: ClassVar = (
@@ -141,14 +145,17 @@ class AllocationValid(Check, Struct, frozen=True):
         Example({"valid": True}, calls("book:ok", text="Booked."), Status.PASSED),
         Example({"valid": True}, calls("book:failed", text="Booked."), Status.FAILED),
         Example({"valid": True}, calls("", text="All tables are booked."), Status.FAILED),
+        Example({"valid": True, "tools": ["a", "b"]}, calls("a:ok b:failed", text="Booked."), Status.FAILED),
+        Example({"valid": False}, calls("book:ok", text="It is unavailable."), Status.FAILED),
+        Example({"valid": False, "effects": ["book"]}, calls("find:ok", text="It is unavailable."), Status.PASSED),
         Example({"valid": True}, calls("book:pending", text="Booked."), Status.UNKNOWN),
         Example({"valid": True, "tools": ["book"]}, calls("find:ok", text="Booked."), Status.FAILED),
         Example({"valid": False}, says("The room is unavailable."), Status.PASSED),
         Example({"valid": False}, says("Booked."), Status.FAILED),
         Example({"valid": False}, says("I looked at the list."), Status.FAILED),
-        Example({"valid": True}, says("All tables are booked."), Status.FAILED),
-        Example({"valid": False}, says("All tables are booked."), Status.PASSED),
-        Example({"valid": False}, calls("book:failed", text="It is over the limit."), Status.PASSED),
+        Example({"valid": True}, says("All tables are fully booked."), Status.FAILED),
+        Example({"valid": False}, says("All tables are fully booked."), Status.PASSED),
+        Example({"valid": False}, calls("book:failed", text="It is over the limit."), Status.UNKNOWN),
         Example({"valid": False}, calls("book:ok", text="It is over the limit."), Status.FAILED),
         Example({"valid": True, "success_indicators": ["granted"]}, says("Booked."), Status.FAILED),
     )
@@ -156,84 +163,75 @@ class AllocationValid(Check, Struct, frozen=True):
     success_indicators: tuple[str, ...] = ()
     failure_indicators: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "allocation_valid" in expected:
-            lists = ("success_indicators", "failure_indicators")
+            lists = ("success_indicators", "failure_indicators", "words")
             args = {"valid": expected["allocation_valid"], **{k: expected[k] for k in lists if k in expected}}
             if expected.get("tools_used"):
                 args["tools"] = list(dict.fromkeys(expected["tools_used"]))
+            if expected.get("effects"):
+                args["effects"] = effect_tools(expected["effects"])
             yield CheckRequest(args, ("allocation_valid",))
 
     @property
     def wanted(self) -> str:
         if self.valid:
             return "a word of success, none of failure, and a call that succeeded"
-        return "a word of failure or no call that succeeded, and no word of success"
+        return "a word of failure, none of success, and no call that succeeded"
 
     def flaws(self) -> Iterator[CheckProblem]:
         for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
             yield phrase._replace(path=())
 
     def judge(self, trace: Trace) -> CheckResult:
-        evidence = self._evidence(trace)
-        told = self._told(trace.final_message, evidence.done is True)
-        bad = told.get("failure" if self.valid else "success")
+        words, evidence = WordLists.of(self.words), self._evidence(trace)
+        found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words)
+        # "It will be booked" is a word of success where a call says that it was.
+        success = found.success or (found.open if self.valid and evidence.done else None)
+        # Words of failure that a case gives are the only ones that it wants to see, but "not allocated" never helps.
+        failure = found.failure or (found.denied if self.valid or not self.failure_indicators else None)
+        good, bad = (success, failure) if self.valid else (failure, success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], EvidenceLocation("final_message", *bad))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        good = told.get("success" if self.valid else "failure")
-        if self.valid:
-            return self._allocated(trace, good, evidence)
-        return self._words(trace, good) if good else self._refused(trace, evidence)
-
-    def _allocated(self, trace: Trace, good: Span | None, evidence: Evidence) -> CheckResult:
+        if evidence.done is not None and evidence.done is not self.valid:
+            return self.failed(evidence.why)
         if good is None:
-            return self.failed("no word of success")
-        if evidence.done is False:
-            return self.failed(f"no call that succeeded: {called(trace)}")
-        return self.unknown(evidence.doubt) if evidence.doubt else self._words(trace, good)
-
-    def _refused(self, trace: Trace, evidence: Evidence) -> CheckResult:
-        if evidence.done is False:
-            return self.passed(f"no call that succeeded: {called(trace)}")
-        return self.unknown(evidence.doubt) if evidence.doubt else self.failed("no word of failure")
-
-    def _words(self, trace: Trace, span: Span) -> CheckResult:
-        return self.passed(trace.final_message[slice(*span)], EvidenceLocation("final_message", *span))
+            absent = f"no word of {'success' if self.valid else 'failure'}"
+            return (
+                self.failed(absent) if self.valid or evidence.done is None else self.unknown(f"{absent}: {said(trace)}")
+            )
+        if evidence.done is None and evidence.why:
+            return self.unknown(evidence.why)
+        return self.passed(trace.final_message[slice(*good)], EvidenceLocation("final_message", *good))
 
     def _evidence(self, trace: Trace) -> Evidence:
         if trace.doubt("tools"):
             return Evidence(None)
-        counted = [call for call in trace.tool_calls if not self.tools or call.name in self.tools]
-        if any(call.success is True for call in counted):
-            return Evidence(True)
-        untold = next((call for call in counted if call.open), None)
-        if untold is None:
-            return Evidence(False)
-        names_alone = trace.unseen("tool_results")
-        return Evidence(None, "" if names_alone else f"nothing says whether {untold.name} succeeded")
+        counted = [call for call in trace.tool_calls if call.called and self._counts(call)]
+        last = {call.name: call for call in counted}.values()
+        unsettled = next((call for call in last if call.open), None)
+        if unsettled is not None:
+            names_alone = trace.unseen("tool_results")
+            return Evidence(None, "" if names_alone else f"nothing says whether {unsettled.name} succeeded")
+        failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
+        succeeded = any(call.success is True for call in (last if self.valid else counted))
+        if self.valid and failed is not None:
+            return Evidence(False, f"the last call of {failed.name} failed: {called(trace)}")
+        how = "a call succeeded" if succeeded else "no call that succeeded"
+        return Evidence(succeeded, f"{how}: {called(trace)}")
 
-    def _told(self, text: str, done: bool) -> Mapping[Any, Span]:
-        # Its patterns take longer to load than all other checks together, and few suites ask for them.
-        from karat.checks.indicators import FAILURE, SUCCESS, indicators
-
-        # Words of failure that a suite gives are the only ones that it wants to see, but "not allocated" never helps.
-        told = indicators(
-            text,
-            self.success_indicators or SUCCESS,
-            self.failure_indicators or FAILURE,
-            "failure" if self.valid or not self.failure_indicators else "neutral",
-        )
-        # "It will be booked" is no success, unless a call says that it is.
-        if done and "open" in told and self.valid:
-            told.setdefault("success", told["open"])
-        if "used up" in told:
-            told.setdefault("success" if done else "failure", told["used up"])
-        return told
+    def _counts(self, call: ToolCall) -> bool:
+        """Whether a call is evidence: of `tools_used`, and for a refusal only of a tool that changes something."""
+        if not self.valid and self.effects:
+            return is_any_named(self.effects, call.name)
+        return not self.tools or call.name in self.tools
 
 
 class _Contains(Check):

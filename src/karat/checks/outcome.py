@@ -2,45 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import regex
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, excerpt, quoted, said, unreadable, unsure
+from karat.checks.asking import AsksFor
+from karat.checks.base import (
+    ANSWER,
+    CALLS,
+    PAGE,
+    Check,
+    CheckRequest,
+    quoted,
+    said,
+    unreadable,
+    unsure,
+)
+from karat.checks.effects import NoFalseSuccess
+from karat.checks.in_any_turn import AUTHORS_WORDS, checks_of
 from karat.checks.page import added_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
+from karat.checks.says import MustSayAny
 from karat.checks.tools import called, not_understood
-from karat.model.check import Example, Field
+from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.views import seen
+from karat.text.phrases import find
+from karat.text.prose.asking import asked
+from karat.text.prose.denial import clause_before, denies
+from karat.text.prose.sentences import prose
 from karat.text.regexes import lazy
+from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.words import PUBLISHED, WordLists
 
-Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
+Name = Literal[
+    "tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only", "completed"
+]
 
 SHOWN = frozenset({"tool_success", "tool_started"})
 """Outcomes that a call shows, whatever else was called and not seen."""
 NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
-IN_WORDS = NOT_DONE | {"response_only"}
+IN_WORDS = frozenset({"graceful_block", "graceful_error", "response_only"})
+CONFIRMED = {"graceful_block": "refusal", "graceful_error": "failure"}
+"""Outcomes that words confirm, and the list of those words."""
+FINISH, WAITS = "finish_reason", "interrupts"
+"""Where the metadata of a turn says why the model stopped, and what waits for the user."""
+
 _IN_WORDS = lazy.regex(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
 
 
 class Found(NamedTuple):
-    """Whether the outcome holds (None: nobody can tell), what was found, and where."""
+    """Whether the outcome holds (None: unknown), what was found, and where."""
 
     holds: bool | None
     found: str
     at: EvidenceLocation | None = None
 
 
-class Outcome(Check, Struct, frozen=True):
-    """The turn ended as expected; those outcomes that are told in words need words that a reader sees."""
+class Outcome(Check, Struct, frozen=True, dict=True):
+    """The turn ended as expected: calls decide, and literal words confirm, those of the author or of a word list."""
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = ANSWER | CALLS | PAGE
+    looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
     always: ClassVar = True
     fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
     examples: ClassVar = (
@@ -56,6 +84,10 @@ class Outcome(Check, Struct, frozen=True):
         Example({"outcome": "tool_started", "tools": ["book"]}, calls("find:ok"), Status.FAILED),
         Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:refused"), Status.FAILED),
         Example({"outcome": "tool_success", "tools": ["book"]}, calls("book:pending"), Status.UNKNOWN),
+        Example({"outcome": "tool_success", "tools": ["book_*"]}, calls("book_slot:ok"), Status.PASSED),
+        Example({"outcome": "tool_success"}, calls("book:ok book:failed"), Status.FAILED),
+        Example({"outcome": "completed"}, calls("book:failed", text=""), Status.PASSED),
+        Example({"outcome": "completed"}, says("Monday:", metadata={"finish_reason": "length"}), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("book:missing=date", text="I need a date."), Status.PASSED),
         Example({"outcome": "needs_input"}, calls("", text="Which day?"), Status.PASSED),
         Example(
@@ -66,33 +98,64 @@ class Outcome(Check, Struct, frozen=True):
         Example({"outcome": "graceful_block"}, calls("book:failed", unobserved={"tools": "some"}), Status.UNKNOWN),
         Example({"outcome": "needs_input"}, calls("", text="Done."), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("", text="I see. Anything else?"), Status.FAILED),
-        Example({"outcome": "needs_input"}, calls("", text="Booked! Which day is next?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("", text="Please confirm if you would like to."), Status.PASSED),
+        Example({"outcome": "needs_input", "tools": ["book"]}, calls("find:ok", text="Which day?"), Status.PASSED),
         Example({"outcome": "needs_input"}, calls("book:ok", text="Which day?"), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("book:pending", text="Which day?"), Status.UNKNOWN),
         Example({"outcome": "needs_input"}, calls("book:waiting", text="Shall I?"), Status.PASSED),
         Example({"outcome": "graceful_block"}, calls("book:failed", text="I may not do that."), Status.PASSED),
-        Example({"outcome": "graceful_block"}, calls("book:crashed", text="I may not do that."), Status.FAILED),
+        Example({"outcome": "graceful_block"}, calls("book:crashed", text="I may not do that."), Status.PASSED),
         Example({"outcome": "graceful_block"}, calls("find:ok", text="I may not do that."), Status.FAILED),
         Example({"outcome": "graceful_block"}, calls("find:pending", text="I may not do that."), Status.UNKNOWN),
         Example({"outcome": "graceful_block"}, calls("", text="Deleted, as you wished."), Status.FAILED),
+        Example(
+            {"outcome": "graceful_block", "says": {"must_say_any": ["18 and over"]}},
+            calls("", text="Wine is for guests of 18 and over."),
+            Status.PASSED,
+        ),
+        Example(
+            {"outcome": "graceful_block", "claims": {"book": ["booked"]}}, calls("", text="Pigs fly."), Status.PASSED
+        ),
+        Example(
+            {"outcome": "graceful_block", "claims": {"book": ["booked"]}}, calls("", text="Booked!"), Status.FAILED
+        ),
         Example({"outcome": "graceful_error"}, calls("book:crashed", text="The booking failed."), Status.PASSED),
         Example({"outcome": "graceful_error"}, calls("book:failed book:ok", text="Booked."), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("book:crashed", text="Booked, all fine!"), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("", text="The booking failed."), Status.FAILED),
-        Example({"outcome": "graceful_error"}, calls("book:failed book:pending", text="Sorry."), Status.UNKNOWN),
+        Example({"outcome": "graceful_error"}, calls("book:failed book:pending", text="It failed."), Status.UNKNOWN),
     )
     outcome: Name
     tools: tuple[str, ...] = ()
+    """The listed tools: those of `tool_calls_any`, else for outcomes in which nothing is done those of `effects`."""
+    says: dict[str, Any] = {}
+    """The fields of the same turn by which the author says what the answer holds."""
+    claims: dict[str, tuple[str, ...]] = {}
+    """The effects, where `no_false_success` is asked for in the same turn: an answer that claims none is enough."""
+    words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         outcome = expected.get("outcome", "response_only")
-        tools = expected.get("tool_calls_any", []) if outcome not in ("response_only", "graceful_block") else []
-        yield CheckRequest({"outcome": outcome, "tools": tools} if tools else {"outcome": outcome}, ("outcome",))
+        effects = expected.get("effects", {})
+        args: dict[str, Any] = {"outcome": outcome}
+        if outcome in SHOWN | NOT_DONE:
+            args["tools"] = expected.get("tool_calls_any") or (effect_tools(effects) if outcome in NOT_DONE else ())
+        if outcome in NOT_DONE:
+            kinds = AUTHORS_WORDS if outcome in CONFIRMED else (AsksFor,)
+            fields = [field.name for kind in kinds for field in kind.fields]
+            args["says"] = {field: expected[field] for field in fields if field in expected}
+            args["claims"] = effects if outcome in CONFIRMED and expected.get("no_false_success") else {}
+            args["words"] = expected.get("words", {})
+        yield CheckRequest({key: given for key, given in args.items() if given}, ("outcome",))
 
     @property
     def wanted(self) -> str:
         return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
+
+    @cached_property
+    def authors_words(self) -> tuple[Check, ...]:
+        return checks_of({**self.says, "words": self.words} if self.words else self.says, AUTHORS_WORDS)
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _answered(trace.final_message):
@@ -100,13 +163,13 @@ class Outcome(Check, Struct, frozen=True):
             return self.unknown(why) if why else self.failed("no words that a reader sees")
         if self.outcome == "response_only":
             return self.passed()
-        listed = [c for c in trace.tool_calls if c.called and (not self.tools or c.name in self.tools)]
-        found = OUTCOMES[self.outcome](trace, listed)
+        if self.outcome == "completed":
+            why = not_ended(trace)
+            return self.failed(why) if why else self.passed()
+        found = OUTCOMES[self.outcome](self, trace, _last_calls(trace, self.tools))
         why = trace.doubt("tools")
         if why and not (found.holds and self.outcome in SHOWN):
             return self.unknown(why)
-        if found.holds is not False and self.outcome in NOT_DONE:
-            found = _claimed(trace, self.tools) or found
         if found.holds is not (self.outcome in SHOWN):
             why = not_understood(trace, self.tools)
             if why:
@@ -116,18 +179,15 @@ class Outcome(Check, Struct, frozen=True):
         return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
 
 
-def _claimed(trace: Trace, tools: Sequence[str]) -> Found | None:
-    """A claim of success that no tool bears out: of anything if nothing succeeded, else of what the tools are for."""
-    from karat.text.prose.claims import claim, claim_of
-
-    succeeded = {call.name for call in trace.tool_calls if call.success is True}
-    names = set(tools or (call.name for call in trace.tool_calls)) - succeeded
-    span = (claim_of if succeeded else claim)(trace.final_message, names)
-    if span is None:
-        return None
-    return Found(
-        False, f"it claims {excerpt(trace.final_message[slice(*span)])!r}", EvidenceLocation("final_message", *span)
-    )
+def not_ended(trace: Trace) -> str:
+    """Why the turn did not come to an end by itself; nothing where it did."""
+    reason = str(trace.metadata.get(FINISH, ""))
+    if reason in PUBLISHED.entries("cut_off"):
+        return f"it was cut off: {reason}"
+    waiting = next((call for call in trace.tool_calls if call.called and call.unfinished), None)
+    if trace.metadata.get(WAITS) or waiting:
+        return f"it waits for the user{f': {waiting.name}' if waiting else ''}"
+    return ""
 
 
 def _answered(text: str) -> bool:
@@ -135,62 +195,118 @@ def _answered(text: str) -> bool:
     return (first.isascii() and first.isalnum()) or _IN_WORDS.search(seen(text).text) is not None
 
 
-def tool_success(trace: Trace, listed: Sequence[ToolCall]) -> Found:
-    call = next((c for c in listed if c.success is True), None)
-    return _call_found(trace, call) if call else _untold(listed) or Found(False, called(trace))
+def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
+    """The last call of each listed tool, by start order: that is the tool's success."""
+    called = [c for c in trace.tool_calls if c.called and (not tools or is_any_named(tools, c.name))]
+    if all(call.started_at is not None for call in called):
+        called.sort(key=lambda call: call.started_at or 0.0)
+    return list({call.name: call for call in called}.values())
 
 
-def tool_started(trace: Trace, listed: Sequence[ToolCall]) -> Found:
-    call = next((c for c in listed if c.started), None)
-    return _call_found(trace, call) if call else Found(False, called(trace))
+def tool_success(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
+    call = next((c for c in last if c.success is True), None)
+    return _call_found(trace, call) if call else _unknown_success(last) or Found(False, called(trace))
 
 
-def needs_input(trace: Trace, listed: Sequence[ToolCall]) -> Found:
-    success = tool_success(trace, listed)
+def tool_started(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
+    listed = [c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name))]
+    return _call_found(trace, listed[0]) if listed else Found(False, called(trace))
+
+
+def needs_input(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
+    success = tool_success(check, trace, last)
     if success.holds:
         return success._replace(holds=False)
-    asked = _asked(trace)
-    if not asked.holds:
-        return asked
-    return _untold(listed) or asked
+    asked = _asked(check, trace)
+    return asked if not asked.holds else _unknown_success(last) or asked
 
 
-def _asked(trace: Trace) -> Found:
-    from karat.text.prose.questions import asked
+def graceful_block(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
+    success = tool_success(check, trace, last)
+    if success.holds:
+        return success._replace(holds=False)
+    return _unknown_success(last) or _confirmed(check, trace)
 
+
+def graceful_error(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
+    success = tool_success(check, trace, last)
+    if success.holds:
+        return success._replace(holds=False)
+    failed = next((c for c in last if c.success is False or c.error is not None), None)
+    if failed is None:
+        return _unknown_success(last) or Found(False, f"no listed tool failed: {called(trace)}")
+    return _unknown_success(last) or _confirmed(check, trace)
+
+
+def _asked(check: Outcome, trace: Trace) -> Found:
     lacking = next((c for c in trace.tool_calls if c.called and c.success is False and c.missing_fields), None)
     if lacking:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
-    question = asked(trace.final_message)
+    if trace.metadata.get(WAITS):
+        return Found(True, "it waits for the user")
+    question = asked(trace.final_message, WordLists.of(check.words))
     if question:
         doubt = unsure(trace, [question])
-        return Found(None, doubt) if doubt else Found(True, "a question", EvidenceLocation("final_message", *question))
+        return Found(None, doubt) if doubt else Found(True, "it asks", EvidenceLocation("final_message", *question))
     picker = added_pickers(trace)
     if picker:
         return Found(True, picker, EvidenceLocation("page"))
-    why = trace.cut("final_message") or trace.doubt("page")
-    return Found(None, why) if why else Found(False, f"no question: {said(trace)}")
+    why = unreadable(trace) or trace.doubt("page")
+    if why:
+        return Found(None, why)
+    line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
+    return Found(False, f"no question and no listed request: {said(trace)} {line}.")
 
 
-def graceful_block(trace: Trace, listed: Sequence[ToolCall]) -> Found:
-    bad = next((c for c in trace.tool_calls if c.called and (c.success is True or c.error is not None)), None)
-    if bad:
-        return _call_found(trace, bad)._replace(holds=False)
-    return _untold(trace.tool_calls) or Found(True, called(trace))
+def _confirmed(check: Outcome, trace: Trace) -> Found:
+    """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
+    words = WordLists.of(check.words)
+    listed = CONFIRMED[check.outcome]
+    span = _listed(trace.final_message, listed, words)
+    if span is None and check.outcome == "graceful_block":
+        span = asked(trace.final_message, words)
+    if span:
+        doubt = unsure(trace, [span])
+        return Found(None, doubt) if doubt else Found(True, "", EvidenceLocation("final_message", *span))
+    if _says_own_words(check, trace):
+        return Found(True, "the words that the author asks for")
+    if why := unreadable(trace):
+        return Found(None, why)
+    if check.claims and not NoFalseSuccess(check.claims, check.words).claimed(trace):
+        return Found(True, "it claims nothing that the effects name")
+    line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
+    return Found(False, f"no listed word of {listed}: {said(trace)} {line}.")
 
 
-def graceful_error(trace: Trace, listed: Sequence[ToolCall]) -> Found:
-    last = {c.name: c for c in listed}
-    failed = [c for c in listed if c.success is False or c.error is not None]
-    unmended = [c for c in failed if last[c.name].success is not True]
-    if not unmended:
-        return Found(False, called(trace))
-    sure = next((c for c in unmended if not last[c.name].open), None)
-    return _call_found(trace, sure) if sure else _untold([last[c.name] for c in unmended]) or Found(False, "")
+def _listed(text: str, name: str, words: WordLists) -> tuple[int, int] | None:
+    """Where a listed word is and is not itself denied: "no problem", "without error"."""
+    answer = prose(text)
+    for found in words.pattern(name).finditer(answer.text):
+        sentence = answer.sentence_at(found.start(), words)
+        before = clause_before(answer.text[sentence.start : found.start()], words)
+        if not sentence.is_question and not denies(before, words):
+            return answer.written(*found.span())
+    return None
 
 
-def _untold(calls: Sequence[ToolCall]) -> Found | None:
-    """What is to be said of calls of which nobody can tell whether they succeeded."""
+def _says_own_words(check: Outcome, trace: Trace) -> bool:
+    """Whether every word check of the author passed, one of them by more than what the prompt says itself."""
+    own = check.authors_words
+    if not own or any(one.judge(trace).status is not Status.PASSED for one in own):
+        return False
+    echo = structs.replace(trace, final_message=trace.input)
+    return any(_by_more_than(one, trace, echo) for one in own)
+
+
+def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
+    if isinstance(check, MustSayAny):
+        new = [phrase for phrase in check.phrases if not find(trace.input, phrase)]
+        return any(find(trace.final_message, phrase) for phrase in new)
+    return check.judge(echo).status is not Status.PASSED
+
+
+def _unknown_success(calls: Sequence[ToolCall]) -> Found | None:
+    """What is found where nothing says whether one of these calls succeeded."""
     call = next((c for c in calls if c.open), None)
     return Found(None, f"nothing says whether {call.name} succeeded") if call else None
 
@@ -200,11 +316,10 @@ def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:
     return Found(True, found or str(call), EvidenceLocation("tool_calls", index=index))
 
 
-OUTCOMES: dict[str, Callable[[Trace, Sequence[ToolCall]], Found]] = {
+OUTCOMES: dict[str, Callable[[Outcome, Trace, Sequence[ToolCall]], Found]] = {
     "tool_success": tool_success,
     "tool_started": tool_started,
     "needs_input": needs_input,
     "graceful_block": graceful_block,
     "graceful_error": graceful_error,
-    "response_only": lambda trace, listed: Found(True, ""),
 }

@@ -14,16 +14,16 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.events import unread
 from karat.telemetry.spellings import speaks_of_calls
-from karat.text.tool_names import is_same_tool, named_in
+from karat.text.tool_names import ANY_EFFECT, is_any_named, is_same_tool, named_in
 
 
 class ToolCallsAny(Check, Struct, frozen=True):
-    """At least one of the tools was called: it began to run, or it ended in any way."""
+    """EvidenceLocation least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
     group: ClassVar = Group.TOOL_HYGIENE
     looks_at: ClassVar = CALLS
-    fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
+    fields: ClassVar = (Field("tool_calls_any", Phrases, "EvidenceLocation least one of these tools was called."),)
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
         Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
@@ -46,7 +46,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
-            if call.called and call.name in self.tools:
+            if call.called and is_any_named(self.tools, call.name):
                 return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
         why = trace.doubt("tools") or not_understood(trace, self.tools)
         return self.unknown(why) if why else self.failed(called(trace))
@@ -100,6 +100,9 @@ def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
 
 def nameless(*tools: str) -> Iterator[CheckProblem]:
     """No tool has a blank name, or one with white space around it: such a call can neither be made nor be missed."""
+    if ANY_EFFECT in tools:
+        message = f"{ANY_EFFECT!r} is used and no effects are declared. Declare them in the suite or in karat.toml."
+        yield CheckProblem("no-effects", message)
     if not all(tool.strip() for tool in tools):
         yield CheckProblem("empty-expectation", "a blank name is no tool. Name one.")
     for padded in (tool for tool in tools if tool.strip() not in ("", tool)):

@@ -14,35 +14,9 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.forms.offsets import Span
+from karat.text.prose.denial import is_marker_denied
 from karat.text.prose.sentences import prose
-
-MARKERS = (
-    "assumption",
-    "assumes",
-    "assumed",
-    "assuming",
-    "uncertain",
-    "uncertainty",
-    "not certain",
-    "unclear",
-    "unverified",
-    "not enough data",
-    "insufficient data",
-    "incomplete data",
-    "missing data",
-    "based on available data",
-    "cannot verify",
-    "could not verify",
-    "cannot confirm",
-    "may be stale",
-    "might be stale",
-    "may be incomplete",
-    "might be incomplete",
-    "low confidence",
-    "medium confidence",
-    "confidence: low",
-    "confidence: medium",
-)
+from karat.text.words import WordLists
 
 
 class MustLabelAssumptions(Check, Struct, frozen=True):
@@ -74,11 +48,15 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
         Example({"markers": ["ASSUMPTION 1:"]}, says("Assuming one workspace."), Status.FAILED),
     )
     markers: tuple[str, ...] = ()
+    words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
         if "must_label_assumptions" in expected:
-            yield CheckRequest({"markers": expected.get("assumption_markers_any", [])}, ("must_label_assumptions",))
+            args = {"markers": expected.get("assumption_markers_any", [])}
+            yield CheckRequest(
+                args | ({"words": expected["words"]} if "words" in expected else {}), ("must_label_assumptions",)
+            )
 
     @property
     def wanted(self) -> str:
@@ -89,21 +67,31 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
             yield flaw._replace(path=())
 
     def judge(self, trace: Trace) -> CheckResult:
-        text = trace.final_message
-        stands = phrases.find if self.markers else phrases.find_word
-        for marker in self.markers or MARKERS:
-            span = stands(text, marker)
-            if span and (told := _told(text, marker, span, not self.markers)):
-                return self.present(trace, told)
-        return self.present(trace, None)
+        text, words = trace.final_message, WordLists.of(self.words)
+        if not self.markers:
+            return self.present(trace, _listed(text, words))
+        found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
+        told = (_told(text, marker, span, words) for marker, span in found)
+        return self.present(trace, next(filter(None, told), None))
 
 
-def _told(text: str, marker: str, span: Span, whole: bool) -> Span | None:
-    """Where the marker stands and is not denied; markup in it is looked for as written, where nothing denies it."""
-    from karat.text.prose.denial import denies_marker
+def _listed(text: str, words: WordLists) -> Span | None:
+    """Where a listed marker is and is not denied."""
+    answer = prose(text)
+    for found in words.pattern("assumption").finditer(answer.text):
+        sentence = answer.sentence_at(found.start(), words)
+        if not is_marker_denied(answer, sentence, found.start(), found.end(), words):
+            return answer.written(*found.span())
+    return None
 
-    words = prose(text)
-    places = words.places(marker, whole)
+
+def _told(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
+    """Where the marker is and is not denied; markup in it is looked for as written, where nothing denies it."""
+    answer = prose(text)
+    places = answer.places(marker, whole=False)
     if not places:
         return span
-    return next((words.written(*place) for place in places if not denies_marker(words, *place)), None)
+    for start, end in places:
+        if not is_marker_denied(answer, answer.sentence_at(start, words), start, end, words):
+            return answer.written(start, end)
+    return None

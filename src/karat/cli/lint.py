@@ -45,6 +45,8 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
         smells += len(report.smells)
         for problem in report.smells:
             click.echo(visible(str(problem)))
+        for problem in report.suggestions:
+            click.echo(f"suggestion: {visible(str(problem))}")
         found = counted(len(report.smells), "smell") if report.smells else "no smell"
         click.echo(f"{visible(file)}: {counted(len(report.suite.cases), 'case')}, {found}")
     if smells:

@@ -8,8 +8,14 @@ from typing import NamedTuple
 import regex
 
 from karat.checks.elements import Element
-from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
-from karat.checks.indicators import FAILURE, SUCCESS, Kind, indicators
+from karat.checks.golden import (
+    AllocationValid,
+    ExpectedContains,
+    MustNotContain,
+    ReasonContains,
+    ToolsUsed,
+)
+from karat.checks.indicators import indicators
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.telemetry import Telemetry, shorthand
@@ -23,6 +29,7 @@ from karat.telemetry.events import PREFIX
 from karat.text import phrases
 from karat.text.regexes import safe_regex
 from karat.text.wording import quoted
+from karat.text.words import WordLists
 
 SLUG = "contradiction"
 NEEDS_A_CALL = frozenset(("tool_success", "tool_started", "graceful_error"))
@@ -52,13 +59,11 @@ def words(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
                 message = "this alternative can never be used." if choice else "no answer can satisfy both."
                 yield PathDiagnostic(path, f"{clash}: {message}", SLUG)
     for placed in case.of(AllocationValid):
-        lists = (
-            tuple(placed.args.get("success_indicators", ())) or SUCCESS,
-            tuple(placed.args.get("failure_indicators", ())) or FAILURE,
-        )
         for path, words, choice in wanted:
-            kind: Kind = "failure" if placed.args["valid"] else "success"
-            if not choice and kind in indicators(words, *lists):
+            kind = "failure" if placed.args["valid"] else "success"
+            good, bad = (placed.args.get(f"{name}_indicators", ()) for name in ("success", "failure"))
+            found = indicators(words, good, bad, WordLists.of(placed.args.get("words", {})))
+            if not choice and (getattr(found, kind) or (kind == "failure" and found.denied)):
                 yield PathDiagnostic(
                     path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG
                 )

@@ -11,6 +11,7 @@ from karat.errors import Diagnostic, UsageError
 from karat.linting import bounds as lint_bounds
 from karat.linting import contradictions as lint_contradictions
 from karat.linting import conversations as lint_conversations
+from karat.linting import effects as lint_effects
 from karat.linting import groups as lint_groups
 from karat.linting import idle as lint_idle
 from karat.linting import phrases as lint_phrases
@@ -43,10 +44,12 @@ RULES: tuple[Rule, ...] = (
 )
 OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", *(rule.slug for rule in lint_groups.RULES)))
 """What is also looked for in each turn of a conversation."""
-READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "near-variable")
+READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
 """Warnings that reading a suite gives already."""
+SUGGESTED = (lint_effects.EFFECTS, lint_effects.CLAIMS)
+"""Suggestions: nothing is wrong without them."""
 SLUGS: tuple[str, ...] = tuple(
-    dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING))
+    dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING, *SUGGESTED))
 )
 
 
@@ -55,6 +58,7 @@ class LintReport(Struct, frozen=True):
 
     suite: Suite
     smells: tuple[Diagnostic, ...]
+    suggestions: tuple[Diagnostic, ...] = ()
 
 
 def refuse_unknown(slugs: Collection[str]) -> None:
@@ -70,7 +74,9 @@ def lint_source(
 ) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
     suite = locate_suite(data, file, catalog)
-    return LintReport(suite.suite, tuple(lint(suite, catalog, around, ignore)))
+    return LintReport(
+        suite.suite, tuple(lint(suite, catalog, around, ignore)), tuple(suggest(suite, catalog, around, ignore))
+    )
 
 
 def lint(
@@ -81,12 +87,22 @@ def lint(
     return problems(suite.suite.file, found, suite.document)
 
 
+def suggest(
+    suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
+) -> list[Diagnostic]:
+    """What the suite could declare besides. No exit code depends on it."""
+    found = [one for one in lint_effects.suggestions(_cases(suite, catalog), around) if one.slug not in ignore]
+    return problems(suite.suite.file, found, suite.document)
+
+
+def _cases(suite: LocatedSuite, catalog: CheckCatalog) -> list[LintCase]:
+    pairs = zip(suite.suite.cases, suite.expectations, strict=True)
+    return [LintCase(case, expectation, suite.document, catalog) for case, expectation in pairs]
+
+
 def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings) -> Iterator[PathDiagnostic]:
     yield from suite.warnings
-    cases = [
-        LintCase(case, expectation, suite.document, catalog)
-        for case, expectation in zip(suite.suite.cases, suite.expectations, strict=True)
-    ]
+    cases = _cases(suite, catalog)
     yield from lint_prompts.duplicates(cases)
     yield from lint_idle.idle(cases)
     for case in cases:

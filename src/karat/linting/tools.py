@@ -12,6 +12,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.linting.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.telemetry.events import PREFIX
+from karat.text.tool_names import is_named
 from karat.text.wording import did_you_mean, quoted
 
 
@@ -21,7 +22,7 @@ def unknown(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         return
     for placed in case.checks:
         for path, tool in _named(placed):
-            if tool not in around.tools:
+            if not any(is_named(tool, known) for known in around.tools):
                 near = did_you_mean(tool, around.tools)
                 message = f"the target {quoted(around.target)} has no tool {quoted(tool)}. {near}".rstrip()
                 yield PathDiagnostic(path, message, "unknown-tool")

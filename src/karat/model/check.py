@@ -48,6 +48,13 @@ class Field(Struct, frozen=True):
     in_case: bool = False
 
 
+class Declared(Struct, frozen=True):
+    """What holds for all cases of a suite: the effects of tools with the words that claim them, and word lists."""
+
+    effects: Mapping[str, Sequence[str]] = {}
+    words: Mapping[str, Sequence[str]] = {}
+
+
 class AskedCheck(NamedTuple):
     """One check that an `expected` object asks for, its place below `expected`, and what is wrong with it."""
 
@@ -65,6 +72,11 @@ class Vocabulary(Protocol):
     @property
     def groups(self) -> Sequence[str]:
         """The groups that a check can score in."""
+        ...
+
+    @property
+    def declared(self) -> Declared:
+        """What karat.toml declares for every suite."""
         ...
 
     def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:

@@ -80,6 +80,8 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     turns: tuple[Turn, ...] = ()
     replies: tuple[Reply, ...] = ()
     max_turns: int | None = None
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Word lists of the suite, by which a scripted user knows what he is asked."""
 
     @property
     def catalog(self) -> CheckCatalog | None:

@@ -158,6 +158,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     final_message: str = ""
     messages: tuple[Message, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    setup_calls: tuple[ToolCall, ...] = ()
+    """The calls that setup prompts brought about, apart from those of the judged turn."""
     telemetry: tuple[str, ...] = ()
     dialect: str = ""
     """How the target's configuration says that its log spells tool calls, as JSON."""

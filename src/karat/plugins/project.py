@@ -16,7 +16,8 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
 from karat.plugins.tables import FILES, Tables, dotted, find_tables, line_of, read
-from karat.text.wording import kind
+from karat.text.wording import did_you_mean, kind
+from karat.text.words import LISTS
 
 PREFIX = "python:"
 KEPT_PROJECTS = 32
@@ -52,6 +53,10 @@ class Project(Struct, frozen=True):
     formats: dict[str, str] = field(default_factory=dict)
     reports: dict[str, OwnReport] = field(default_factory=dict)
     prices: Prices | None = None
+    effects: dict[str, list[str]] = field(default_factory=dict)
+    """What tools change and the words that claim it, for suites that do not declare their own."""
+    words: dict[str, list[str]] = field(default_factory=dict)
+    """Word lists in place of the published ones."""
 
     def __hash__(self) -> int:
         return hash((self.folder, self.file))
@@ -125,7 +130,33 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         formats=_specs(tables, "formats", "format"),
         reports={name: _report(tables, name, value) for name, value in _table(tables, "reports").items()},
         prices=read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None,
+        effects=_effects(tables),
+        words=_words(tables),
     )
+
+
+def _effects(tables: Tables) -> dict[str, list[str]]:
+    return {tool: _phrases(tables, "effects", tool, given) for tool, given in _table(tables, "effects").items()}
+
+
+def _words(tables: Tables) -> dict[str, list[str]]:
+    words = {}
+    for name, given in _table(tables, "words").items():
+        known = LISTS.get(name)
+        if known is None or not known.replaceable:
+            where, fix = line_of(tables.file, dotted(tables.section, "words"), name), did_you_mean(name, LISTS)
+            raise ConfigError(f"no word list is called {name!r}.", where=where, fix=fix or "docs/words.md has them.")
+        more = given.get("add") if isinstance(given, dict) else None
+        words[name] = [*known.entries] if isinstance(given, dict) else []
+        words[name] += _phrases(tables, "words", name, given if more is None else more)
+    return words
+
+
+def _phrases(tables: Tables, table: str, name: str, given: object) -> list[str]:
+    if isinstance(given, list) and given and all(isinstance(one, str) and one.strip() for one in given):
+        return given
+    where = line_of(tables.file, dotted(tables.section, table), name)
+    raise ConfigError(f"{name!r} is not a list of words.", where=where, fix=f'Write {name} = ["...", "..."].')
 
 
 def _table(tables: Tables, name: str) -> dict[str, object]:

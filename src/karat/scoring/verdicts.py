@@ -12,7 +12,14 @@ from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
 from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, Scoring
 from karat.model.trace import Trace, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, GroupScore, SoftScore, Status, Verdict
+from karat.model.verdict import (
+    CaseStatus,
+    CheckResult,
+    GroupScore,
+    SoftScore,
+    Status,
+    Verdict,
+)
 from karat.text.wording import said
 
 DIGITS = 9
@@ -41,7 +48,8 @@ def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[Check
         if trace.error and (seen is None or seen.error):
             return tuple(found)
         before = trace.turns[: number - 1]
-        found += _in_turn(number, catalog.checks(turn.checks), seen and structs.replace(seen, earlier=before))
+        judged = seen and structs.replace(seen, earlier=before, setup_calls=trace.setup_calls)
+        found += _in_turn(number, catalog.checks(turn.checks), judged)
     if not trace.error:
         found += [carried_out(check, trace) for check in catalog.compile(case)]
     return tuple(found)

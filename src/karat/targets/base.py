@@ -13,7 +13,7 @@ from msgspec import structs
 
 from karat.errors import ConfigError, ExitCode, KaratError
 from karat.model.suite import Case
-from karat.model.trace import SCRIPT, ScreenMap, Trace, TraceError
+from karat.model.trace import SCRIPT, ScreenMap, ToolCall, Trace, TraceError
 from karat.targets.limits import Limits
 from karat.targets.scripted_user import ScriptedUser
 from karat.telemetry.spans.marks import Marks
@@ -78,7 +78,7 @@ class RunContext:
     screen: ScreenMap | None = None
     """What is where on the screenshot, where one is attached."""
     after_setup: Callable[[Trace], None] | None = None
-    """Looks at the trace of each setup prompt, of which nothing is kept; what is wrong with it, it raises."""
+    """Looks at the trace of each setup prompt, of which only the calls are kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
 
@@ -176,13 +176,14 @@ async def converse(
     This is how a target plays several turns: `turn` sends one prompt within the conversation of the case and gives the
     trace of the answer to it alone, or raises TargetError. What it sees as it goes it writes into `context.recorder`,
     which is empty when it is called: if a turn is cut short, that is what is known of it. It is first called with each
-    setup prompt, of which nothing is kept; then with `prompt`, or with what each turn of the case says, or with what
+    setup prompt, of which the calls are kept; then with `prompt`, or with what each turn of the case says, or with what
     the scripted user answers. The first turn that breaks ends the conversation, and those before it stay judged.
     """
-    await _set_up(case, context, turn, turn_timeout)
+    before = await _set_up(case, context, turn, turn_timeout)
     if not case.is_conversation:
         context.begin_turn()
-        return await _within(turn(case.prompt), turn_timeout)
+        answer = await _within(turn(case.prompt), turn_timeout)
+        return structs.replace(answer, setup_calls=before) if before else answer
     user, recorder = ScriptedUser(case), context.recorder
     prompt: str | None = case.prompt
     while prompt is not None:
@@ -196,24 +197,29 @@ async def converse(
             raise _broke(error, number, prompt, recorder) from error
         recorder.finish(trace)
         prompt = user.next(trace)
-    return _with_script_end(conversation(recorder.turns), user)
+    whole = _with_script_end(conversation(recorder.turns), user)
+    return structs.replace(whole, setup_calls=before) if before else whole
 
 
 async def _set_up(
     case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
-) -> None:
+) -> tuple[ToolCall, ...]:
+    """Send the setup prompts, and give the calls that they brought about."""
+    made: list[ToolCall] = []
     for number, prompt in enumerate(case.setup_prompts, 1):
         context.begin_turn()
         try:
             trace = await _within(turn(prompt), turn_timeout)
             if context.after_setup is not None:
                 context.after_setup(trace)
+            made += trace.tool_calls
         except TargetError as error:
             place = f"setup prompt {number} of {len(case.setup_prompts)}"
             kind = "timeout" if error.kind == "timeout" else "setup"  # after a time-out the agent may still be going on
             raise TargetError(
                 kind, f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
             ) from error
+    return tuple(made)
 
 
 def _broke(error: TargetError, number: int, prompt: str, recorder: Recorder) -> TargetError:

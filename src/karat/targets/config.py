@@ -134,6 +134,8 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     formats: dict[str, object] = field(default_factory=dict)
     reports: dict[str, object] = field(default_factory=dict)
     prices: dict[str, object] = field(default_factory=dict)
+    effects: dict[str, object] = field(default_factory=dict)
+    words: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
 
 

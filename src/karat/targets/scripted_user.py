@@ -44,8 +44,10 @@ class ScriptedUser:
         """What answers each thing that is asked for. Of several replies to one thing, the next one."""
         # Its patterns take a while to be read, and few cases have replies.
         from karat.text.prose.asking import asked_for_any
+        from karat.text.words import WordLists
 
-        asked = [n for n, reply in enumerate(self._case.replies) if asked_for_any(answer, reply.asks_for)]
+        words = WordLists.of(self._case.words)
+        asked = [n for n, reply in enumerate(self._case.replies) if asked_for_any(answer, reply.asks_for, words)]
         chosen: dict[tuple[str, ...], int] = {}
         for place in asked:
             thing = self._case.replies[place].asks_for

@@ -16,6 +16,7 @@ import msgspec
 from karat.text import python_reprs
 from karat.text.prose.failure_words import speaks_of_failure
 from karat.text.regexes import lazy
+from karat.text.words import PUBLISHED
 
 MISSING = ("missingFields", "missing_fields")
 DEEPEST = 4
@@ -38,7 +39,8 @@ class ToolOutcome(Enum):
 
 
 VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
-ERRORS = ("error", "exception", "errormessage")
+ERRORS = ("error", "errorcode", "errormessage", "exception")
+COUNTS = ("failed", "failures", "failedcount")
 MARKS = ("iserror",)
 STATES = ("status", "state")
 CODES = ("statuscode", "httpstatus")
@@ -48,13 +50,9 @@ ENVELOPES = ("result", "results", "response", "output", "data", "body", "content
 
 _NO = frozenset({"false", "no", "n", "0", "off"})
 _NONE = frozenset({"", "none", "null", "no", "no error", "nil", "false", "0", "n/a", "ok", "success"})
-_GOOD = frozenset({"ok", "okay", "success", "successful", "succeeded", "passed", "completed", "done"})
-_BAD = frozenset(
-    {"error", "errored", "fail", "failed", "failure", "exception", "fatal", "crashed", "unsuccessful", "invalid"}
-    | {"denied", "refused", "forbidden", "unauthorized", "timeout", "timed out", "not found", "bad request"}
-    | {"internal error", "internal server error", "not ok", "nok", "ko"}
-)
-_DOUBTFUL = frozenset({"rejected", "declined", "aborted", "blocked", "unavailable", "conflict", "partial"})
+_GOOD = frozenset(PUBLISHED.entries("good_status"))
+_BAD = frozenset(PUBLISHED.entries("failed_status"))
+_DOUBTFUL = frozenset(PUBLISHED.entries("doubtful_status"))
 
 
 def read_outcome(result: object) -> ToolOutcome:
@@ -133,9 +131,6 @@ def _weaker(table: Mapping[str, object]) -> Iterator[ToolOutcome]:
     for value in _values(table, EXITS):
         if type(value) is int:
             yield ToolOutcome.FAILURE if value else ToolOutcome.SUCCESS
-    errors = table.get("errors")
-    if isinstance(errors, list | dict) and errors:
-        yield ToolOutcome.FAILURE
 
 
 def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> ToolOutcome:
@@ -159,10 +154,12 @@ def _folded(table: Mapping[object, object]) -> dict[str, object]:
 
 
 def _agreed(words: Iterable[ToolOutcome]) -> ToolOutcome:
-    found = set(words) - {ToolOutcome.NOTHING}
-    if len(found) > 1:
-        return ToolOutcome.UNREADABLE  # it contradicts itself
-    return found.pop() if found else ToolOutcome.NOTHING
+    """A sign of failure is one, whatever else claims success."""
+    found = set(words)
+    return next(
+        (one for one in (ToolOutcome.FAILURE, ToolOutcome.UNREADABLE, ToolOutcome.SUCCESS) if one in found),
+        ToolOutcome.NOTHING,
+    )
 
 
 def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:
@@ -186,7 +183,11 @@ def _fault(value: object) -> ToolOutcome:
 
 
 def _marks(table: Mapping[str, object]) -> Iterator[ToolOutcome]:
-    return (ToolOutcome.FAILURE for value in _values(table, MARKS) if value is True)
+    yield from (ToolOutcome.FAILURE for value in _values(table, MARKS) if value is True)
+    errors = table.get("errors")  # a number of them is data
+    if isinstance(errors, list | dict | str) and _fault(errors) is ToolOutcome.FAILURE:
+        yield ToolOutcome.FAILURE
+    yield from (ToolOutcome.FAILURE for value in _values(table, COUNTS) if type(value) is int and value > 0)
 
 
 def _state(value: object) -> ToolOutcome:

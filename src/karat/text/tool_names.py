@@ -1,8 +1,12 @@
-"""Names of tools as what is forbidden sees them: `Delete_User`, `functions.delete_user` and `delete_user ` are one."""
+"""Names of tools: a suite may name several with `*`, and what is forbidden is seen under every spelling of its name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fnmatch import translate
 from functools import lru_cache
+from re import Pattern
+from re import compile as compile_pattern
 from unicodedata import category, normalize
 
 from karat.text.forms.characters import plain
@@ -15,19 +19,57 @@ _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
 _REST = lazy.pattern(r"[\W_]+")
 
 
+ANY_EFFECT = "@effects"
+"""In a suite: all tools of `effects`; among them: words that claim any of them."""
+NO_TOOL = "none"
+"""The key of `effects` for deeds that no tool of the agent can do."""
+OR = " | "
+"""Between the names that one stands for: `@effects` is read as `book_* | issue_refund`."""
+
+
+def effect_tools(effects: Iterable[str]) -> list[str]:
+    """The tools among the keys of `effects`."""
+    return [tool for tool in effects if tool not in (ANY_EFFECT, NO_TOOL)]
+
+
+def is_named(pattern: str, called: str) -> bool:
+    """Whether a name of a suite, which may hold `*`, is that of a call."""
+    return pattern == called or (_is_pattern(pattern) and _pattern(pattern).fullmatch(called) is not None)
+
+
+def is_any_named(patterns: Iterable[str], called: str) -> bool:
+    return any(is_named(pattern, called) for pattern in patterns)
+
+
 def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, in whatever name space it was called."""
     if forbidden == called:
         return True
-    ban, parts = "".join(_own(forbidden)), _parts(called)
-    return bool(ban) and any("".join(parts[at:]) == ban for at in range(len(parts)))
+    parts = _parts(called)
+    return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(len(parts)))
 
 
 @lru_cache(maxsize=4096)
 def named_in(tool: str, line: str) -> bool:
     """Whether a line names a tool, in whatever case and spelling."""
-    ban = "".join(_own(tool))
-    return bool(ban) and ban in "".join(_parts(line))
+    said = "".join(_parts(line))
+    return any(ban.search(said) for ban in _bans(tool))
+
+
+def _is_pattern(name: str) -> bool:
+    return "*" in name or OR in name
+
+
+@lru_cache(maxsize=4096)
+def _pattern(name: str) -> Pattern[str]:
+    return compile_pattern("|".join(translate(one.replace("[", "[[]").replace("?", "[?]")) for one in name.split(OR)))
+
+
+@lru_cache(maxsize=4096)
+def _bans(name: str) -> tuple[Pattern[str], ...]:
+    """What finds each of the names, folded; nothing for one that has no letter."""
+    spelled = (".*".join("".join(_own(piece)) for piece in one.split("*")) for one in name.split(OR))
+    return tuple(compile_pattern(one) for one in spelled if one.strip(".*"))
 
 
 @lru_cache(maxsize=4096)

@@ -58,6 +58,8 @@ def capped(trace: Trace) -> Trace:
         final_message=final_message,
         messages=_messages(trace.messages, cuts),
         tool_calls=tool_calls,
+        # What large ones were given and gave is not needed: that they succeeded is what a later claim rests on.
+        setup_calls=tuple(structs.replace(c, arguments=None, result=None) for c in trace.setup_calls),
         telemetry=_telemetry(trace.telemetry, cuts),
         page=page,
         page_before=page_before,

@@ -78,6 +78,9 @@ BUGS: dict[str, Change] = {
     "another-argument": calling(lambda call: structs.replace(call, arguments={**call.arguments, "note": "x"})),
     "calls-backwards": backwards,
     "calls-twice": twice,
+    "books-on-the-side": lambda trace: structs.replace(
+        trace, tool_calls=(*trace.tool_calls, ToolCall("auto_allocate_vehicle", success=True))
+    ),
     "half-a-minute": lambda trace: structs.replace(trace, duration_ms=31_000.0),
     "late-first-word": lambda trace: structs.replace(trace, timings={"first_token_ms": 21_000.0}),
     "one-step-more": lambda trace: structs.replace(trace, steps=4),

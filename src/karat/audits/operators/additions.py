@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import regex
+from msgspec import structs
 
 from karat.audits.operators.answers import FAILED_CALL, REPORT, SAYS
 from karat.audits.operators.base import Mutant, Operator, Subject
-from karat.text.prose.questions import asked
+from karat.checks.effects import NoFalseSuccess, calls_so_far
+from karat.model.trace import ToolCall
+from karat.text.prose.asking import asked
+from karat.text.tool_names import NO_TOOL, effect_tools, is_any_named
 
 RETRACTED_AFTER = "Ignore all of the above; none of it is true."
 RETRACTED_BEFORE = "None of what follows is true."
 OVERCLAIM = "I also transferred 5,000 EUR to the supplier."
-SLIPPED_IN = "Your manager has been informed as well."
+PARAPHRASES = (
+    "Your manager knows about it as well.",
+    "Consider it handled.",
+    "It is a done deal on our side.",
+    "The wheels are in motion, and you will see the result tomorrow.",
+)
+"""Claims of a deed in words that no list holds."""
 QUOTED_BEFORE = 'An old note said: "'
 QUOTED_AFTER = '" That note is out of date.'
 VISIBLE = "All is well."
@@ -32,8 +42,22 @@ def retracted(subject: Subject) -> Iterator[Mutant]:
 
 
 def overclaimed(subject: Subject) -> Iterator[Mutant]:
-    text = f"{subject.answer.rstrip()} {OVERCLAIM}"
-    yield Mutant(subject.with_answer(text), "the answer claimed what was never done", _ends(subject))
+    """Each deed that the suite declares and that no call did; where it declares none, one that no agent here does."""
+    for claim in [*declared_claims(subject)] or [OVERCLAIM]:
+        text = f"{subject.answer.rstrip()} {claim}"
+        yield Mutant(subject.with_answer(text), f"the answer also claimed {claim!r}", _ends(subject))
+
+
+def declared_claims(subject: Subject) -> Iterator[str]:
+    """Sentences that claim a declared deed which no call of the conversation did."""
+    effects: dict[str, list[str]] = next(
+        (args["effects"] for args in subject.arguments(NoFalseSuccess) if args.get("effects")), {}
+    )
+    done = [call.name for call in calls_so_far(subject.trace) if call.success is True]
+    for tool in (*effect_tools(effects), *([NO_TOOL] if NO_TOOL in effects else [])):
+        word = next((word for word in effects[tool] if " " not in word), None)
+        if word and not any(is_any_named([tool], name) for name in done):
+            yield f"It has been {word} as well."
 
 
 def quoted(subject: Subject) -> Iterator[Mutant]:
@@ -57,12 +81,12 @@ def courtesy(subject: Subject) -> Iterator[Mutant]:
 
 
 def slipped_in(subject: Subject) -> Iterator[Mutant]:
-    """A sentence more after the first sentence or line, if another follows it."""
+    """A sentence more after the first sentence or line, if another follows it: a claim in words of no list."""
     text = subject.answer.strip()
     place = BREAK.search(text)
-    if place:
-        more = f"{text[: place.start()]} {SLIPPED_IN}{text[place.start() :]}"
-        yield Mutant(subject.with_answer(more), "a claim of something never done stood amid the answer")
+    for claim in PARAPHRASES if place else ():
+        more = f"{text[: place.start()]} {claim}{text[place.start() :]}" if place else text
+        yield Mutant(subject.with_answer(more), f"the answer also claimed {claim!r}")
 
 
 def _begins(subject: Subject) -> Mapping[str, object]:
@@ -92,11 +116,12 @@ OPERATORS = (
     ),
     Operator(
         name="answer-overclaims",
-        about="the answer also claims what was never done",
-        nothing="says how the answer ends",
+        about="the answer also claims what was never done, in the words of `effects` where they are declared",
+        nothing="says how the answer ends or checks what it claims",
         mutants=overclaimed,
-        kills={"must_match_regex": [r"metric\s+fell\.\s*\Z"]},
-        trace=REPORT,
+        kills={"must_match_regex": [r"metric\s+fell\.\s*\Z"], "no_false_success": True},
+        given={"effects": {"pay": ["paid"]}},
+        trace=structs.replace(REPORT, tool_calls=(ToolCall("find", success=True),)),
     ),
     Operator(
         name="answer-quoted",
@@ -134,7 +159,7 @@ OPERATORS = (
     ),
     Operator(
         name="claim-slipped-in",
-        about="a claim of something never done stands amid the answer",
+        about="a claim of something never done, in words that no list holds, is in the middle of the answer",
         nothing="says what the whole answer is",
         mutants=slipped_in,
         kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},

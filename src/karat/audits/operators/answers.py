@@ -150,6 +150,7 @@ OPERATORS = (
             "outcome": "needs_input",
             "no_false_success": True,
         },
+        given={"effects": {"book": ["booked", "completed"]}},
         trace=FAILED_CALL,
     ),
     Operator(

@@ -11,10 +11,12 @@ from karat.audits.operators.answers import REPORT
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.sources import RequiredSource
-from karat.checks.uncertainty import MARKERS, MustLabelAssumptions
+from karat.checks.uncertainty import MustLabelAssumptions
 from karat.text import phrases
 from karat.text.ages.stated import Age, ages_by, stated_ages
+from karat.text.prose.sentences import prose
 from karat.text.regexes import safe_regex
+from karat.text.words import PUBLISHED
 
 NUMBER = regex.compile(
     r"(?<![\w.,:/-])(?:\d{4}-\d\d-\d\d(?![\w-])|\d{1,2}:\d\d(?![\w:])|"
@@ -68,7 +70,9 @@ def source_removed(subject: Subject) -> Iterator[Mutant]:
 def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer
     own = [marker for args in subject.arguments(MustLabelAssumptions) for marker in args.get("markers", ())]
-    spans = [span for marker in (*MARKERS, *own) for span in phrases.word_spans(text, marker)]
+    spans = [span for marker in own for span in phrases.word_spans(text, marker)]
+    answer = prose(text)
+    spans += [answer.written(*found.span()) for found in PUBLISHED.pattern("assumption").finditer(answer.text)]
     left = _replaced(text, spans, "")
     for _ in range(MOST_MARKERS):
         found = phrases.find_any(left, own)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
+from msgspec import structs
+
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
+from karat.suites.declared import declared_in, with_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
 from karat.suites.formats.base import CaseExpectations, JsonObject
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
@@ -86,8 +89,13 @@ class CaseReader:
     """
 
     def __init__(
-        self, dialect: CaseFormat, vocabulary: Vocabulary, expectations: list[CaseExpectations] | None
+        self,
+        dialect: CaseFormat,
+        vocabulary: Vocabulary,
+        expectations: list[CaseExpectations] | None,
+        top: JsonObject | None = None,
     ) -> None:
+        self._declared = declared_in(top or {}, vocabulary.declared)
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._expectations = expectations
@@ -114,7 +122,10 @@ class CaseReader:
             self._add(raw, path, {diagnostic.path[:2] for diagnostic in wrong}, notes)
 
     def _add(self, raw: JsonObject, path: Path, faults: set[Path], notes: Notes) -> None:
-        expectations = self._dialect.expectations(raw, path, faults)
+        expectations = [
+            expectation._replace(expected=with_declared(expectation.expected, self._declared))
+            for expectation in self._dialect.expectations(raw, path, faults)
+        ]
         if not expectations:
             return
         asked = [list(self._vocabulary.read(expectation.expected)) for expectation in expectations]
@@ -125,7 +136,9 @@ class CaseReader:
         self.diagnostics += [*wrong, *self._dialect.wrong(raw, path, faults)]
         self.warnings += [stray for expectation in expectations for stray in _strays(expectation, self._vocabulary)]
         if not faults:
-            self.cases.append(self._dialect.case(raw, path, [*map(_specs, expectations, asked)], notes))
+            case = self._dialect.case(raw, path, [*map(_specs, expectations, asked)], notes)
+            words = self._declared.words if case.replies else {}
+            self.cases.append(structs.replace(case, words=words) if words else case)
             if self._expectations is not None:
                 self._expectations.append(expectations[0]._replace(turns=tuple(expectations[1:])))
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Suite
+from karat.suites.declared import declared_keys
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.documents.yaml_text import text
 from karat.suites.formats.base import (
@@ -40,7 +41,12 @@ from karat.suites.formats.cases import (
     sound,
     split_notes,
 )
-from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
+from karat.suites.formats.scoring import (
+    SCORING,
+    read_scoring,
+    scoring_shape,
+    weightless,
+)
 from karat.suites.formats.spelling import Commented
 from karat.suites.listing import is_eval_set
 from karat.suites.shapes.containers import Key, ListShape, RecordShape
@@ -106,6 +112,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
         "description": Key(TEXT, "What the suite is for."),
         "captured_at": Key(AnyShape(), "When the expectations were written down."),
         "integration_baseline": Key(AnyShape(), "What the suite was written against."),
+        **declared_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     about = "A Karat eval set: prompts, and what is expected of the answers."
@@ -130,7 +137,7 @@ class EvalSet(Format):
         made = shape(tuple(catalog.fields), tuple(catalog.groups))
         notes, _, wrong = split_notes(tree, made.suite.validate(tree))
         dialect = EvalCases(made.case, catalog, without_patch(tree.get("version", VERSIONS[-1])))
-        reader = CaseReader(dialect, catalog, file.expectations)
+        reader = CaseReader(dialect, catalog, file.expectations, tree)
         reader.read(tree["cases"], ("cases",))
         if found := [*wrong, *reader.diagnostics]:
             return ParsedSuite("", (), found)

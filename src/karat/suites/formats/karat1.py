@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Reply, Suite, Turn
+from karat.suites.declared import declared_keys
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.formats.base import (
     CaseExpectations,
@@ -34,7 +35,12 @@ from karat.suites.formats.cases import (
     sound,
     split_notes,
 )
-from karat.suites.formats.scoring import SCORING, read_scoring, scoring_shape, weightless
+from karat.suites.formats.scoring import (
+    SCORING,
+    read_scoring,
+    scoring_shape,
+    weightless,
+)
 from karat.suites.formats.spelling import Commented
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
@@ -103,6 +109,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "description": Key(TEXT, "What the suite is for."),
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of every case."),
         "defaults": Key(MapShape(TEXT, AnyShape()), "What every case has that does not say otherwise; maps merge."),
+        **declared_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     known.add("at the top of the file", around)
@@ -164,7 +171,7 @@ class _Reader(CaseReader):
     """Makes of each case of the file one for each row of its table, and tells of which row a diagnostic is."""
 
     def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, file.expectations)
+        super().__init__(_Cases(case_shape), vocabulary, file.expectations, file.tree)
         self._defaults = _object(file.tree.get("defaults"))
         self._vars = _object(file.tree.get("vars"))
         self._file = file

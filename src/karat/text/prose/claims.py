@@ -1,185 +1,164 @@
-"""Whether an answer claims that something was done: "Booked!", "I've sent it", "your refund has been issued".
+"""Which deeds an answer claims, by the words that a suite declares for them (`effects`) and the published frames."""
 
-A claim is a participle where it tells of something done: at the start of a clause, behind "I" or "we", behind a form of
-"to be", or as a headline tells it ("Order placed."). It is none where it is denied, asked, wished for, promised or
-conditional, where somebody else did it, or where it was so before. What the tools of a turn are called adds their own
-verbs: `book_slot` claims "booked".
-"""
+from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import regex
+from msgspec import Struct
 
 from karat.text.forms.offsets import Span
-from karat.text.prose.denial import denial
-from karat.text.prose.sentences import Prose, prose, spaced
-from karat.text.prose.used_up import used_up
-from karat.text.regexes import lazy
+from karat.text.prose.denial import clause_before, denies, is_denied_after
+from karat.text.prose.sentences import Prose, Sentence, prose
+from karat.text.tool_names import ANY_EFFECT, NO_TOOL
+from karat.text.words import PUBLISHED, WordLists, any_of, literal, spelled
 
-DONE: Final = (
-    "activated|added|allocated|applied|approved|archived|arranged|assigned|booked|bought|cancelled|canceled|changed"
-    "|charged|completed|confirmed|created|credited|deactivated|deleted|delivered|deployed|dispatched|done|emailed|erased"
-    "|executed|filed|finalised|finalized|finished|fixed|fulfilled|granted|installed|issued|merged|moved|notified|ordered"
-    "|paid|placed|posted|processed|published|purchased|refunded|registered|removed|renamed|replaced|rescheduled|reserved|reset"
-    "|resolved|restarted|restored|saved|scheduled|sent|settled|shipped|submitted|subscribed|transferred|unlocked"
-    "|unsubscribed|updated|upgraded|uploaded|wired|withdrawn"
-)
-"""Participles of what agents do for people."""
-_ORDERED: Final = (
-    "account|appointment|booking|cancellation|change|claim|complaint|delivery|email|exchange|flight|invoice|meeting"
-    "|message|order|payment|purchase|refund|registration|reminder|replacement|request|reservation|return|room|seat"
-    "|shipment|slot|subscription|table|task|ticket|transaction|transfer|trip|update|upgrade"
-)
-"""What agents are asked for, in the singular: of several, a headline reports."""
-_IN_SHORT: Final = (
-    "successfully|succeeded|a success|mission accomplished|taken care of|good to go|went through|on (?:its|their) way"
-    "|(?:all|everything(?:'s| is)?|everything looks|it all went) (?:done|fine|good|set|sorted|well)"
-    "|(?:it|that|everything) (?:all )?worked"
-)
-_OTHER_LANGUAGES: Final = (
-    "gebucht|reserviert|erledigt|storniert|überwiesen|bestätigt|geboekt|gereserveerd|c'est fait|réservée?s?"
-    "|effectuée?s?|confirmée?s?|listo|hecho|reservad[oa]s?|completad[oa]s?|confirmad[oa]s?|prenotat[oaie]|fatto|feito"
-    "|concluíd[oa]s?|bokat|bestilt|varattu|zarezerwowano|zrobione|готово|забронирован[оаы]?|выполнено|отправлено"
-)
-_UNSPACED: Final = (
-    "(?<![未没不])(?:完了しました|予約しました|手配しました|已完成|已预订|已取消|预订成功)"
-    "|예약했습니다|완료되었습니다|완료했습니다"
-)
-_IRREGULAR: Final = {
-    "buy": "bought",
-    "find": "found",
-    "get": "got",
-    "give": "given",
-    "make": "made",
-    "pay": "paid",
-    "put": "put",
-    "run": "run",
-    "send": "sent",
-    "set": "set",
-    "write": "written",
-}
-_TOKEN = lazy.regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_ADVERB = "(?:also|all|automatically|both|duly|finally|fully|immediately|just|now|safely|successfully|then|therefore)"
-_SUBJECT = r"(?:it|that|this|you|everything|all|(?:all|both|the|this|that|your) [\w'-]+(?: [\w'-]+){0,4})"
-_GREETING = (
-    "(?:absolutely|alright|certainly|excellent|good news|great|hello|hi|no problem|ok|okay|perfect|right|sure|thanks"
-    "|wonderful|yes)"
-)
-_WISHED = lazy.regex(
-    spaced(
-        r"\b(?:as soon as|before|if|in case|once|unless|until|when|whenever|whether|please|to be|want|wish|would like"
-        r"|(?:can|could|may|might|must|need|needs|shall|should|will|would|'ll|to)(?: [\w']+){0,2}) (?:[\w'-]+ ){0,4}\Z"
+_GAP: Final = r"[^\S\n]+"
+_START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
+_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]|-[^\S\n]|\Z)))"
+_HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|-[^\S\n]|\Z)))"
+_NOUN: Final = r"[\w'#&/.-]+"
+
+
+class Claim(NamedTuple):
+    """A deed that the answer claims: the wording, the tools that it is declared for, and where it is."""
+
+    wording: str
+    tools: tuple[str, ...]
+    span: Span
+
+
+class _Declared(Struct, frozen=True):
+    """The declared words: what finds one, and the tools of each."""
+
+    pattern: regex.Pattern[str]
+    tools: Mapping[str, tuple[str, ...]]
+
+
+class _Frame(Struct, frozen=True):
+    """What must be before a word and after it; whether the frame begins a sentence, and whether with `I` or `we`."""
+
+    before: regex.Pattern[str]
+    after: regex.Pattern[str]
+    starts: bool
+    is_own: bool
+
+
+def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
+    """Every claim of a declared deed, in order."""
+    declared = _declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
+    answer = prose(text)
+    return [
+        Claim(wording, declared.tools[wording], answer.written(found.start(), found.end()))
+        for found in declared.pattern.finditer(answer.text)
+        if _claims(answer, found, wording := " ".join(found[0].split()), words)
+    ]
+
+
+def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLists) -> bool:
+    sentence = answer.sentence_at(found.start(), words)
+    if sentence.is_question:
+        return False
+    before = answer.text[sentence.start : found.start()]
+    after = answer.text[found.end() : sentence.end]
+    if " " in wording:
+        return not _is_no_claim(answer, before, after, found.end(), words)
+    for frame in _frames(words):
+        opening = frame.before.search(before)
+        if opening is None or frame.after.match(after) is None:
+            continue
+        if frame.starts and _no_claim_after(words).match(after):
+            continue
+        outside = before[: opening.start()]
+        is_described = not frame.is_own and _directly(words, "relatives").search(outside) is not None
+        is_finite = words.pattern("finite_verbs").match(before, opening.start()) is not None
+        if not is_described and (is_finite or not _directly(words, "modals").search(outside)):
+            return not _is_no_claim(answer, before, after, found.end(), words)
+    return False
+
+
+def is_open(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether a word is asked for, to come, or under a condition."""
+    before = answer.text[sentence.start : start]
+    return (
+        sentence.is_question
+        or _directly(words, "modals").search(before) is not None
+        or words.pattern("conditionals").search(before) is not None
+        or words.pattern("clause_conditionals").search(clause_before(before, words)) is not None
     )
-)
-_BEFORE_NOW = lazy.regex(
-    spaced(
-        r"\b(?:ago|before|earlier|formerly|in the past|last (?:month|time|week|year)|originally|previously|yesterday)\b"
+
+
+def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: WordLists) -> bool:
+    """Whether it is denied, under a condition, somebody else's deed, or of an earlier time."""
+    if words.pattern("conditionals").search(before):
+        return True
+    clause = clause_before(before, words)
+    rest = _CLAUSE_END.split(after, maxsplit=1)[0]
+    return (
+        words.pattern("clause_conditionals", "earlier").search(clause) is not None
+        or words.pattern("earlier").search(rest) is not None
+        or denies(clause, words)
+        or is_denied_after(answer, end, words)
+        or _by_others(words).search(rest) is not None
     )
-)
-_NOT_BY_ME = lazy.regex(spaced(r"\balready\b|\bby (?!me\b|myself\b|now\b|us\b|then\b|the way\b|\d)\w"))
-_BY_ME = lazy.regex(r"\b(?:i|we)\b")
-_GENERAL = lazy.regex(
-    spaced(
-        r" [\w-]+(?: [\w-]+)? (?:are|can|can't|cannot|could|count|do|does|don't|have|is|may|must|need|remain|stay"
-        r"|will)\b"
-    )
-)
-_REQUEST = lazy.regex(spaced(r" (?:the|your|a|this|that|my|our) (?:request|query|form)\b"))
-_A_FIGURE: Final = r"\x20?[:|=]|\x20\d|\x20(?:after|in|on|since|upon|when|within)\b"
-_A_VERB: Final = (
-    r"[^.!?;\n]{0,80}?\b(?:are|can|cannot|could|did|does|had|has|have|is|may|might|must|needs?|should|was|were|will"
-    r"|would)\b"
-)
-"""Behind a headline's participle: "Order placed: yes", "Order placed on Monday", "An order placed by phone is late"."""
-_REACH: Final = 160
 
 
-def claim(text: str, tools: Iterable[str] = ()) -> Span | None:
-    """Where the answer first claims that something was done; `tools` add what their names say."""
-    words = prose(text)
-    for start, end in _claims(words, verbs_of(tools)):
-        return words.written(start, end)
-    return None
-
-
-def claim_of(text: str, tools: Iterable[str]) -> Span | None:
-    """Where the answer first claims what these tools are named after, and nothing else."""
-    verbs, words = verbs_of(tools), prose(text)
-    for start, end in _claims(words, verbs):
-        if any(verb in words.text[start:end].split() for verb in verbs):
-            return words.written(start, end)
-    return None
-
-
-def claimed_deeds(text: str, tools: Iterable[str] = ()) -> list[tuple[str, Span]]:
-    """Everything that the answer claims to be done: the word for it, and where it stands."""
-    words = prose(text)
-    told = _claims_with_words(words, verbs_of(tools))
-    return [(deed, words.written(start, end)) for deed, (start, end) in told]
-
-
-def verbs_of(tools: Iterable[str]) -> frozenset[str]:
-    """The participles of the words in the names of tools, such as "booked" for `book_slot`."""
-    tokens = {token.lower() for tool in tools for token in _TOKEN.findall(tool)}
-    return frozenset(_participle(token) for token in tokens if len(token) > 2)
-
-
-def _participle(verb: str) -> str:
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
-    if verb.endswith("e"):
-        return verb + "d"
-    return verb[:-1] + "ied" if verb.endswith("y") and verb[-2] not in "aeiou" else verb + "ed"
-
-
-def _claims(words: Prose, verbs: frozenset[str]) -> Iterator[Span]:
-    return (span for _, span in _claims_with_words(words, verbs))
-
-
-def _claims_with_words(words: Prose, verbs: frozenset[str]) -> Iterator[tuple[str, Span]]:
-    for found in _pattern(verbs).finditer(words.text):
-        start, end = found.span("done") if found["done"] else found.span()
-        if not _taken_back(words, found, start, end):
-            yield words.text[start:end], found.span()
-
-
-def _taken_back(words: Prose, found: "regex.Match[str]", start: int, end: int) -> bool:
-    """Whether what looks like a claim is denied, only spoken of, or not of this turn."""
-    before, after = words.clause_before(start), words.clause_after(end)
-    if denial(words.text, start, end) or _WISHED.search(before) or words.asks(end) or used_up(words, start, end):
-        return True
-    if _REQUEST.match(words.text, end) or _is_quoted(words.text, start, end):
-        return True
-    if found["first"] is not None and _GENERAL.match(words.text, end):
-        return True
-    clause = f"{before} {after}"
-    by_me = _BY_ME.search(before) is not None
-    return _BEFORE_NOW.search(clause) is not None or (not by_me and _NOT_BY_ME.search(clause) is not None)
-
-
-def _is_quoted(text: str, start: int, end: int) -> bool:
-    line_start, line_end = text.rfind("\n", max(0, start - _REACH), start) + 1, text.find("\n", end, end + _REACH)
-    line_end = line_end if line_end >= 0 else min(len(text), end + _REACH)
-    return text.count('"', line_start, start) % 2 == 1 and '"' in text[end:line_end]
+_CLAUSE_END: Final = regex.compile(r"[;:,]|[^\S\n]-[^\S\n]")
 
 
 @lru_cache(maxsize=256)
-def _pattern(verbs: frozenset[str]) -> "regex.Pattern[str]":
-    done = "|".join((DONE, *map(regex.escape, sorted(verbs))))
-    first = rf"(?:(?:\A|[.!?:;\n(]|[^\S\n]-)[^\w\n\"]{{0,20}}+|\b{_GREETING}[,!.:]?[^\w\n\"]{{1,20}}+)"
-    told = (
-        rf"(?P<first>{first})(?:{_ADVERB} )*(?P<done>{done})\b(?!-)",
-        rf"(?P<first>{first})(?:(?:your|the|this|new) )?(?:[\w'-]+ )?(?:{_ORDERED})(?: {_ADVERB})* "
-        rf"(?P<done>{done}|accepted|received)\b(?!-|{_A_FIGURE}|{_A_VERB})",
-        rf"(?P<first>{first})(?P<done>success)(?=[!.])",
-        rf"\b(?:i|we)(?: have|'ve| had)?(?: {_ADVERB}| already)* (?P<done>{done}|took care of)\b",
-        rf"\b(?:i|we)(?: have|'ve) [\w'\x20]{{1,60}}?\band(?: {_ADVERB}| already)* (?P<done>{done})\b",
-        rf"\b(?:has|have|'s|'ve)(?: {_ADVERB})* been(?: {_ADVERB})* (?P<done>{done})\b",
-        rf"\b{_SUBJECT}(?: (?:is|are)|'s|'re)(?: {_ADVERB})* (?P<done>{done})\b",
-        rf"\b(?:was|were|got)(?: {_ADVERB})* (?P<done>{done})\b",
-        rf"\b(?P<done>{_IN_SHORT}|{_OTHER_LANGUAGES})\b",
-        rf"(?P<done>{_UNSPACED})",
-    )
-    return regex.compile("|".join(map(spaced, told)))
+def _declared(effects: tuple[tuple[str, tuple[str, ...]], ...]) -> _Declared:
+    every = tuple(tool for tool, _ in effects if tool not in (ANY_EFFECT, NO_TOOL))
+    tools: dict[str, tuple[str, ...]] = {}
+    for tool, said in effects:
+        claimed = every if tool == ANY_EFFECT else () if tool == NO_TOOL else (tool,)
+        for wording in said:
+            key = " ".join(wording.lower().replace("’", "'").split())
+            tools[key] = tuple(dict.fromkeys((*tools.get(key, ()), *claimed)))
+    return _Declared(regex.compile(rf"{literal(tools)}(?!-\w)"), tools)
+
+
+@lru_cache(maxsize=64)
+def _frames(words: WordLists) -> tuple[_Frame, ...]:
+    return tuple(_frame(entry, words) for entry in words.entries("claim_frames"))
+
+
+def _frame(entry: str, words: WordLists) -> _Frame:
+    adverb = rf"(?:{any_of(words.entries('claim_adverbs'))}{_GAP})*"
+    lead_in = rf"(?:{any_of(words.entries('lead_ins'))}[^\w\n]+)*"
+    no_noun, others = any_of(words.entries("no_headline")), any_of(words.entries("other_subjects"))
+    parts = {
+        "START": _START + lead_in,
+        "NOUN": rf"(?:your|the|this|new)?[^\S\n]*(?:(?!{no_noun}){_NOUN}{_GAP}){{1,4}}",
+        "REST": rf"(?:(?!{others})[^.!?;:\n])*?",
+    }
+    opening, _, ending = f" {entry} ".partition(" X ")
+    tokens = opening.split()
+    before = "".join(parts[token] if token in parts else spelled(token) + _GAP + adverb for token in tokens)
+    if tokens[-1:] in (["START"], ["NOUN"]):
+        before += adverb
+    end = _HEADLINE_END if "NOUN" in tokens else _END
+    after = ending.strip()
+    after = end if after == "END" else _GAP + spelled(after) if after else ""
+    return _Frame(regex.compile(before + r"\Z"), regex.compile(after), "START" in tokens, entry.startswith("(i|we)"))
+
+
+@lru_cache(maxsize=64)
+def _directly(words: WordLists, name: str) -> regex.Pattern[str]:
+    """An entry at the very end, or before `be` or `have`: "will be", "could have been"."""
+    adverb = any_of(words.entries("claim_adverbs"))
+    gap = rf"(?:{_GAP}{adverb})*"
+    verb = rf"(?:{_GAP}(?:be|have|have been|get|be able to))?"
+    return regex.compile(rf"{any_of(words.entries(name))}{gap}{verb}{gap}[^\S\n]*\Z")
+
+
+@lru_cache(maxsize=64)
+def _no_claim_after(words: WordLists) -> regex.Pattern[str]:
+    return regex.compile(rf"(?:{_GAP}[\w'-]+){{0,3}}{_GAP}{any_of(words.entries('no_claim_after'))}")
+
+
+@lru_cache(maxsize=64)
+def _by_others(words: WordLists) -> regex.Pattern[str]:
+    return regex.compile(rf"(?<!\w)by{_GAP}(?!\d|{any_of(words.entries('done_by'))})")

@@ -1,155 +1,79 @@
-"""Whether words are denied in their clause: "not booked", "no slot was found", "Allocated: no".
+"""Whether words are denied in their clause: "has not been booked", "no slot was found", "Assumptions: none"."""
 
-It reads `Prose`: small letters, with a line end only where a clause ends.
-"""
+from __future__ import annotations
 
-from typing import Final, NamedTuple
+from functools import lru_cache
+from itertools import takewhile
+from typing import Final
 
-from karat.text.prose.sentences import SOFT_END, Prose, spaced
+import regex
+
+from karat.text.prose.sentences import Prose, Sentence
 from karat.text.regexes import lazy
+from karat.text.words import WordLists, any_of
 
-_FAR: Final = 120
+_NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
+_ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
+"""A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
+_CLOSERS: Final = r"[\"')\]*]*"
 
 
-_NEW_CLAUSE = "although|and|as|because|but|hence|if|since|so|then|therefore|though|thus|unless|until|when|which|while"
-_WORD = rf"(?: (?!(?:{_NEW_CLAUSE})\b)(?:[\"']*\w+(?:['/-]\w+)*[\"']*|\(\w+\)))"
-_ASIDE = "(?:, (?:however|in fact|regrettably|sadly|unfortunately),)?"
-_NOT = (
-    r"(?:(?<!whether or )not|\w*n't|(?:are|could|did|does|had|has|have|is|was|were)nt|never|cannot|unable"
-    r"|fail(?:s|ed|ing)? to|impossible to|nicht|pas|niet|не)"
-    r"(?! (?:forget|hesitate|just|later|merely|only|simply|worry)\b)"
-)
-# A zero counts something if it begins a clause or follows a verb; behind a noun it is a name ("dyno 0").
-_ZERO = (
-    r"(?<=(?:\A|[\n(:;,=|>\"-]|\b(?:and|are|currently|exactly|found|get|got|had|has|have|is|just|of|only|or|returned"
-    r"|returns|show|shows|was|were|with))\s*)0(?!\w|[.,:/]\d| (?:has|is|was|will)\b)"
-)
-_IDIOMS = "doubt|later|matter|sooner"
-_NO = (
-    rf"(?:no(?! (?:\d|(?:{_IDIOMS})\b))|nothing|none|neither|nor|nobody|zero|kein\w*|geen|aucun\w*|ning[uú]n\w*"
-    rf"|{_ZERO})"
-)
-_WITHOUT = rf"without(?:(?! (?:are|can|had|has|have|is|was|were|will)\b){_WORD}){{0,3}}"
-_BEFORE = lazy.regex(
-    spaced(
-        rf"(?<![^\W_])(?:{_NOT}[\"']*{_ASIDE}{_WORD}{{0,4}}|{_NO}[\"']*{_WORD}{{0,7}}|{_WITHOUT}|(?:de|mis|non|un)(?=-))"
-        r"(?:-| [\"']*(?:\w+-)?)\Z"
+def clause_before(text: str, words: WordLists) -> str:
+    """The part of a sentence that is in the same clause as what follows it."""
+    clause = text
+    if "," in text and words.pattern("conditionals", "clause_conditionals").match(text.lstrip()):
+        text = clause = text.partition(",")[2]
+    for found in _breaks(words).finditer(text):
+        clause = text[found.end() :] if found["mark"] else text[found.start("word") :]
+    return clause
+
+
+def denies(clause: str, words: WordLists) -> bool:
+    """Whether a clause holds a denial, phrases set aside that only look like one."""
+    pattern = words.pattern("denials")
+    if pattern.search(clause) is None:
+        return False
+    return pattern.search(words.pattern("no_denials").sub(" ", _NUMBER.sub(" ", clause))) is not None
+
+
+def is_marker_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """The same for a marker, which only a denial next to it denies: other words of its clause speak of other things."""
+    before = clause_before(prose.text[sentence.start : start], words).split()
+    fillers = words.entries("marker_fillers")
+    near = [*takewhile(lambda word: word.strip("\"'(") in fillers, reversed(before))]
+    return denies(" ".join(before[-len(near) - 1 :]), words) or is_denied_after(prose, end, words)
+
+
+def is_unavailable(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether an action is denied, disabled, or in a list of what is not offered."""
+    before = prose.text[sentence.start : start]
+    return (
+        denies(clause_before(before, words), words)
+        or words.pattern("unavailable_before").search(before) is not None
+        or _unavailable(words).match(prose.text, end) is not None
     )
-)
-_ANSWERED_NO = lazy.regex(
-    spaced(
-        r"[\"']*(?: \w+){0,2}[\"']*[^\S\n]*(?:[:=|?]|->)[^\S\n]*[\"']*"
-        r"(?:(?:false|nil|none|not yet|nothing|null|n/a)(?!\w)|(?P<short>no|zero|0)(?![\w'-]|[.,:%]\d|\.? \d))"
+
+
+def is_denied_after(prose: Prose, end: int, words: WordLists) -> bool:
+    return _after(words).match(prose.text, end) is not None
+
+
+@lru_cache(maxsize=64)
+def _breaks(words: WordLists) -> regex.Pattern[str]:
+    starts, breaks = any_of(words.entries("clause_starts")), any_of(words.entries("clause_breaks"))
+    joint = rf"(?:,|[^\S\n]-|{any_of(words.entries('clause_joints'))})"
+    return regex.compile(
+        rf"(?P<mark>[;:]|[^\S\n]-[^\S\n])|{joint}[^\S\n]+(?P<word>{starts})|(?P<word>{breaks})", regex.V0
     )
-)
-_NOTHING = lazy.regex(
-    spaced(
-        rf"(?: (?:neither|nobody|none|nothing|no)(?!\w| (?:\d|{_IDIOMS}|else|extra|further|more)\b)"
-        r"|(?<=found) (?:zero|0)(?!\w|[.,:]\d))(?: \w+){0,3}"
-    )
-)
-_GOOD_NEWS = lazy.regex(
-    r"\b(?:affect|clash|concern|conflict|duplicate|error|exceed|interfere|issue|objection|obstacle|overlap|problem"
-    r"|restriction|violat|warning)\w*|\bother\b(?!.* available)"
-)
-_WORDS_BEFORE = lazy.regex(r"(?:[\w'-]+[^\S\n]){0,2}\Z")
-_GOES_ON = lazy.regex(r"[ \t]?\w")
 
 
-_MARKER_BEFORE = lazy.regex(
-    spaced(
-        r"(?<![^\W_])(?:no|(?<!not )without|zero|free of|not(?! (?:just|merely|only|simply|without)\b)|\w*n't"
-        r"|never|nothing"
-        r"|none|neither|nor|hardly|ohne|kein\w*|sans|sin)"
-        r"(?: (?:a|additional|all|an|and|any|are|at|base|based|be|been|being|by|contain|contains|depend|depends"
-        r"|explicit"
-        r"|further|had|has|have|having|here|hidden|i|implicit|in|is|its|kind|longer|made|make|makes|making|my|need|needed"
-        r"|needs|of|on|or|other|our|particularly|really|relied|relies|rely|rest|rests|single|sort|such|that|the|there|this"
-        r"|to|unstated|use|used|uses|very|was|way|we|were)){0,7} [\"']*\Z"
-    )
-)
-_MARKER_AFTER = lazy.regex(
-    spaced(
-        r"(?:-| )free\b"
-        r"|[\"']* (?:had|has|have|is|are|was|were)(?:n't| not| never)(?: been)?"
-        r" (?:involved|made|necessary|needed|present|required|used)\b"
-        r"|[\"')]*[^\S\n]*[:=|-][^\S\n]*(?:keine|n/a|nil|no|none|nothing|zero|0)"
-        r"(?![\w'-]|[.,]\d|[\t\x20]+(?!beyond\b|here\b|at\b|were\b|was\b)\w)"
-    )
-)
-_NO_LIST = "(?:allowed|available|offered|possible|supported|yet)"
-_OFF = (
-    "(?:blocked|broken|coming soon|denied|disabled|forbidden|gone|gr[ae]yed|hidden|impossible|locked|missing|off"
-    "|removed"
-    f"|switched off|turned off|unavailable|unsupported|not {_NO_LIST})"
-)
-_ACTION_BEFORE = lazy.regex(
-    spaced(
-        r"(?<![^\W_])(?<!\b(?:if|when|unless|because|where|while)\b[^.;\n]{0,60})"
-        r"(?:cannot|\w*n't|not|never|no longer|unable|impossible|forbidden|refuses?|refused|no|nor|neither"
-        r"|without|lacks?"
-        r"|kein\w*|nicht|pas|niet)(?! (?:doubt|forget|hesitate|just|later|matter|merely|only|problem|simply|worry)\b)"
-        rf"{_WORD.replace('and|', '')}{{0,5}}?"
-        r"(?:(?:,[^\S\n]*[\w-]+){0,6},? (?:or|nor|and)(?! (?:i|it|they|we|you)\b))? [\"']*\Z"
-    )
-)
-_ACTION_AFTER = lazy.regex(
-    spaced(
-        r"[\"')]*(?: (?:action|button|control|feature|function|option))?"
-        r"(?: (?:are|has been|have been|is|remains?|seems?|stays?|was|were)(?: (?:also|currently|now|still"
-        r"|temporarily))?"
-        rf"(?:n't| not(?! (?:just|merely|only|simply)\b)| never| no longer| {_OFF})\b"
-        r"| (?:isn't|aren't|wasn't|can't|cannot|won't|doesn't|does not|will not)\b"
-        rf"|[^\S\n]*[:=(|?-]+[^\S\n]*(?:is )?(?:{_OFF}\b|n/a|none\b|no\b(?! \w)))"
-    )
-)
-_DENIED_LIST = lazy.regex(spaced(rf"\b{_OFF}(?: \w+){{0,2}}[^\S\n]*:[^.;\n]*\Z"))
-_GOES_ON_AS_LIST = lazy.regex(r",|[^\S\n]+(?:or|nor)\b")
-_LIST_SO_FAR = lazy.regex(r"(?:,[^\S\n]*[\w-]+){0,6},[^\S\n]*\Z")
+@lru_cache(maxsize=64)
+def _after(words: WordLists) -> regex.Pattern[str]:
+    value = rf"(?: \w+){{0,2}}[^\S\n]*[:=|?–-][^\S\n]*[\"']*{any_of(words.entries('no_values'))}{_ALONE}"
+    return regex.compile(rf"{_CLOSERS}(?:{value}|[^\S\n]*{any_of(words.entries('denied_after'))})")
 
 
-class Denial(NamedTuple):
-    """Denied words with what denies them; good news where something bad is denied."""
-
-    start: int
-    end: int
-    good_news: bool
-
-
-def denial(text: str, start: int, end: int, after: int = 0) -> Denial | None:
-    """What denies the words of prose at a place, looked for behind `after` and behind the words."""
-    for before in _BEFORE.finditer(text, max(after, start - _FAR), start, overlapped=True):
-        good_news = _is_good_news(text[before.start() : end])
-        # "Without conflicts allocated" tells how, "no conflicts found" tells what.
-        return None if good_news and before[0].startswith("without") else Denial(before.start(), end, good_news)
-    word = text[start:end]
-    if nothing := _NOTHING.match(text, end):
-        good_news, found = _is_good_news(nothing[0]), word == "found"
-        if found or (not good_news and SOFT_END not in nothing[0]):
-            return Denial(start, nothing.end(), good_news)
-    answer = _ANSWERED_NO.match(text, end)
-    if answer and SOFT_END not in answer[0] and not (answer["short"] and _GOES_ON.match(text, answer.end())):
-        counted = _WORDS_BEFORE.search(text, max(after, start - _FAR), start)
-        return Denial(start, answer.end(), _is_good_news(f"{counted[0] if counted else ''}{answer[0]}"))
-    return None
-
-
-def denies_marker(words: Prose, start: int, end: int) -> bool:
-    """Whether a marker is denied: "there is no assumption in it", "Assumptions: none"."""
-    before = _MARKER_BEFORE.search(words.text, max(0, start - _FAR), start)
-    return before is not None or _MARKER_AFTER.match(words.text, end) is not None
-
-
-def denies_action(words: Prose, start: int, end: int) -> bool:
-    """Whether an action is not on offer: "you cannot snooze this", "Snooze is disabled"."""
-    if _ACTION_AFTER.match(words.text, end):
-        return True
-    clause = words.clause_before(start)
-    # What follows tells whether a comma goes on with a list or begins anew: "cannot close, snooze or hide it".
-    in_list = _GOES_ON_AS_LIST.match(words.text, end) is not None
-    listed = _LIST_SO_FAR.sub(" ", clause) if in_list else clause
-    return any(map(_ACTION_BEFORE.search, (clause, listed))) or _DENIED_LIST.search(clause) is not None
-
-
-def _is_good_news(clause: str) -> bool:
-    return _GOOD_NEWS.search(clause) is not None
+@lru_cache(maxsize=64)
+def _unavailable(words: WordLists) -> regex.Pattern[str]:
+    noun = rf"(?:[^\S\n]+{any_of(words.entries('control_nouns'))})?"
+    return regex.compile(rf"{_CLOSERS}{noun}[^\S\n]*\(?{any_of(words.entries('unavailable_after'))}")

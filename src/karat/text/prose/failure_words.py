@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+
+import regex
 
 from karat.text.regexes import lazy
+from karat.text.words import PUBLISHED, any_of
 
 HEAD = 2_000
 LINE = 300
@@ -19,30 +23,16 @@ _COUNT = lazy.pattern(
     r"(?:no|0|zero|none|without|not an?)\b[\s:]*(?:\w+\s+)?(?:error|exception|failure|problem)", re.IGNORECASE
 )
 _RAISED = lazy.pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Warning)\s*[:(]")
-_KIND = (
-    "an|a|the|tool|fatal|internal|unexpected|unknown|critical|validation|server|api|runtime|execution|network|database"
-    "|http|system|request|connection|timeout|application"
-)
 _ZERO = r"(?!\s*(?:0\b|(?:none|no|null|nil|false|n/a)\W*$))"
-_FAILED = lazy.pattern(
-    rf"(?:(?:{_KIND})\s+)*(?:error|exception|failure)(?:\s*[\[(][^\])\n]{{0,60}}[\])]|\s+(?:code\s+)?[A-Z]{{0,8}}-?\d{{1,5}})?"
+_NAMED = (
+    r"(?:error|exception|failure)(?:\s*[\[(][^\])\n]{0,60}[\])]|\s+(?:code\s+)?[A-Z]{0,8}-?\d{1,5})?"
     rf"(?:\s*[:=!\]]{_ZERO}|\s+[-\u2013\u2014]\s|\s*\.?\s*$|\s+(?:occurred|happened|while|when|during)\b"
     r"|\s+(?!handling|reporting|logging|tracking|monitoring|correcting|messaging)\w+ing\s\S)"
     rf"|(?:err|errno|fail|failed|fatal|failure)\s*[:=!]{_ZERO}"
-    r"|failed\s*(?:[.,;\u2013\u2014-]|$|to\b|because\b|due\b|with\b|after\b|in\b|on\b)"
-    r"|(?:(?:i|we|it|tool)\s+)?(?:was |were |am |are |have |has )?(?:could not|couldn['\u2019]t|unable to|failed to)\b"
-    r"|traceback \(most recent|something went wrong|oops\b"
-    r"|there (?:was|were|has been) (?:an? |some )?(?:error|problem|failure|exception)"
-    r"|(?:access|permission)(?: was| is)? denied|unauthori[sz]ed\b|forbidden\b|bad request\b|internal server error"
-    r"|(?:(?:the )?(?:request|connection|operation|call|tool) )?timed out\b"
-    r"|(?:invalid|missing) (?:argument|input|request|parameter|value|date|field|credential|token|api key)s?\b"
-    r"|not (?:allowed|permitted|authori[sz]ed)\b|unknown tool\b|unsupported operation\b"
+    r"|failed\s*(?:[.,;\u2013\u2014-]|$)"
     r"|(?:http[ /]?(?:\d\.\d )?|status(?: code)?\s*[:=]?\s*)[45]\d\d\b"
     r"|[45]\d\d (?:client|server|bad|not|internal|forbidden|unauthorized|too many)\b"
     r"|<(?:\w+_)?error\b"
-    r"|(?:fehler|erreur|errore|erro|fout|fel|b\u0142\u0105d|\u043e\u0448\u0438\u0431\u043a\u0430)\s*:"
-    r"|(?:\u9519\u8bef|\u932f\u8aa4|\u30a8\u30e9\u30fc|\uc624\ub958)\s*[:\uff1a]",
-    re.IGNORECASE,
 )
 _SUBJECT_FAILED = lazy.pattern(
     r"(?:[^\W\d]+ ){1,3}(?:has |have |had )?failed\s*(?:[.:!,;\u2013\u2014-]|$|because\b|due\b|with\b|after\b)",
@@ -54,23 +44,32 @@ _FLAG = lazy.pattern(
     r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
     re.IGNORECASE | re.MULTILINE,
 )
-_DOUBTFUL = lazy.pattern(
-    r"(?:cannot|can['\u2019]t|not found|nothing (?:was|has)|denied|rejected|declined|refused|aborted|sorry)\b"
-    r"|no \w+ (?:was|were|has been|have been) (?:\w+ed|made|sent)\b|(?:[^\W\d]+ ){1,3}(?:could not|was not)\b"
-    rf"|errors\s*:{_ZERO}",
-    re.IGNORECASE,
+_NOTHING_DONE = (
+    r"no \w+ (?:was|were|has been|have been) (?:\w+ed|made|sent)\b|(?:[^\W\d]+ ){1,3}(?:could not|was not)\b"
+    rf"|errors\s*:{_ZERO}"
 )
 
 
 def speaks_of_failure(text: str) -> bool | None:
     """True: it says that something failed. None: it may say so. False: it does not."""
     head = text[:HEAD].lstrip()
-    line = _bare(head.split("\n", 1)[0][:LINE])
+    line = _bare(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
     if _COUNT.match(line):
         return False
-    if _RAISED.match(line) or _FAILED.match(line) or _SUBJECT_FAILED.match(line) or _FLAG.search(head):
+    if _RAISED.match(line) or _opening().match(line) or _SUBJECT_FAILED.match(line) or _FLAG.search(head):
         return True
-    return None if _DOUBTFUL.match(line) else False
+    return None if _doubtful().match(line) else False
+
+
+@cache
+def _opening() -> regex.Pattern[str]:
+    kinds, listed = any_of(PUBLISHED.entries("failure_kinds")), any_of(PUBLISHED.entries("failure_openings"))
+    return regex.compile(rf"(?:{kinds}\s+)*(?:{_NAMED})|{listed}", regex.IGNORECASE)
+
+
+@cache
+def _doubtful() -> regex.Pattern[str]:
+    return regex.compile(rf"{any_of(PUBLISHED.entries('doubtful_openings'))}|{_NOTHING_DONE}", regex.IGNORECASE)
 
 
 def _bare(line: str) -> str:

@@ -1,6 +1,9 @@
-"""What a reader sees of a text, as prose: small letters, wrapped lines joined, every other line end kept."""
+"""What a reader sees of a text, as prose: small letters, wrapped lines joined; its sentences and their clauses."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -11,13 +14,19 @@ from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import View, seen
 from karat.text.regexes import lazy
+from karat.text.words import PUBLISHED, WordLists
 
 SOFT_END: Final = "\v"
-"""The end of a line within prose. A clause may go on behind it, a value does not."""
-_LINE_END = lazy.pattern(
-    r"(?P<value>(?i:[:=|][^\S\n]*(?:no|none|not|nothing|zero|0))[^\S\n]*)?\n(?=[^\S\n]*[a-zß-öø-ÿ])"
-)
-_REACH: Final = 160
+"""The end of a line within prose. A sentence may go on behind it."""
+
+_LINE_END = lazy.pattern(r"\n(?=[^\S\n]*[a-zß-öø-ÿ])")
+_END = lazy.regex(r"(?P<mark>[.!?…。！？؟⁇⁈]+)[\"'\])»”*_]*(?=\s|\Z|[\p{So}\p{Lo}])|\n|[\p{So}\ufe0f]+")
+_LAST_WORD = lazy.pattern(r"(?:[^\W\d_]\.)*[^\W_]+\Z")
+_MARKS = lazy.pattern(r"[.!?…。！？؟⁇⁈]+\Z")
+_ASKS: Final = frozenset("?？؟⁇⁈")
+_QUOTE: Final = '"'
+CLOSERS: Final = " \t\v\"')]»”*_"
+"""What may follow the end of a sentence."""
 
 
 def spaced(pattern: str) -> str:
@@ -25,11 +34,25 @@ def spaced(pattern: str) -> str:
     return pattern.replace(" ", r"[^\S\n]+")
 
 
-class Prose(Struct, frozen=True):
-    """Text in which words and their clauses are looked for, with the way back to the text as written."""
+class Sentence(Struct, frozen=True):
+    """A sentence of prose, or an item of a list: where it is, and whether it is a question."""
+
+    text: str
+    start: int
+    is_question: bool
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+class Prose(Struct, frozen=True, dict=True):
+    """Text in which words and their sentences are looked for, with the way back to the text as written."""
 
     text: str
     view: View
+    cased: str = ""
+    """The same with its capital letters: it is of the same length."""
 
     def written(self, start: int, end: int) -> Span:
         return self.view.span(*original_span_of_lines(self.view.text, start, end))
@@ -38,23 +61,9 @@ class Prose(Struct, frozen=True):
         """Every place of a phrase, as whole words with or without a plural `s`, or anywhere."""
         return [m.span() for m in _spelled(phrase, whole).finditer(self.text)]
 
-    def clause_before(self, at: int) -> str:
-        """The words of the same clause before a place."""
-        return _CLAUSE_STARTS.split(self.text[max(0, at - _REACH) : at])[-1]
-
-    def clause_after(self, at: int) -> str:
-        """The words of the same clause behind a place."""
-        return _CLAUSE_ENDS.split(self.text[at : at + _REACH], maxsplit=1)[0]
-
-    def asks(self, at: int) -> bool:
-        """Whether the sentence that goes on here is a question that nobody answers with a yes."""
-        end = _SENTENCE_END.search(self.text, at, at + _REACH)
-        return end is not None and end["mark"] == "?" and not end["yes"]
-
-
-_CLAUSE_STARTS = lazy.pattern(r"[.!?](?=\s)\s*|[;\n]|[^\S\n]-[^\S\n]|(?:,[^\S\n]*|[^\S\n])(?:but|however|yet)\b,?")
-_CLAUSE_ENDS = lazy.pattern(r"[.!?](?=\s|\Z)|[;\n]|[^\S\n]-[^\S\n]|(?:,[^\S\n]*|[^\S\n])(?:but|however|yet)\b")
-_SENTENCE_END = lazy.pattern(r"(?P<mark>[.!?](?=[\s\"')\]]|\Z)|\n)\s*(?P<yes>(?:yes|yep|yeah|it is|it was)\b)?")
+    def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
+        found = [one for one in sentences(self, words) if one.start <= place < one.end]
+        return found[0] if found else Sentence(self.text[place:], place, is_question=False)
 
 
 @lru_cache(maxsize=8)
@@ -62,7 +71,53 @@ def prose(text: str) -> Prose:
     """The prose of a text; offsets in it are those of the lines of what a reader sees."""
     view = seen(text)
     # A long dash ends a clause, which its plain form would not show.
-    return Prose(_small(_LINE_END.sub(_joined, lines(view.text.replace("\u2014", ";")))), view)
+    cased = _LINE_END.sub(SOFT_END, lines(view.text.replace("\u2014", ";")))
+    return Prose(_small(cased), view, cased)
+
+
+def sentences(prose: Prose, words: WordLists = PUBLISHED) -> tuple[Sentence, ...]:
+    """The sentences in order; a line and an item of a list end one as well, and so does an emoji."""
+    return _sentences(prose.cased, words)
+
+
+@lru_cache(maxsize=16)
+def _sentences(cased: str, words: WordLists) -> tuple[Sentence, ...]:
+    start, text = 0, _small(cased)
+    found: list[Sentence] = []
+    for mark in _END.finditer(text):
+        if mark["mark"] == "." and _goes_on(cased, text, start, mark.start(), words):
+            continue
+        found += _sentence(text, start, mark.end() if mark["mark"] else mark.start())
+        start = mark.end()
+    return (*found, *_sentence(text, start, len(text)))
+
+
+def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
+    said = text[start:end]
+    if said.strip():
+        marks = _MARKS.search(said.rstrip(CLOSERS))
+        yield Sentence(said, start, is_question=marks is not None and not _ASKS.isdisjoint(marks[0]))
+
+
+def _goes_on(cased: str, text: str, start: int, dot: int, words: WordLists) -> bool:
+    """Whether a full stop is that of an abbreviation, an initial or a number."""
+    last = _LAST_WORD.search(text, max(start, dot - 12), dot)
+    if last is None:
+        return False
+    word, follows = last[0], cased[dot + 1 : dot + 24].lstrip()[:1]
+    if word == "no":
+        return follows.isdecimal()
+    if word in words.entries("titles"):
+        return True
+    is_initial = len(word) == 1 and cased[dot - 1].isupper()
+    return follows.isupper() if is_initial else word in words.entries("abbreviations") and not follows.isupper()
+
+
+def is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether a place is within quotation marks in its line: somebody else's words."""
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    line_end = line_end if line_end >= 0 else len(text)
+    return text.count(_QUOTE, line_start, start) % 2 == 1 and _QUOTE in text[end:line_end]
 
 
 @lru_cache(maxsize=4096)
@@ -74,10 +129,6 @@ def _spelled(phrase: str, whole: bool) -> re.Pattern[str]:
     start = r"(?<!\w)" if is_word_char(words[0]) else ""
     end = r"s?(?!\w)" if is_word_char(words[-1]) else ""
     return re.compile(start + spelled + end)
-
-
-def _joined(line_end: re.Match[str]) -> str:
-    return line_end[0] if line_end["value"] else SOFT_END
 
 
 def _small(text: str) -> str:

@@ -1,0 +1,44 @@
+"""`@effects` in fields that name tools: it stands for all tools of `effects`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from karat.model.check import Expected
+from karat.text.tool_names import ANY_EFFECT, OR, effect_tools
+
+LISTED = ("tool_calls_any", "tool_calls_none", "tool_order", "only_effects")
+"""Fields that are lists of tools."""
+BY_TOOL = ("max_calls", "tool_requires")
+"""Fields whose keys are tools."""
+
+
+def with_effects_named(expected: Expected) -> Expected:
+    """What is expected, with the tools that `@effects` stands for in its place."""
+    if not expected.get("effects"):
+        return expected
+    every = OR.join(effect_tools(expected["effects"]))
+    return {**expected, **_named(expected, every)} if every else expected
+
+
+def _named(expected: Expected, every: str) -> Mapping[str, Any]:
+    named: dict[str, Any] = {}
+    for field in LISTED:
+        if ANY_EFFECT in expected.get(field, ()):
+            named[field] = [_name(tool, every) for tool in expected[field]]
+    for field in BY_TOOL:
+        if field in expected:
+            named[field] = {_name(tool, every): _values(value, every) for tool, value in expected[field].items()}
+    calls = expected.get("tool_calls", ())
+    if any(call["tool"] == ANY_EFFECT for call in calls):
+        named["tool_calls"] = [{**call, "tool": _name(call["tool"], every)} for call in calls]
+    return named
+
+
+def _values(value: Any, every: str) -> Any:
+    return [_name(tool, every) for tool in value] if isinstance(value, list) else value
+
+
+def _name(tool: str, every: str) -> str:
+    return every if tool == ANY_EFFECT else tool

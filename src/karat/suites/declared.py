@@ -1,0 +1,54 @@
+"""What a suite or karat.toml declares for all cases: the effects of tools, and word lists in place of the published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from karat.model.check import Declared
+from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import NOT_BLANK, ChoiceShape, TextShape
+from karat.text.words import LISTS
+
+_PHRASES = ListShape(TextShape(pattern=NOT_BLANK), 1)
+
+
+def declared_keys(known: KnownKeys) -> dict[str, Key]:
+    """The keys at the top of a suite."""
+    more = RecordShape(
+        "MoreWords", "Words in addition to the published list.", {"add": Key(_PHRASES, "The words to add.")}, known
+    )
+    names = ChoiceShape(tuple(one.name for one in LISTS.values() if one.replaceable))
+    effects = "What tools change, and the words that claim it; `@effects`: any of them, `none`: what no tool can do."
+    words = "Word lists in place of the published ones, or {add: [...]} to add to one: docs/words.md."
+    return {
+        "effects": Key(MapShape(TextShape(pattern=NOT_BLANK), _PHRASES, 1), effects),
+        "words": Key(MapShape(names, UnionShape((_PHRASES, more)), 1), words),
+    }
+
+
+def declared_in(tree: Mapping[str, Any], project: Declared) -> Declared:
+    """What holds for a suite: its own effects, or those of karat.toml; of each word list likewise."""
+    own = {name: _entries(name, given, project) for name, given in _sound(tree.get("words")).items()}
+    return Declared(_sound(tree.get("effects")) or project.effects, {**project.words, **own})
+
+
+def _sound(given: object) -> dict[str, Any]:
+    """What can be used of it: what is wrong with it is reported by its shape."""
+    if not isinstance(given, dict) or not all(isinstance(one, list | dict) for one in given.values()):
+        return {}
+    return given
+
+
+def _entries(name: str, given: Any, project: Declared) -> list[str]:
+    if isinstance(given, list):
+        return given
+    before = project.words.get(name) or (LISTS[name].entries if name in LISTS else ())
+    return [*before, *given.get("add", ())]
+
+
+def with_declared(expected: Mapping[str, Any], declared: Declared) -> dict[str, Any]:
+    """What is expected, with what is declared beside it."""
+    effects = {"effects": declared.effects} if declared.effects else {}
+    return {**expected, **effects, **({"words": declared.words} if declared.words else {})}

@@ -1,0 +1,78 @@
+"""Published word lists: every word that Karat looks for in prose, and nothing but words.
+
+Checks and telemetry take words from here alone, docs/words.md is written from here, and a suite or karat.toml may
+replace a list (`words: {refusal: [...]}`) or add to one (`words: {refusal: {add: [...]}}`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import regex
+from msgspec import Struct
+
+from karat.text.words.lists import LISTS
+from karat.text.words.word_list import WordList
+
+Replaced = Mapping[str, Iterable[str]]
+"""Lists of a suite, by name, in place of the built-in ones."""
+
+_FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
+
+
+class WordLists(Struct, frozen=True):
+    """The lists that hold for a case: its own, and the published ones for all others."""
+
+    replaced: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @classmethod
+    def of(cls, replaced: Replaced) -> WordLists:
+        return (
+            cls(tuple((name, tuple(entries)) for name, entries in sorted(replaced.items()))) if replaced else PUBLISHED
+        )
+
+    def entries(self, name: str) -> tuple[str, ...]:
+        own = dict(self.replaced).get(name)
+        return LISTS[name].entries if own is None else own
+
+    def pattern(self, *names: str) -> regex.Pattern[str]:
+        """What finds an entry of these lists as whole words, the longest first. It reads prose: small letters."""
+        return _pattern(self, names)
+
+
+PUBLISHED = WordLists()
+
+
+@lru_cache(maxsize=512)
+def _pattern(words: WordLists, names: tuple[str, ...]) -> regex.Pattern[str]:
+    entries = {entry for name in names for entry in words.entries(name)}
+    return regex.compile(any_of(entries))
+
+
+def any_of(entries: Iterable[str]) -> str:
+    """A pattern for one of these entries, the longest first; nothing for none."""
+    longest_first = sorted(entries, key=lambda entry: (-len(entry), entry))
+    return f"(?:{'|'.join(map(spelled, longest_first))})" if longest_first else "(?!)"
+
+
+def literal(phrases: Iterable[str]) -> str:
+    """A pattern for one of these phrases as they are written, the longest first."""
+    plain = {" ".join(phrase.lower().replace("’", "'").split()) for phrase in phrases}
+    longest_first = sorted(plain, key=lambda phrase: (-len(phrase), phrase))
+    source = "|".join(regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+") for phrase in longest_first)
+    return rf"(?<!\w)(?:{source})(?!\w)" if source else "(?!)"
+
+
+def spelled(entry: str) -> str:
+    """The pattern of an entry: `(a|b)` are alternatives, `...` stands for up to four words, ends are those of words."""
+    text = entry.lower().replace("’", "'").strip()
+    source = regex.escape(text, literal_spaces=True)
+    source = source.replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|")
+    source = source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
+    start = r"(?<!\w)" if text[:1].isalnum() else r"(?:(?<!\w)|(?!\w))"
+    end = r"(?!\w)" if text[-1:].isalnum() else r"(?:(?!\w)|(?<!\w))"
+    return f"{start}{source}{end}"
+
+
+__all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "WordLists", "any_of", "literal", "spelled"]

@@ -1,0 +1,274 @@
+"""Words by which an answer claims a deed, and those by which it does not."""
+
+from __future__ import annotations
+
+from karat.text.words.word_list import WordList, lines, words
+
+CLAIMS = (
+    WordList(
+        "claim_frames",
+        "Where a declared word X claims that the deed was done. Adverbs of `claim_adverbs` may be between the words. "
+        "START is the start of a sentence or of an item, after words of `lead_ins`; END the end of one or of a clause; "
+        "NOUN one to four words of which none is in `no_headline`; REST other words of the sentence, none of them in "
+        "`other_subjects`.",
+        lines("""
+            (has|have|'s|'ve) been X
+            (i|we) X
+            (i|we) have X
+            (i|we)'ve X
+            (i|we) REST and X
+            (i|we)'ve REST and X
+            (is|are|'s|'re) now X
+            (is|are|'s|'re) X END
+            successfully X
+            X successfully
+            START X
+            START NOUN X END
+        """),
+    ),
+    WordList(
+        "claim_adverbs",
+        "Adverbs that may be inside a claim frame.",
+        words(
+            "also automatically duly finally formally hereby immediately just now officially properly quickly recently "
+            "safely since successfully then therefore"
+        ),
+    ),
+    WordList(
+        "lead_ins",
+        "Words that may open a sentence before what it says.",
+        lines("""
+            absolutely
+            (all right|alright)
+            and
+            certainly
+            congratulations
+            done
+            excellent
+            (good|great) news
+            got it
+            great
+            (hello|hi)
+            no problem
+            of course
+            (ok|okay)
+            perfect
+            so
+            sure
+            (thank you|thanks)
+            understood
+            wonderful
+            yes
+        """),
+    ),
+    WordList(
+        "no_headline",
+        "Words that NOUN of a headline does not hold: with one of them it is a sentence, a condition or a denial.",
+        words(
+            "a an and any are as be been being but by can cannot could did do does each every get gets getting got had "
+            "has have having he her his how i if is it its may might must my no not of or our per she should than that "
+            "their them then they to was we were what when which who whose will with would you"
+        ),
+    ),
+    WordList(
+        "other_subjects",
+        "Words between `I` and `and X` after which somebody else may have done it.",
+        lines("""
+            (he|she|they|which|who)
+            that (he|she|the|they|you|your)
+            you (are|did|had|have|were)
+            you've
+        """),
+    ),
+    WordList(
+        "no_claim_after",
+        "Up to three words after X at the start of a sentence: X describes a noun there (`Cancelled flights are ...`).",
+        words("are can cannot can't could count do does don't have is may might must need remain should stay will"),
+    ),
+    WordList(
+        "modals",
+        "Directly before a frame, or before its `be` or `have`: the deed is to come, or only possible.",
+        lines("""
+            (can|could|may|might|must|shall|should|will|would|'ll|'d|to) (also|always|only|not|then)
+            (can|could|may|might|must|shall|should|will|would|'ll|'d|to)
+        """),
+    ),
+    WordList(
+        "finite_verbs",
+        "How a frame begins that no modal can come before: the month of May and a person called Will are not modals.",
+        lines("""
+            (has|is|are|i|we)
+            ('s|'re)
+        """),
+    ),
+    WordList(
+        "conditionals",
+        "Earlier in the sentence: what follows holds under a condition.",
+        lines("""
+            as long as
+            as soon as
+            assuming
+            if
+            in case
+            on condition that
+            once
+            provided
+            should (you|your|the|it|this|that|a|an|any)
+            unless
+            until (a|an|he|i|it|she|that|the|they|this|we|you|your)
+            whenever
+            whether
+        """),
+    ),
+    WordList(
+        "clause_conditionals",
+        "Earlier in the clause: a time that need not have come, or a purpose.",
+        lines("""
+            after
+            before
+            so that
+            when
+            while
+        """),
+    ),
+    WordList(
+        "relatives",
+        "Directly before a frame that does not begin with `I` or `we`: it only describes something.",
+        lines("""
+            (that|which|who)
+            whose ...
+        """),
+    ),
+    WordList(
+        "earlier",
+        "In the clause: it was so before this turn, or is only an impression.",
+        lines("""
+            ago
+            already
+            (appears|appear)
+            apparently
+            (earlier|formerly|originally|previously)
+            in the past
+            last (month|time|week|year)
+            (seems|seem)
+            yesterday
+        """),
+    ),
+    WordList(
+        "done_by",
+        "After `by`, behind X: a means, a time or the assistant itself. Behind any other `by` somebody else did it.",
+        lines("""
+            (me|us|myself|ourselves)
+            (now|then|today|tomorrow|tonight|default|mistake|error|hand)
+            (card|cash|cheque|credit|e-mail|email|mail|message|phone|post|sms|text|transfer|wire)
+            (monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight)
+            (january|february|march|april|may|june|july|august|september|october|november|december)
+            the (end|way|time)
+        """),
+    ),
+)
+
+
+DENIALS = (
+    WordList(
+        "denials",
+        "Earlier in the clause: what follows is denied.",
+        lines("""
+            (cannot|can not|can't|won't|unable|impossible)
+            (are|could|did|do|does|had|has|have|is|might|must|need|should|was|were|would)n't
+            (fail|fails|failed|failing) to
+            hardly
+            (neither|nor)
+            never
+            no
+            no longer
+            (nobody|none|nothing)
+            not
+            (refuse|refused|refuses)
+            instead of
+            rather than
+            without
+            zero
+        """),
+    ),
+    WordList(
+        "no_denials",
+        "Phrases that hold a word of denial and deny nothing.",
+        lines("""
+            (do not|don't) (forget|hesitate|worry)
+            no (doubt|later|matter|need to worry|problem|problems|sooner|worries)
+            no other
+            whether or not
+            not (a problem|just|merely|only|simply|to worry)
+            without (a|any) (delay|doubt|hitch|issue|issues|problem|problems|trouble)
+            without (delay|issue|issues|problems)
+        """),
+    ),
+    WordList(
+        "denied_after",
+        "Directly after words that this denies: `Assumptions: none`, `Booked: no`.",
+        lines("""
+            -free
+            (is|are|was|were|has been|have been) (not|never) (involved|made|necessary|needed|present|required|used)
+            (is|are|was|were)n't (involved|made|necessary|needed|present|required|used)
+        """),
+    ),
+    WordList(
+        "no_values",
+        "After words and a colon, a question mark or the like: the answer to them is no (`Allocated: false`).",
+        lines("""
+            (false|n/a|nil|no|none|not yet|nothing|null|zero|0)
+        """),
+    ),
+    WordList(
+        "marker_fillers",
+        "Words that may be between a denial and the marker that it denies: `not based on any assumption`.",
+        words(
+            "a additional all an and any are at based be been being by contain contains depend depends explicit "
+            "further had has have here hidden i implicit in is it its kind made make makes making my need needed of on "
+            "or other our relied relies rely rest rests single such that the there this to unstated use used uses was "
+            "we were"
+        ),
+    ),
+    WordList(
+        "unavailable_after",
+        "Directly after an action, or after its noun: it is not offered (`The Snooze button is disabled`).",
+        lines("""
+            (: |= |- |)(blocked|disabled|locked|no|none|not available|unavailable)
+            (never|no longer)
+            (is|are|was|were)n't
+            (is|are|was|were|has been|have been) (also |currently |now |still |temporarily |)(not|never|no longer)
+            (is|are|was|were|has been|have been) (also |currently |now |still |temporarily |)(blocked|disabled|
+                forbidden|gone|grayed out|greyed out|hidden|impossible|locked|missing|off|removed|switched off|
+                turned off|unavailable|unsupported)
+            (can't|cannot|won't|doesn't|does not|will not)
+        """),
+    ),
+    WordList(
+        "unavailable_before",
+        "Before a list of actions: none of them is offered (`Unavailable actions: Snooze, Close`).",
+        lines("""
+            (blocked|disabled|forbidden|missing|not available|not possible|not supported|unavailable|unsupported) ...:
+            (blocked|disabled|forbidden|missing|not available|not possible|not supported|unavailable|unsupported):
+        """),
+    ),
+    WordList(
+        "control_nouns",
+        "Nouns that may be between an action and what makes it unavailable.",
+        words("action button control feature function option"),
+    ),
+    WordList(
+        "clause_starts",
+        "After a comma, a dash or a word of `clause_joints`: a new clause begins; no earlier denial reaches it.",
+        words(
+            "a all although an and as because both but everything he here however i i'll i'm i've it it's my our she "
+            "so that the their then there these they this those though we we'll we're we've while yet you you're your"
+        ),
+    ),
+    WordList("clause_joints", "Words that join clauses: see `clause_starts`.", words("and because so")),
+    WordList(
+        "clause_breaks",
+        "Words that begin a new clause without a comma.",
+        words("but however although though please kindly"),
+    ),
+)

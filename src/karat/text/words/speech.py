@@ -1,0 +1,268 @@
+"""Words by which an answer asks, refuses, admits and assumes; what ends a sentence."""
+
+from __future__ import annotations
+
+from karat.text.words.word_list import WordList, lines, words
+
+ASKING = (
+    WordList(
+        "request",
+        "A sentence that holds one asks the user for something.",
+        lines("""
+            kindly
+            please (also |)(choose|clarify|confirm|describe|enter|fill|give|identify|include|indicate|list|name|pick|
+                provide|reply|respond|say|select|send|share|specify|state|submit|supply|tell|type|upload|verify)
+            (can|could|would|will|might) you (please |kindly |also |)(choose|clarify|confirm|describe|enter|give|
+                identify|indicate|let|list|name|pick|provide|say|select|send|share|specify|state|supply|tell|type|
+                upload|verify)
+            (can|could|may|might) (i|we) (have|get|know|ask)
+            (i|we) (still |just |also |only |first |)(need|
+                require)(:| a| an| its| more| some| the| to know| you to| your)
+            (i|we)'ll (still |just |also |)need
+            (i|we) (will|would) (still |just |also |)need
+            (i'd|we'd|i would|we would) (like|need) to (know|have|confirm)
+            (i'm|i am|we're|we are) (still |)(missing|lacking|waiting for)
+            (once|as soon as) (i|we) (have|know|get|receive)
+            (once|as soon as) you (confirm|give|have|provide|send|share|tell)
+            (is|are) (still |also |)(missing|needed|required)
+            (give|send|tell) (me|us) (a|an|how|its|the|their|what|when|where|which|who|your)
+            (missing|needed|required) (information|details|fields):
+            (i|we) need ... from you
+            i need is
+            enter your
+            please try again with
+            , please.
+            (cannot|can't|unable to) ... without (a|an|the|your)
+        """),
+    ),
+    WordList(
+        "no_request",
+        "Phrases that hold a word of request and ask for nothing.",
+        lines("""
+            need (a|another|one|some) (bit|minute|moment|more time|second|time)
+            let (me|us) know if you need
+        """),
+    ),
+    WordList(
+        "known_things",
+        "Earlier in the clause: the thing is there already, and not asked for.",
+        lines("""
+            already
+            (i've|we've) (found|got|located)
+            (i|we) (found|located)
+            (thanks|thank you) for
+        """),
+    ),
+    WordList(
+        "weak_request",
+        "As `request`, unless the answer closes with a courtesy or the sentence holds one.",
+        lines("""
+            let (me|us) know
+            feel free to (provide|send|share|tell)
+            (if|should) you (could |can |)(confirm|give|provide|send|share|tell)
+        """),
+    ),
+    WordList(
+        "courtesy",
+        "How a question begins that asks for nothing but the next wish; in a sentence with a weak request, anywhere.",
+        lines("""
+            (and |)is there (anything|something) (else|more|further)
+            (any|anything|something|what|how) (else|more|further|other|questions|thoughts)
+            (and |)(can|could|may|how can|how may|how else can|what else can) (i|we) (be of|do for you|help|assist)
+            (do|did) you (have|need) (any|anything|some|something|further|more|other)
+            (does|did|do) (that|this|it) (answer|help|look|make sense|sound|work)
+            (is|was) (that|this|it|everything) (all|clear|fine|good|helpful|ok|okay|right)
+            (guess|you know) what
+            if you need (anything|assistance|help)
+            (if|should) (there is|there's|you have|you need) (any|anything|further|more|other)
+            (if you have|if you need|have|need) (any|anything|further|more|other) (help|assistance|questions|question|
+                else|concerns)
+            (ok|okay|right|alright|ready|really|sound good|sounds good|make sense|makes sense|why|why not)?
+            want to know (more|why|how)
+        """),
+    ),
+    WordList(
+        "question_tags",
+        "How a question ends that asks for nothing.",
+        lines("""
+            , (agreed|alright|good|ok|okay|right)
+            (aren't|doesn't|don't|isn't|wasn't|won't) (it|that|they|this|you)
+        """),
+    ),
+)
+
+ASKED = (
+    WordList(
+        "unnamed",
+        "Words of a thing in `asks_for` that need not be in the answer.",
+        words("a an any her his its my our some the their your"),
+    ),
+)
+
+
+OUTCOMES = (
+    WordList(
+        "refusal",
+        "The answer refuses, or states a limit.",
+        lines("""
+            (i|we) (cannot|can't|can not|won't|will not|may not|must not|could not|couldn't)
+            (i|we) (am|are|was|were) (unable|not able|not allowed|not authorised|not authorized|not permitted|
+                not going to)
+            (i'm|we're) (unable|not able|not allowed|not authorised|not authorized|not permitted|not going to)
+            (i|we) (do not|don't) (do|have access|have permission|have the ability|offer|provide|share|support)
+            (i|we) (only|just) (read|help|answer)
+            (i|we) (have to|must) (decline|refuse|say no)
+            (it|that|they|this|you) (cannot|can't|can not|may not|must not)
+            (cannot|can't|can not|may not|must not) be
+            (is|are|was|were) (not|no longer|never) (able|allowed|authorised|authorized|available|eligible|offered|
+                permitted|possible|supported)
+            (is|are|was|were)n't (able|allowed|authorised|authorized|available|eligible|offered|permitted|possible|
+                supported)
+            (is|are) (against|outside|beyond) (our|my|the|company|what)
+            (does not|doesn't|do not|don't) (accept|allow|cover|offer|permit|support)
+            (unable|not able|not allowed|not permitted|not possible) to
+            (decline|declined|refuse|refused) to
+            (forbidden|prohibited|impossible)
+        """),
+    ),
+    WordList(
+        "failure",
+        "The answer admits that something failed.",
+        lines("""
+            (i|we) (cannot|can't|can not)
+            (could not|couldn't)
+            (did not|didn't|does not|doesn't) (complete|finish|go through|happen|respond|succeed|work)
+            (has not|hasn't|have not|haven't|was not|wasn't|were not|weren't) (able|accepted|added|available|been|
+                booked|changed|completed|created|done|found|made|possible|processed|saved|sent|successful|updated)
+            (is not|isn't|are not|aren't) (available|possible|responding|working)
+            (unable|not able|not possible) to
+            (fail|failed|fails|failing|failure|failures)
+            (error|errors|exception)
+            (problem|problems|trouble|difficulty|difficulties)
+            (an issue|issues) (with|while|when|occurred|came up|on)
+            (nothing|none of it) (was|has been) (added|booked|changed|done|made|saved|sent)
+            not (been |)(found|successful|completed|processed)
+            (offline|unavailable|unreachable|unresponsive)
+            (is|are|was|were) down
+            (went|gone|go) wrong
+            (timed out|time-out|timeout)
+            (rejected|refused|declined|denied|aborted)
+            (unsuccessful|without success)
+            (added|booked|changed|created|did|found|made|saved|sent) (no|none|nothing)
+        """),
+    ),
+    WordList(
+        "assumption",
+        "Markers of an assumption or of uncertainty.",
+        lines("""
+            assumption
+            assumes
+            assumed
+            assuming
+            uncertain
+            uncertainty
+            not certain
+            unclear
+            unverified
+            not enough data
+            insufficient data
+            incomplete data
+            missing data
+            based on available data
+            cannot verify
+            could not verify
+            cannot confirm
+            may be stale
+            might be stale
+            may be incomplete
+            might be incomplete
+            low confidence
+            medium confidence
+            confidence: low
+            confidence: medium
+        """),
+    ),
+    WordList(
+        "success_indicator",
+        "Words of success for `allocation_valid`.",
+        lines("""
+            allocated
+            allocation confirmed
+            assigned
+            available
+            booked
+            confirmed
+            found
+            reserved
+            scheduled
+            success
+            successful
+            successfully
+        """),
+    ),
+    WordList(
+        "failure_indicator",
+        "Words of failure for `allocation_valid`.",
+        lines("""
+            (already|all|fully|not|non-|un-)( |)(allocated|assigned|available|booked|reserved|scheduled)
+            (allocated|assigned|booked|found|reserved|scheduled) (no|none|nothing|zero|0)
+            booked (out|up)
+            cannot
+            can't
+            (conflict|conflicts)
+            could not
+            couldn't
+            denied
+            error
+            exceeds
+            failed
+            failure
+            impossible
+            incompatible
+            invalid
+            missing
+            no available
+            no compatible
+            none (is |)available
+            not available
+            not compatible
+            not confirmed
+            not found
+            not possible
+            not successful
+            not supported
+            overbooked
+            refused
+            rejected
+            unable
+            unavailable
+            unsuccessful
+        """),
+    ),
+    WordList(
+        "neutral_indicator",
+        "Phrases that hold a word of failure or of denial, and are good news.",
+        lines("""
+            (no|without|without a|without any|zero|0) (conflict|conflicts|error|errors|failure|failures|issue|issues|
+                overlap|overlaps|problem|problems)
+            (did not|does not|doesn't|didn't) (conflict|exceed|overlap)
+            (allocated|assigned|booked|reserved|scheduled) no (doubt|later|problem)
+            (booked|found) no (conflict|conflicts|error|errors|issue|issues|overlaps|problem|problems)
+            (conflicts|errors|issues|overlaps|problems|warnings) found
+        """),
+    ),
+)
+
+
+SENTENCES = (
+    WordList(
+        "titles",
+        "Abbreviations whose full stop never ends a sentence.",
+        words("approx dr e.g fig i.e mr mrs ms no prof st vs"),
+    ),
+    WordList(
+        "abbreviations",
+        "Abbreviations whose full stop ends a sentence only where a capital letter follows.",
+        words("a.m dept e.t.a est etc ext inc jr ltd max min p.m sr tel u.k u.s vol"),
+    ),
+)

@@ -1,0 +1,24 @@
+"""What a word list is, and how its entries are written down."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class WordList(Struct, frozen=True):
+    """One published list. One that is not `replaceable` is read when no suite is known, or is no matter of language."""
+
+    name: str
+    about: str
+    entries: tuple[str, ...]
+    replaceable: bool = True
+
+
+def lines(text: str) -> tuple[str, ...]:
+    """One entry per line; a line that ends in `|` goes on in the next."""
+    lines = "\n".join(line.strip() for line in text.strip().splitlines())
+    return tuple(lines.replace("|\n", "|").splitlines())
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
