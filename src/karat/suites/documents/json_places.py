@@ -48,7 +48,8 @@ class JsonPlaces:
         """Where each object and array ends, by where it starts: nothing has to be read twice to be skipped."""
         stops: dict[int, int] = {}
         opened: list[int] = []
-        for found in _BRACKET.finditer(self._data):
+        stop = 0
+        while found := _BRACKET.match(self._data, stop):  # a search would read what follows the last bracket again
             stop = found.end()
             if found[1] in b"{[":
                 opened.append(stop - 1)
