@@ -49,7 +49,9 @@ def indicators(text: str, success: Sequence[str], failure: Sequence[str], words:
 def _alternatives(success: tuple[str, ...], failure: tuple[str, ...], words: WordLists) -> regex.Pattern[str]:
     kinds = {
         "neutral": any_of(words.entries("neutral_indicator")),
-        "success": literal(success) if success else any_of(words.entries("success_indicator")),
         "failure": literal(failure) if failure else any_of(words.entries("failure_indicator")),
+        "success": literal(success) if success else any_of(words.entries("success_indicator")),
     }
-    return regex.compile("|".join(f"(?P<{kind}>{source})" for kind, source in kinds.items()), regex.POSIX)
+    # The published lists are in an order in which the longest comes first; of words of a case that is not known.
+    flags = regex.POSIX if success or failure else 0
+    return regex.compile("|".join(f"(?P<{kind}>{source})" for kind, source in kinds.items()), flags)

@@ -62,8 +62,8 @@ class Prose(Struct, frozen=True, dict=True):
         return [m.span() for m in _spelled(phrase, whole).finditer(self.text)]
 
     def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
-        found = [one for one in sentences(self, words) if one.start <= place < one.end]
-        return found[0] if found else Sentence(self.text[place:], place, is_question=False)
+        found = next((one for one in sentences(self, words) if place < one.end), None)
+        return found or Sentence(self.text[place:], place, is_question=False)
 
 
 @lru_cache(maxsize=8)

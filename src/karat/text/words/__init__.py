@@ -53,7 +53,24 @@ def _pattern(words: WordLists, names: tuple[str, ...]) -> regex.Pattern[str]:
 def any_of(entries: Iterable[str]) -> str:
     """A pattern for one of these entries, the longest first; nothing for none."""
     longest_first = sorted(entries, key=lambda entry: (-len(entry), entry))
-    return f"(?:{'|'.join(map(spelled, longest_first))})" if longest_first else "(?!)"
+    plain = [entry for entry in longest_first if _is_plain(entry)]
+    others = [spelled(entry) for entry in longest_first if not _is_plain(entry)]
+    if plain:
+        # Where no entry can begin, none is tried: most places of a text are such.
+        letters = "".join(sorted({first for entry in plain for first in _firsts(entry)}))
+        others.append(rf"(?<!\w)(?=[{letters}])(?:{'|'.join(map(_source, plain))})(?!\w)")
+    return f"(?:{'|'.join(others)})" if others else "(?!)"
+
+
+def _is_plain(entry: str) -> bool:
+    """Whether it begins and ends with letters or digits, whichever alternative is taken."""
+    ends = entry.removesuffix(")").rpartition("(")[2].split("|") if entry.endswith(")") else [entry]
+    return all(first.isalnum() for first in _firsts(entry)) and all(end[-1:].isalnum() for end in ends)
+
+
+def _firsts(entry: str) -> list[str]:
+    starts = entry[1:].partition(")")[0].split("|") if entry.startswith("(") else [entry]
+    return [start[:1].lower() or " " for start in starts]
 
 
 def literal(phrases: Iterable[str]) -> str:
@@ -66,13 +83,16 @@ def literal(phrases: Iterable[str]) -> str:
 
 def spelled(entry: str) -> str:
     """The pattern of an entry: `(a|b)` are alternatives, `...` stands for up to four words, ends are those of words."""
-    text = entry.lower().replace("’", "'").strip()
-    source = regex.escape(text, literal_spaces=True)
-    source = source.replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|")
-    source = source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
+    text, source = entry.strip(), _source(entry)
     start = r"(?<!\w)" if text[:1].isalnum() else r"(?:(?<!\w)|(?!\w))"
     end = r"(?!\w)" if text[-1:].isalnum() else r"(?:(?!\w)|(?<!\w))"
     return f"{start}{source}{end}"
+
+
+def _source(entry: str) -> str:
+    source = regex.escape(entry.lower().replace("’", "'").strip(), literal_spaces=True)
+    source = source.replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|")
+    return source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
 
 
 __all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "WordLists", "any_of", "literal", "spelled"]

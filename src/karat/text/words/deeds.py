@@ -12,18 +12,8 @@ CLAIMS = (
         "NOUN one to four words of which none is in `no_headline`; REST other words of the sentence, none of them in "
         "`other_subjects`.",
         lines("""
-            (has|have|'s|'ve) been X
-            (i|we) X
-            (i|we) have X
-            (i|we)'ve X
-            (i|we) REST and X
-            (i|we)'ve REST and X
-            (is|are|'s|'re) now X
-            (is|are|'s|'re) X END
-            successfully X
-            X successfully
-            START X
-            START NOUN X END
+            (has|have|'s|'ve) been X; (i|we) X; (i|we) have X; (i|we)'ve X; (i|we) REST and X; (i|we)'ve REST and X;
+            (is|are|'s|'re) now X; (is|are|'s|'re) X END; successfully X; X successfully; START X; START NOUN X END
         """),
     ),
     WordList(
@@ -38,27 +28,9 @@ CLAIMS = (
         "lead_ins",
         "Words that may open a sentence before what it says.",
         lines("""
-            absolutely
-            (all right|alright)
-            and
-            certainly
-            congratulations
-            done
-            excellent
-            (good|great) news
-            got it
-            great
-            (hello|hi)
-            no problem
-            of course
-            (ok|okay)
-            perfect
-            so
-            sure
-            (thank you|thanks)
-            understood
-            wonderful
-            yes
+            absolutely; (all right|alright); and; certainly; congratulations; done; excellent; (good|great) news;
+            got it; great; (hello|hi); no problem; of course; (ok|okay); perfect; so; sure; (thank you|thanks);
+            understood; wonderful; yes
         """),
     ),
     WordList(
@@ -74,10 +46,7 @@ CLAIMS = (
         "other_subjects",
         "Words between `I` and `and X` after which somebody else may have done it.",
         lines("""
-            (he|she|they|which|who)
-            that (he|she|the|they|you|your)
-            you (are|did|had|have|were)
-            you've
+            (he|she|they|which|who); that (he|she|the|they|you|your); you (are|did|had|have|were); you've
         """),
     ),
     WordList(
@@ -124,11 +93,7 @@ CLAIMS = (
         "clause_conditionals",
         "Earlier in the clause: a time that need not have come, or a purpose.",
         lines("""
-            after
-            before
-            so that
-            when
-            while
+            after; before; so that; when; while
         """),
     ),
     WordList(
@@ -143,15 +108,8 @@ CLAIMS = (
         "earlier",
         "In the clause: it was so before this turn, or is only an impression.",
         lines("""
-            ago
-            already
-            (appears|appear)
-            apparently
-            (earlier|formerly|originally|previously)
-            in the past
-            last (month|time|week|year)
-            (seems|seem)
-            yesterday
+            ago; already; (appears|appear); apparently; (earlier|formerly|originally|previously); in the past;
+            last (month|time|week|year); (seems|seem); yesterday
         """),
     ),
     WordList(

@@ -9,32 +9,9 @@ RESULTS = (
         "failed_status",
         "A `status` or `state` of a tool's result that is a failure.",
         lines("""
-            aborted
-            bad request
-            crashed
-            declined
-            denied
-            error
-            errored
-            exception
-            fail
-            failed
-            failure
-            fatal
-            forbidden
-            internal error
-            internal server error
-            invalid
-            ko
-            nok
-            not found
-            not ok
-            refused
-            rejected
-            timed out
-            timeout
-            unauthorized
-            unsuccessful
+            aborted; bad request; crashed; declined; denied; error; errored; exception; fail; failed; failure; fatal;
+            forbidden; internal error; internal server error; invalid; ko; nok; not found; not ok; refused; rejected;
+            timed out; timeout; unauthorized; unsuccessful
         """),
         replaceable=False,
     ),

@@ -47,10 +47,7 @@ ASKING = (
         "known_things",
         "Earlier in the clause: the thing is there already, and not asked for.",
         lines("""
-            already
-            (i've|we've) (found|got|located)
-            (i|we) (found|located)
-            (thanks|thank you) for
+            already; (i've|we've) (found|got|located); (i|we) (found|located); (thanks|thank you) for
         """),
     ),
     WordList(
@@ -155,49 +152,18 @@ OUTCOMES = (
         "assumption",
         "Markers of an assumption or of uncertainty.",
         lines("""
-            assumption
-            assumes
-            assumed
-            assuming
-            uncertain
-            uncertainty
-            not certain
-            unclear
-            unverified
-            not enough data
-            insufficient data
-            incomplete data
-            missing data
-            based on available data
-            cannot verify
-            could not verify
-            cannot confirm
-            may be stale
-            might be stale
-            may be incomplete
-            might be incomplete
-            low confidence
-            medium confidence
-            confidence: low
-            confidence: medium
+            assumption; assumes; assumed; assuming; uncertain; uncertainty; not certain; unclear; unverified;
+            not enough data; insufficient data; incomplete data; missing data; based on available data;
+            cannot verify; could not verify; cannot confirm; may be stale; might be stale; may be incomplete;
+            might be incomplete; low confidence; medium confidence; confidence: low; confidence: medium
         """),
     ),
     WordList(
         "success_indicator",
         "Words of success for `allocation_valid`.",
         lines("""
-            allocated
-            allocation confirmed
-            assigned
-            available
-            booked
-            confirmed
-            found
-            reserved
-            scheduled
-            success
-            successful
-            successfully
+            allocated; allocation confirmed; assigned; available; booked; confirmed; found; reserved; scheduled;
+            success; successful; successfully
         """),
     ),
     WordList(

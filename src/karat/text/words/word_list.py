@@ -15,9 +15,9 @@ class WordList(Struct, frozen=True):
 
 
 def lines(text: str) -> tuple[str, ...]:
-    """One entry per line; a line that ends in `|` goes on in the next."""
+    """One entry per line, or several with `; ` between them; a line that ends in `|` goes on in the next."""
     lines = "\n".join(line.strip() for line in text.strip().splitlines())
-    return tuple(lines.replace("|\n", "|").splitlines())
+    return tuple(lines.replace("|\n", "|").replace(";\n", "; ").replace("; ", "\n").splitlines())
 
 
 def words(text: str) -> tuple[str, ...]:
