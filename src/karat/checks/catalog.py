@@ -26,7 +26,8 @@ from karat.checks.budgets import (
 from karat.checks.database import Database
 from karat.checks.functions import from_function
 from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains, ToolsUsed
-from karat.checks.grounding import GroundedNumbers, NoFalseSuccess
+from karat.checks.grounded_numbers import GroundedNumbers
+from karat.checks.grounding import NoFalseSuccess
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny

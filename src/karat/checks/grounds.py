@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, islice
 from typing import NamedTuple
 
@@ -23,7 +23,13 @@ MOST_ALIKE = 12
 MOST_COLUMNS = 12
 MOST_KINDS = 50
 LONGEST_OWN_WORDS = 4
+SMALLEST = 20
+"""The smallest amount that may be reckoned from others anywhere before it: a smaller one is the sum of two by chance."""
+FEWEST_OF_ID = 4
+"""Digits by which the end of an id can be told."""
 USERS = ("user", "human")
+SYSTEM = ("system", "developer")
+_ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 _HOW_MANY = lazy.pattern(
     r"\b(?:how many|number of|count (?:all|my|our|the)) (?:[a-z'-]+ ){0,2}?([a-z'-]+s)\b", re.IGNORECASE
 )
@@ -45,14 +51,130 @@ class Ground(NamedTuple):
 
 Alike = Sequence[Ground]
 """Numbers of one kind, of which differences and shares make sense."""
+Found = Mapping[StatedNumber, Ground | None]
+"""The numbers of an answer, with what was found that they rest on."""
 
 
-def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
-    """Every number that stands in a tool result, the user's words, the page outside of the answer, or the constants."""
+class Grounds:
+    """What the numbers of one answer may rest on; what is costly is made when a number asks for it."""
+
+    def __init__(self, trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> None:
+        self._trace = trace
+        self._seen = [*seen_grounds(trace, constants, texts)]
+
+    def seen(self, stated: StatedNumber) -> Ground | None:
+        """What holds the number itself."""
+        return _first(stated, self._seen)
+
+    def derived(self, stated: StatedNumber) -> Ground | None:
+        """A count or a sum that can be named, or the id that ends in it."""
+        return _first(stated, self._derived) or self._ended_id(stated)
+
+    def reckoned(self, stated: StatedNumber, found: Found) -> Ground | None:
+        """What numbers give that are next to each other in the answer or in a result, or have one name in several."""
+        known = {other: ground for other, ground in found.items() if ground}
+        for group in self._groups(stated, known):
+            ground = _first(stated, group)
+            if ground is not None:
+                return ground
+        return None
+
+    def _groups(self, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> Iterator[Iterable[Ground]]:
+        yield (Ground(other.value, f"told before, {ground.name}") for other, ground in known.items() if other != stated)
+        yield pairs(_same_line(self._trace.final_message, stated, known), stated.percent)
+        yield self._shares if stated.percent else self._pairs
+        if stated.money and abs(stated.value) >= SMALLEST:
+            told = _told_before(stated, known)
+            yield pairs(told, stated.percent)
+            yield _sums_of_last(told)
+            yield _multiples(told, self._factors(known))
+
+    @cached_property
+    def _derived(self) -> list[Ground]:
+        return [*derived_grounds(self._trace)]
+
+    @cached_property
+    def _alike(self) -> list[Alike]:
+        return [*alike_grounds(self._trace), *_of_one_name(self._trace)]
+
+    @cached_property
+    def _pairs(self) -> list[Ground]:
+        return [one for group in self._alike for one in pairs(group)]
+
+    @cached_property
+    def _shares(self) -> list[Ground]:
+        return [one for group in self._alike for one in pairs(group, percent=True)]
+
+    def _factors(self, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+        """How many there may be of something that has a price: small counts of results, and small numbers told."""
+        counts = [one for one in self._derived if one.counted]
+        told = [Ground(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)]
+        return [one for one in (*counts, *told) if one.value in range(2, MOST_ALIKE + 1)]
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        """Names that end in digits, wherever they were seen."""
+        texts = (*_users_words(self._trace), *(str(result) for _, result in results(self._trace)))
+        return [name for text in texts for name in _ENDS_IN_DIGITS.findall(text)]
+
+    def _ended_id(self, stated: StatedNumber) -> Ground | None:
+        if stated.money or len(stated.digits) < FEWEST_OF_ID:
+            return None
+        name = next((one for one in self._ids if one.endswith(stated.digits) and one != stated.digits), None)
+        return Ground(stated.value, f"the end of {name}") if name else None
+
+
+def _first(stated: StatedNumber, grounds: Iterable[Ground]) -> Ground | None:
+    return next((ground for ground in grounds if rests_on(stated, ground.value)), None)
+
+
+def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+    """What is told in the line of a number."""
+    first = text.rfind("\n", 0, stated.span[0])
+    last = text.find("\n", stated.span[1])
+    last = len(text) if last < 0 else last
+    return [ground for other, ground in known.items() if first < other.span[0] <= last and other != stated][:MOST_ALIKE]
+
+
+def _told_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+    """The amounts of money that were told last before a number, the last one first."""
+    before = [Ground(other.value, ground.name) for other, ground in known.items() if other.money and other.span < stated.span]
+    return before[: -MOST_ALIKE - 1 : -1]
+
+
+def _sums_of_last(told: Alike) -> Iterator[Ground]:
+    total = Decimal()
+    for count, one in enumerate(told, 1):
+        total += one.value
+        if count > 1:
+            yield Ground(total, f"the sum of the last {count} amounts")
+
+
+def _multiples(told: Alike, factors: Alike) -> Iterator[Ground]:
+    for one in told:
+        yield from (Ground(one.value * factor.value, f"{factor.value} ({factor.name}) × {one.name}") for factor in factors)
+
+
+def _of_one_name(trace: Trace) -> Iterator[Alike]:
+    """Numbers that have the same name in several results."""
+    named: dict[str, dict[Decimal, Ground]] = {}
+    for name, result in results(trace):
+        for value, place in _holders(result, name):
+            for ground in _members(value, place) if isinstance(value, dict) else ():
+                named.setdefault(ground.name.rpartition(".")[2], {}).setdefault(ground.value, ground)
+    yield from ([*group.values()] for group in named.values() if len(group) <= MOST_ALIKE)
+
+
+def seen_grounds(trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> Iterator[Ground]:
+    """Every number of the constants, the texts, the system prompt, the user's words, tool results, and the page."""
     for constant in constants:
         yield Ground(Decimal(repr(constant)), "a constant")
+    for name, numbers in texts.items():
+        yield from (Ground(Decimal(number), name) for number in numbers)
     for text in _users_words(trace):
-        yield from (Ground(value, "the user's words") for value in numbers_in(text))
+        yield from (Ground(value, "the user's words") for value in _numbers_of(text))
+    for text in _said_by(trace, SYSTEM):
+        yield from (Ground(value, "the system prompt") for value in _numbers_of(text))
     for name, result in results(trace):
         yield from islice(_numbers(result, name), MOST_SEEN)
     for text in _page_texts(trace):
@@ -60,8 +182,8 @@ def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
 
 
 def _numbers_of(text: str) -> Sequence[Decimal]:
-    """What a text holds; of short ones it is remembered, for pages of one app share most of their lines."""
-    return _of_line(text) if len(text) <= LONGEST_LINE else numbers_in(text)
+    """What a text holds, which is remembered: pages of one app share most lines, turns what was said before them."""
+    return _of_line(text) if len(text) <= LONGEST_LINE else _of_text(text)
 
 
 @lru_cache(maxsize=4096)
@@ -69,11 +191,21 @@ def _of_line(text: str) -> tuple[Decimal, ...]:
     return tuple(numbers_in(text))
 
 
+@lru_cache(maxsize=16)
+def _of_text(text: str) -> tuple[Decimal, ...]:
+    return tuple(numbers_in(text))
+
+
 def _users_words(trace: Trace) -> Iterator[str]:
     """What the user said, in earlier turns too."""
-    for turn in (*trace.earlier, *trace.turns, trace):
-        yield turn.input
-        yield from (message.content for message in turn.messages if message.role in USERS)
+    yield from (turn.input for turn in (*trace.earlier, *trace.turns, trace))
+    yield from _said_by(trace, USERS)
+
+
+def _said_by(trace: Trace, roles: Collection[str]) -> Iterator[str]:
+    """What messages of these roles say, in earlier turns too, each text once."""
+    turns = (*trace.earlier, *trace.turns, trace)
+    yield from dict.fromkeys(one.content for turn in turns for one in turn.messages if one.role in roles)
 
 
 def results(trace: Trace) -> Iterator[tuple[str, object]]:
@@ -205,7 +337,7 @@ def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
     for other in _keys(rows) if key else ():
         by_kind: dict[str, Decimal] = {}
         for row in rows:
-            kind, number = _kind(row, other), _number(row.get(key) if isinstance(row, dict) else None)
+            kind, number = _kind(row, other), _number(_member(row, key))
             if other != key and kind is not None and number is not None:
                 by_kind[kind] = by_kind.get(kind, Decimal()) + number
         yield from (
@@ -216,7 +348,7 @@ def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
 
 def _column(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
     for index, row in enumerate(rows):
-        value = _number(row if key is None else row.get(key) if isinstance(row, dict) else None)
+        value = _number(row if key is None else _member(row, key))
         if value is not None:
             yield Ground(value, f"{place}[{index}]{f'.{key}' if key else ''}")
 
@@ -227,12 +359,24 @@ def _members(value: Mapping[str, object], place: str) -> list[Ground]:
 
 
 def _keys(rows: list[object]) -> list[str]:
+    """The columns of a list of objects; `prices.economy` is one too."""
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
-    return list(islice(first, MOST_COLUMNS))
+    inner = (f"{key}.{below}" for key, value in first.items() if isinstance(value, dict) for below in value)
+    return [*islice(first, MOST_COLUMNS), *islice(inner, MOST_COLUMNS)]
+
+
+def _member(row: object, key: str) -> object:
+    if not isinstance(row, dict):
+        return None
+    outer, point, inner = key.partition(".")
+    if not point or key in row:
+        return row.get(key)
+    below = row.get(outer)
+    return below.get(inner) if isinstance(below, dict) else None
 
 
 def _kind(row: object, key: str) -> str | None:
-    value = row.get(key) if isinstance(row, dict) else None
+    value = _member(row, key)
     return str(value) if isinstance(value, str | bool) else None
 
 
@@ -242,14 +386,14 @@ def _number(value: object) -> Decimal | None:
     return Decimal(repr(value))
 
 
-def pairs(alike: Alike, stated: StatedNumber) -> Iterator[Ground]:
-    """Sums and differences of two numbers of a kind, and shares; of a count and the whole only the share."""
+def pairs(alike: Alike, percent: bool = False) -> Iterator[Ground]:
+    """Sums and differences of two numbers of a kind, and for a percentage shares; of a count and the whole only those."""
     for one, other in combinations(alike, 2):
         names = f"{one.name} and {other.name}"
         if not (one.counted or other.counted):
             yield Ground(one.value + other.value, f"the sum of {names}")
             yield Ground(abs(one.value - other.value), f"the difference of {names}")
-        if stated.percent:
+        if percent:
             yield from _shares(one, other)
             yield from _shares(other, one)
 

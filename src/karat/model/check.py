@@ -39,13 +39,17 @@ class Flaw(NamedTuple):
 
 
 class Field(Struct, frozen=True):
-    """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or beside it."""
+    """A key of `expected`, as suite files spell it: eval sets, and golden sets in their `expected` or beside it.
+
+    `holds_files`: it lists text files next to the suite, and a check is given their texts by name.
+    """
 
     name: str
     type: object
     doc: str
     since: str = "0.1"
     formats: frozenset[str] = frozenset({"eval-set", "golden-expected"})
+    holds_files: bool = False
 
 
 class AskedCheck(NamedTuple):

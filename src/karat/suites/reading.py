@@ -26,9 +26,10 @@ _FORMATS = (
 )
 
 
-FORMATS: dict[str, Callable[[Any, Vocabulary, list[Asking] | None], Read]] = {
+FORMATS: dict[str, Callable[[Any, Vocabulary, list[Asking] | None, Path], Read]] = {
     eval_set.FORMAT: eval_set.read,
     golden.FORMAT: golden.read,
+    karat1.FORMAT: karat1.read,
 }
 
 
@@ -64,7 +65,7 @@ def _located(data: bytes, file: str, vocabulary: Vocabulary, askings: list[Askin
         file=file,
         format=read.format,
         version=read.version,
-        sha256=hashlib.sha256(b"".join((data, *read.tables))).hexdigest(),
+        sha256=hashlib.sha256(b"".join((data, *read.files))).hexdigest(),
         name=read.name,
         description=read.description,
         cases=read.cases,
@@ -88,9 +89,7 @@ def parse(data: bytes, file: str) -> Document:
 def _read(document: Document, vocabulary: Vocabulary, askings: list[Asking] | None, folder: Path) -> Read:
     tree: Any = document.tree
     seen = recognise(tree)
-    if seen is not None and seen.format == karat1.FORMAT:
-        return karat1.read(tree, vocabulary, askings, folder)
     if seen is not None:
-        return FORMATS[seen.format](tree, vocabulary, askings)
+        return FORMATS[seen.format](tree, vocabulary, askings, folder)
     near = next((hint for key in tree if (hint := did_you_mean(key, ["cases"]))), "") if isinstance(tree, dict) else ""
     raise RefusedError(*document.findings, Finding((), f"not a suite: {_FORMATS} {near}".rstrip(), "unknown-format"))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
+from karat.errors import UsageError
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.findings import Finding, Json, Path, render
+from karat.suites.documents.source import read_bytes, utf8
+from karat.suites.findings import Finding, Json, Path, RefusedError, render
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
@@ -77,7 +80,8 @@ class Read(NamedTuple):
     name: str = ""
     description: str = ""
     metadata: Mapping[str, Json] = {}
-    tables: tuple[bytes, ...] = ()
+    files: tuple[bytes, ...] = ()
+    """What the file names and the cases hold: tables, and texts that they are held against."""
 
 
 class CaseFormat(Protocol):
@@ -93,13 +97,18 @@ class CaseFormat(Protocol):
 class CaseReader:
     """Reads the cases of one file one after another, and holds on to nothing else of them.
 
-    `askings` takes what each case asks, if it is wanted.
+    `askings` takes what each case asks, if it is wanted. `folder`: where the files are that they name.
     """
 
-    def __init__(self, dialect: CaseFormat, vocabulary: Vocabulary, askings: list[Asking] | None) -> None:
+    def __init__(
+        self, dialect: CaseFormat, vocabulary: Vocabulary, askings: list[Asking] | None, folder: FilePath
+    ) -> None:
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._askings = askings
+        self._folder = folder
+        self._of_files = frozenset(field.name for field in vocabulary.fields if field.holds_files)
+        self.files: dict[str, bytes] = {}
         self._row = ""
         """Which row of a table the case is of that is being read."""
         self._first: dict[str, tuple[Path, str]] = {}
@@ -133,7 +142,7 @@ class CaseReader:
             self.findings.append(Finding((*path, "id"), message, "duplicate-id"))
 
     def _add(self, raw: Examined, path: Path, faults: set[Path], notes: Notes) -> None:
-        askings = self._dialect.askings(raw, path, faults)
+        askings = [self._with_texts(asking) for asking in self._dialect.askings(raw, path, faults)]
         if not askings:
             return
         asked = [list(self._vocabulary.read(asking.expected)) for asking in askings]
@@ -147,6 +156,28 @@ class CaseReader:
             self.cases.append(self._dialect.case(raw, path, [*map(_specs, askings, asked)], notes))
             if self._askings is not None:
                 self._askings.append(askings[0]._replace(turns=tuple(askings[1:])))
+
+
+    def _with_texts(self, asking: Asking) -> Asking:
+        """What a case asks, with the texts of the files that it names."""
+        named = self._of_files & asking.expected.keys()
+        texts = {field: self._texts(asking.expected[field], asking.where(field)) for field in named}
+        return asking._replace(expected={**asking.expected, **texts}) if texts else asking
+
+    def _texts(self, names: Sequence[str], path: Path) -> dict[str, str]:
+        texts = {}
+        for index, name in enumerate(names):
+            try:
+                if name not in self.files:
+                    self.files[name] = utf8(read_bytes(self._folder / name))
+                texts[name] = self.files[name].decode()
+            except UsageError as error:
+                message = f"{quoted(name)} {error.message} Name a text file next to the suite."
+                self.findings.append(Finding((*path, index), message, error.slug))
+            except RefusedError as refused:
+                file = str(self._folder / name)
+                self.findings += [finding._replace(file=file) for finding in refused.findings]
+        return texts
 
 
 def _specs(asking: Asking, asked: Sequence[AskedCheck]) -> Specs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
@@ -98,13 +99,13 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     return EvalSetShape(RecordShape("EvalSet", about, around, known), case)
 
 
-def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
-    """The cases of an eval set."""
+def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None, folder: FilePath) -> Read:
+    """The cases of an eval set. `folder`: where the texts are that it names."""
     made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
     told = made.suite.examine(tree)
     notes, _, wrong = sorted_out(tree, told)
     dialect = EvalCases(made.case, vocabulary, without_patch(tree.get("version", VERSIONS[-1])))
-    reader = CaseReader(dialect, vocabulary, askings)
+    reader = CaseReader(dialect, vocabulary, askings, folder)
     reader.read(tree["cases"], ("cases",))
     found = [*wrong, *reader.findings]
     if found:
@@ -118,6 +119,7 @@ def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None) -
         name=tree.get("name", ""),
         description=tree.get("description", ""),
         metadata={key: tree[key] for key in _KEPT if key in tree} | dict(named(notes)),
+        files=tuple(reader.files.values()),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from karat.model.check import Field, Vocabulary
@@ -72,12 +73,13 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
     return GoldenShape(CasesShape(case), case, tuple(beside))
 
 
-def read(tree: Sequence[Json], vocabulary: Vocabulary, askings: list[Asking] | None) -> Read:
-    """The cases of a golden set."""
+def read(tree: Sequence[Json], vocabulary: Vocabulary, askings: list[Asking] | None, folder: FilePath) -> Read:
+    """The cases of a golden set. `folder`: where the texts are that it names."""
     made = shape(tuple(vocabulary.fields))
-    reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, askings)
+    reader = CaseReader(GoldenCases(made.case, made.beside), vocabulary, askings, folder)
     reader.read(tree, ())
-    return Read(FORMAT, VERSION, tuple(reader.cases), [*made.suite.examine(tree), *reader.findings], reader.warnings)
+    found = [*made.suite.examine(tree), *reader.findings]
+    return Read(FORMAT, VERSION, tuple(reader.cases), found, reader.warnings, files=tuple(reader.files.values()))
 
 
 class GoldenCases(NamedTuple):

@@ -102,7 +102,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
 
 
 def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None, folder: FilePath) -> Read:
-    """The cases of a suite. `folder`: where its tables are."""
+    """The cases of a suite. `folder`: where its tables and texts are."""
     made = shape(tuple(vocabulary.fields), tuple(vocabulary.groups))
     notes, _, wrong = sorted_out(tree, made.suite.examine(tree))
     reader = _Reader(tree, made.case, vocabulary, askings, folder)
@@ -119,7 +119,7 @@ def read(tree: Examined, vocabulary: Vocabulary, askings: list[Asking] | None, f
         name=tree.get("name", ""),
         description=tree.get("description", ""),
         metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
-        tables=tuple(reader.tables.values()),
+        files=tuple(reader.files.values()),
     )
 
 
@@ -141,11 +141,9 @@ class _Reader(CaseReader):
         askings: list[Asking] | None,
         folder: FilePath,
     ) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, askings)
+        super().__init__(_Cases(case_shape), vocabulary, askings, folder)
         self._defaults = _object(tree.get("defaults"))
         self._vars = _object(tree.get("vars"))
-        self._folder = folder
-        self.tables: dict[str, bytes] = {}
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
@@ -183,7 +181,7 @@ class _Reader(CaseReader):
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
             try:
-                rows, self.tables[each] = read_table(each, self._folder)
+                rows, self.files[each] = read_table(each, self._folder)
             except TableError as error:
                 self.findings += [f if f.file else f.under(*path, "each") for f in error.findings]
                 return []

@@ -1,0 +1,169 @@
+"""Numbers that an answer tells: they must rest on what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta, Struct, structs
+
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, Phrases, Reading, excerpt, unreadable, unsure
+from karat.checks.grounds import Ground, Grounds, counted_things, singular
+from karat.checks.sample_traces import UNSEEN_TOOLS
+from karat.checks.tools import not_understood
+from karat.model.check import Example, Expected, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import At, CheckResult, Group, Status
+from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
+
+ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
+MOST_TOLD = 5
+MOST_ROUNDS = 3
+"""How often numbers are looked at again, once others were found that they may be reckoned from."""
+
+
+def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
+    call = ToolCall("report", {}, result=result, success=None if result is None else True)
+    return Trace(case_id="example", input="How were the last 7 days?", final_message=text, tool_calls=(call,), **more)
+
+
+class GroundedNumbers(Check, Struct, frozen=True):
+    """Every number of the answer stands in what was seen, or is a count, sum, difference or percentage of that.
+
+    Dates, times, ids, ranks, the numbering of lists and "two ways" are not claims.
+    """
+
+    name: ClassVar = "grounded_numbers"
+    group: ClassVar = Group.NUMERIC_GROUNDING
+    looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
+    companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
+    fields: ClassVar = (
+        Field(
+            "grounded_numbers",
+            Literal[True],
+            "Every number of the answer stands in a tool result, the page or the user's words, or follows from those.",
+            since="1",
+        ),
+        Field(
+            "grounded_constants",
+            Annotated[list[int | float], Meta(min_length=1)],
+            "Numbers that the answer may tell although nothing seen holds them.",
+            since="1",
+        ),
+        Field(
+            "grounded_in",
+            Phrases,
+            "Text files next to the suite, such as a policy: the answer may tell every number in them.",
+            since="1",
+            holds_files=True,
+        ),
+    )
+    examples: ClassVar = (
+        Example({}, reported("In 7 days, since 1 May 2026, there were 48 visits (order #99)."), Status.PASSED),
+        Example({}, reported("There were 49 visits."), Status.FAILED),
+        Example({}, reported("1. 3 orders, 2 of them paid\n2. 12 pieces in all, 8 paid"), Status.PASSED),
+        Example({}, reported("13 pieces in all"), Status.FAILED),
+        Example({}, reported("Eleven orders came in. There are two ways to go on."), Status.FAILED),
+        Example({}, reported("Three orders came in. There are two ways to go on."), Status.PASSED),
+        Example({}, reported("4 pieces, up 1 from 3; 67% of the orders are paid"), Status.PASSED),
+        Example({}, reported("68% of the orders are paid"), Status.FAILED),
+        Example({"constants": [24]}, reported("Within 24 hours."), Status.PASSED),
+        Example({}, reported("Within 24 hours."), Status.FAILED),
+        Example({"texts": {"policy.md": ["24"]}}, reported("Within 24 hours."), Status.PASSED),
+        Example({"texts": {"policy.md": ["48"]}}, reported("Within 24 hours."), Status.FAILED),
+        Example({}, reported("There were 49 visits.", None), Status.UNKNOWN),
+        Example({}, reported("48 Millionen"), Status.UNKNOWN),
+        Example({}, UNSEEN_TOOLS, Status.PASSED),
+    )
+    constants: tuple[float, ...] = ()
+    texts: Mapping[str, tuple[str, ...]] = {}
+    """The numbers of the files in `grounded_in`, so that a recorded case can be judged without them."""
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[Reading]:
+        if "grounded_numbers" in expected:
+            constants = expected.get("grounded_constants")
+            texts = {name: _written_numbers(text) for name, text in expected.get("grounded_in", {}).items()}
+            args = {"constants": constants} if constants else {}
+            yield Reading(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
+
+    @property
+    def wanted(self) -> str:
+        return "numbers that stand in what was seen, or can be reckoned from it"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        loose, told = self._loose(trace, _claims(trace))
+        unread = next((one for one in loose if one.unread), None)
+        firm = [one for one in loose if not one.unread]
+        if firm:
+            why = _unseen(trace) or unsure(trace, [one.span for one in firm])
+            listed = ", ".join(_shown(trace, one) for one in firm[:MOST_TOLD])
+            return self.unknown(why) if why else self.failed(f"nothing seen holds {listed}", _at(firm[0]))
+        if unread is not None:
+            return self.unknown(f"{_shown(trace, unread)} may be another number: have it written in digits")
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        return self.passed(excerpt("; ".join(told)) if told else "no number")
+
+    def _loose(self, trace: Trace, stated: Sequence[StatedNumber]) -> tuple[list[StatedNumber], list[str]]:
+        """The numbers that rest on nothing, and what the others rest on."""
+        if not stated:
+            return [], []
+        grounds = Grounds(trace, self.constants, self.texts)
+        found: dict[StatedNumber, Ground | None] = {one: grounds.seen(one) for one in stated}
+        open_ones = [one for one in stated if found[one] is None and not one.unread]
+        for _ in range(MOST_ROUNDS if open_ones else 0):
+            for one in open_ones:
+                found[one] = grounds.derived(one) or grounds.reckoned(one, found)
+            still = [one for one in open_ones if found[one] is None]
+            if len(still) in (0, len(open_ones)):
+                break
+            open_ones = still
+        found |= {one: self._told_before(trace, one) for one in open_ones if found[one] is None}
+        loose = [one for one in stated if found[one] is None or one.unread]
+        return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
+
+    def _told_before(self, trace: Trace, stated: StatedNumber) -> Ground | None:
+        """The last earlier answer that told the number, if it rested on something there."""
+        earlier = trace.earlier or trace.turns[:-1]
+        for index in range(len(earlier) - 1, -1, -1):
+            told = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
+            if told:
+                before = structs.replace(earlier[index], earlier=earlier[:index])
+                loose, _ = self._loose(before, _claims(before))
+                return None if told[0] in loose else Ground(stated.value, f"derived in answer {index + 1}")
+        return None
+
+
+@lru_cache(maxsize=16)
+def _written_numbers(text: str) -> tuple[str, ...]:
+    """The numbers of a text, each once, as digits."""
+    return tuple(dict.fromkeys(format(number, "f") for number in numbers_in(text)))
+
+
+def _claims(trace: Trace) -> Sequence[StatedNumber]:
+    """The numbers of the answer; a small one in a word where it counts what the user asked for, or what a tool gave."""
+    stated = stated_numbers(trace.final_message)
+    if not any(one.counts for one in stated):
+        return stated
+    things = counted_things(trace)
+    return [one for one in stated if not one.counts or not things.isdisjoint(map(singular, one.counts))]
+
+
+def _unseen(trace: Trace) -> str | None:
+    """Why a number may come from what nobody saw."""
+    why = trace.doubt("tools") or trace.doubt("tool_results") or trace.doubt("page") or not_understood(trace)
+    if why:
+        return why
+    dark = next((call for call in trace.tool_calls if call.called and call.result is None and call.error is None), None)
+    return f"nothing says what {dark.name} gave" if dark else None
+
+
+def _shown(trace: Trace, stated: StatedNumber) -> str:
+    return trace.final_message[slice(*stated.span)]
+
+
+def _at(stated: StatedNumber) -> At:
+    return At("final_message", *stated.span)
