@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
-from itertools import combinations, islice
+from itertools import accumulate, combinations, islice
 from typing import NamedTuple
 
 from karat.checks.page import nodes
@@ -20,11 +20,14 @@ from karat.text.regexes import lazy
 MOST_SEEN = 20_000
 MOST_ALIKE = 12
 """Numbers beside each other of which pairs are reckoned with: of more, any number would be the difference of two."""
+MOST_ACROSS = 6
+MOST_EXACT_ACROSS = 40
+"""Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
 MOST_COLUMNS = 12
 MOST_KINDS = 50
 LONGEST_OWN_WORDS = 4
 SMALLEST = 20
-"""The smallest amount that may be reckoned from others anywhere before it: a smaller one is the sum of two by chance."""
+"""The smallest whole amount that may be reckoned from others that were told: a smaller one is so by chance."""
 FEWEST_OF_ID = 4
 """Digits by which the end of an id can be told."""
 USERS = ("user", "human")
@@ -81,13 +84,17 @@ class Grounds:
 
     def _groups(self, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> Iterator[Iterable[Ground]]:
         yield (Ground(other.value, f"told before, {ground.name}") for other, ground in known.items() if other != stated)
-        yield pairs(_same_line(self._trace.final_message, stated, known), stated.percent)
+        line = _same_line(self._trace.final_message, stated, known)
+        yield pairs(line, stated.percent)
         yield self._shares if stated.percent else self._pairs
-        if stated.money and abs(stated.value) >= SMALLEST:
+        exact = stated.step < 1
+        yield self._differences[exact]
+        if stated.money and (abs(stated.value) >= SMALLEST or exact):
             told = _told_before(stated, known)
             yield pairs(told, stated.percent)
-            yield _sums_of_last(told)
-            yield _multiples(told, self._factors(known))
+            yield _sums_of_first(told)
+            yield _sums_of_first(line)
+            yield _multiples((*told, *line), self._factors(known))
 
     @cached_property
     def _derived(self) -> list[Ground]:
@@ -95,11 +102,17 @@ class Grounds:
 
     @cached_property
     def _alike(self) -> list[Alike]:
-        return [*alike_grounds(self._trace), *_of_one_name(self._trace)]
+        return [*alike_grounds(self._trace)]
 
     @cached_property
     def _pairs(self) -> list[Ground]:
         return [one for group in self._alike for one in pairs(group)]
+
+    @cached_property
+    def _differences(self) -> tuple[list[Ground], list[Ground]]:
+        """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
+        named = _by_name(self._trace)
+        return [*_differences(named, MOST_ACROSS)], [*_differences(named, MOST_EXACT_ACROSS)]
 
     @cached_property
     def _shares(self) -> list[Ground]:
@@ -133,7 +146,8 @@ def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Gro
     first = text.rfind("\n", 0, stated.span[0])
     last = text.find("\n", stated.span[1])
     last = len(text) if last < 0 else last
-    return [ground for other, ground in known.items() if first < other.span[0] <= last and other != stated][:MOST_ALIKE]
+    near = (other for other in known if first < other.span[0] <= last and other != stated)
+    return [Ground(other.value, known[other].name, known[other].counted) for other in islice(near, MOST_ALIKE)]
 
 
 def _told_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
@@ -142,12 +156,10 @@ def _told_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> 
     return before[: -MOST_ALIKE - 1 : -1]
 
 
-def _sums_of_last(told: Alike) -> Iterator[Ground]:
-    total = Decimal()
-    for count, one in enumerate(told, 1):
-        total += one.value
+def _sums_of_first(told: Alike) -> Iterator[Ground]:
+    for count, total in enumerate(accumulate(one.value for one in told), 1):
         if count > 1:
-            yield Ground(total, f"the sum of the last {count} amounts")
+            yield Ground(total, f"the sum of {', '.join(one.name for one in told[:count])}")
 
 
 def _multiples(told: Alike, factors: Alike) -> Iterator[Ground]:
@@ -155,14 +167,26 @@ def _multiples(told: Alike, factors: Alike) -> Iterator[Ground]:
         yield from (Ground(one.value * factor.value, f"{factor.value} ({factor.name}) × {one.name}") for factor in factors)
 
 
-def _of_one_name(trace: Trace) -> Iterator[Alike]:
-    """Numbers that have the same name in several results."""
+def _by_name(trace: Trace) -> list[Alike]:
+    """The different numbers that have one name in all results."""
     named: dict[str, dict[Decimal, Ground]] = {}
     for name, result in results(trace):
         for value, place in _holders(result, name):
             for ground in _members(value, place) if isinstance(value, dict) else ():
-                named.setdefault(ground.name.rpartition(".")[2], {}).setdefault(ground.value, ground)
-    yield from ([*group.values()] for group in named.values() if len(group) <= MOST_ALIKE)
+                named.setdefault(_name_of(ground), {}).setdefault(ground.value, ground)
+    return [[*group.values()] for group in named.values()]
+
+
+def _differences(named: Sequence[Alike], most: int) -> Iterator[Ground]:
+    for group in named:
+        for one, other in combinations(group, 2) if len(group) <= most else ():
+            yield Ground(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
+
+
+def _name_of(ground: Ground) -> str:
+    """The name of a member, with that of an object around it which is no row and no whole result."""
+    *outer, around, own = ground.name.split(".")
+    return own if not outer or around.endswith("]") else f"{around}.{own}"
 
 
 def seen_grounds(trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> Iterator[Ground]:
@@ -314,9 +338,11 @@ def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Ite
         if len(members) == len(value) > 1:
             yield Ground(sum((one.value for one in members), Decimal()), f"the sum of {place}")
             yield Ground(Decimal(len(value)), f"the members of {place}")
+        if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
+            yield from _counts([*value.values()], place)  # rows by their ids
         return
     yield from _counts(value, place)
-    for key in (None, *_keys(value)):
+    for key in (None, *_keys(value), *_inner_keys(value)):
         yield from _sums(value, key, place)
 
 
@@ -334,7 +360,7 @@ def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
     where = f"{place}[*].{key}" if key else place
     if len(column) > 1:
         yield Ground(sum((one.value for one in column), Decimal()), f"the sum of {where}")
-    for other in _keys(rows) if key else ():
+    for other in _keys(rows) if key and "." not in key else ():
         by_kind: dict[str, Decimal] = {}
         for row in rows:
             kind, number = _kind(row, other), _number(_member(row, key))
@@ -359,10 +385,15 @@ def _members(value: Mapping[str, object], place: str) -> list[Ground]:
 
 
 def _keys(rows: list[object]) -> list[str]:
-    """The columns of a list of objects; `prices.economy` is one too."""
+    first = rows[0] if rows and isinstance(rows[0], dict) else {}
+    return list(islice(first, MOST_COLUMNS))
+
+
+def _inner_keys(rows: list[object]) -> list[str]:
+    """Columns of objects within objects: `prices.economy`."""
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     inner = (f"{key}.{below}" for key, value in first.items() if isinstance(value, dict) for below in value)
-    return [*islice(first, MOST_COLUMNS), *islice(inner, MOST_COLUMNS)]
+    return list(islice(inner, MOST_COLUMNS))
 
 
 def _member(row: object, key: str) -> object:
@@ -376,7 +407,7 @@ def _member(row: object, key: str) -> object:
 
 
 def _kind(row: object, key: str) -> str | None:
-    value = _member(row, key)
+    value = row.get(key) if isinstance(row, dict) else None
     return str(value) if isinstance(value, str | bool) else None
 
 

@@ -198,11 +198,12 @@ def _stated(text: str, value: str, number: Number) -> StatedNumber | None:
     start, end, _, tail, kind = number
     if kind in ("rank", "time"):
         return None
-    written, before = text[start:end], text[max(0, start - _BEFORE) : start]
+    digits_at = start + _is_signed(text, number)
+    written, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
     plain = written.isdecimal() and number.bare
     money = _MONEY_BEFORE.search(before) is not None or _MONEY_BEHIND.match(text, tail) is not None
     percent = _PERCENT.match(text, end) is not None
-    if not money and not percent and (_JOINED.search(before) or _is_date(text, start, end, before)):
+    if not money and not percent and (_JOINED.search(before) or _is_date(text, digits_at, end, before)):
         return None
     if plain and not money and _ID.search(before) and not _UNIT.match(text, end):
         return None
@@ -223,4 +224,9 @@ def _stated(text: str, value: str, number: Number) -> StatedNumber | None:
 
 def _value(text: str, value: str, number: Number) -> Decimal:
     amount = Decimal(value) * number.factor
-    return -amount if text[number.start] == "-" else amount
+    return -amount if _is_signed(text, number) else amount
+
+
+def _is_signed(text: str, number: Number) -> bool:
+    """Whether a minus is before the number: the character before its digits, or before the currency there."""
+    return text[number.start] != "." and not text[number.start].isnumeric()

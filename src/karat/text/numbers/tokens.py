@@ -67,7 +67,7 @@ _CODE = "|".join(CURRENCY_CODES.entries)
 _MONEY_LETTER = "|".join(MONEY_MAGNITUDES.entries)
 # Letters keep their case (12M is no 12m); a word may begin the next line.
 _MAGNITUDE = lazy.pattern(
-    rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}])|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
+    rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}]|-\w)|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
     rf"|[^\S\n]?(?P<signs>[{_SIGN}]{{1,2}})"
 )
 _MONEY_MAGNITUDE = lazy.pattern(rf"[^\S\n]?(?P<letter>(?i:{_MONEY_LETTER}))(?!\w|'|-\w)")
