@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, structs
 
+from karat.checks.answer_grounds import Grounds
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, Phrases, Reading, excerpt, unreadable, unsure
-from karat.checks.grounds import Ground, Grounds, counted_things, singular
+from karat.checks.grounds import Ground, counted_things, singular
 from karat.checks.sample_traces import UNSEEN_TOOLS
 from karat.checks.tools import not_understood
 from karat.model.check import Example, Expected, Field

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator
+from typing import ClassVar, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from karat.checks.base import ANSWER, CALLS, PAGE, Check, Reading, excerpt, unreadable, unsure
+from karat.checks.base import ANSWER, CALLS, Check, Reading, excerpt, unreadable
 from karat.checks.grounded_numbers import reported
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Expected, Field
-from karat.model.trace import ToolCall, Trace
+from karat.model.trace import Trace
 from karat.model.verdict import At, CheckResult, Group, Status
 from karat.text.phrases import find
 from karat.text.prose.claims import claimed_deeds, verbs_of

@@ -157,7 +157,6 @@ class CaseReader:
             if self._askings is not None:
                 self._askings.append(askings[0]._replace(turns=tuple(askings[1:])))
 
-
     def _with_texts(self, asking: Asking) -> Asking:
         """What a case asks, with the texts of the files that it names."""
         named = self._of_files & asking.expected.keys()

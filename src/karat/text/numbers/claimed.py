@@ -24,22 +24,18 @@ from karat.text.numbers.lists import (
     UNITS,
     UNREAD_NUMBER_WORDS,
     YEAR_WORDS,
+    any_of,
 )
 from karat.text.numbers.tokens import Number, all_numbers
 from karat.text.regexes import lazy
 
-
-def _any(entries: Sequence[str]) -> str:
-    return "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
-
-
-_MONTH: Final = rf"(?:{_any(MONTHS.entries)})\b\.?"
+_MONTH: Final = rf"(?:{any_of(MONTHS)})\b\.?"
 _YEAR: Final = r"(?:19|20)\d{2}(?![\d%]|[.,]\d)"
 _DAY: Final = r"\d{1,2}(?:st|nd|rd|th|\.)?(?!\d)"
 _TO: Final = r" ?(?:-|to|through|until|till|bis|au|al) ?(?:the )?"
 _AND: Final = r"(?:,? (?:and|or|&) |, )(?:the )?"
 _DAYS: Final = rf"(?:the )?(?:{_DAY}(?:{_TO}|{_AND}))*"
-_TIME_MARK: Final = rf" ?(?:{_any(TIMES_OF_DAY.entries)})\b"
+_TIME_MARK: Final = rf" ?(?:{any_of(TIMES_OF_DAY)})\b"
 _CLOCK: Final = r"\d{1,2}(?:[:.]\d{2})?"
 # What a number begins that is no claim. All of these are looked for next to a number, for there are few of them.
 _BEGINS_NO_CLAIM = lazy.pattern(
@@ -52,17 +48,15 @@ _ENDS_WITH_AND = lazy.pattern(rf"{_AND}\Z", re.IGNORECASE)
 # Behind "and" it may be a number of something: "on May 5 and 12 orders".
 _ENDS_DAYS = lazy.pattern(rf",? {_YEAR}|[.;:)!?\n]|,[ \n]|\Z")
 _BEFORE_YEAR = lazy.pattern(
-    rf"(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? |\b(?:{_any(YEAR_WORDS.entries)}) |{_YEAR} ?[-/] ?)\Z",
+    rf"(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? |\b(?:{any_of(YEAR_WORDS)}) |{_YEAR} ?[-/] ?)\Z",
     re.IGNORECASE,
 )
 _MAY_BE_BEFORE_YEAR = lazy.pattern(r"\b(?:of|for|from|by|after|before|around|to) \Z", re.IGNORECASE)
 _IS_YEAR = lazy.pattern(_YEAR)
 _COUNTED = lazy.pattern(r" +[a-z]", re.IGNORECASE)
-_ID = lazy.pattern(
-    rf"(?:#|\b(?:{_any(ID_WORDS.entries)})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z", re.IGNORECASE
-)
-_UNIT = lazy.pattern(rf" ?(?:{_any(UNITS.entries)}|{_any(CURRENCY_CODES.entries)})(?!\w)", re.IGNORECASE)
-_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{_any(CURRENCY_CODES.entries)})"
+_ID = lazy.pattern(rf"(?:#|\b(?:{any_of(ID_WORDS)})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z", re.IGNORECASE)
+_UNIT = lazy.pattern(rf" ?(?:{any_of(UNITS, CURRENCY_CODES)})(?!\w)", re.IGNORECASE)
+_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{any_of(CURRENCY_CODES)})"
 _MONEY_BEFORE = lazy.pattern(rf"(?:{_MONEY}) ?\Z")
 _MONEY_BEHIND = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
@@ -75,15 +69,18 @@ _NAMED: Final = dict(
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _WORD: Final = "|".join((*_NAMED, *_POWERS))
 _IN_WORDS = lazy.pattern(
-    rf"\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})(?:(?:[ -]|,? and )(?:{_WORD}))*(?![\w])", re.IGNORECASE
+    rf"\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
+    rf"(?:(?:[ -]|,? and )(?:{_WORD})(?!-(?!(?:{_WORD})\b)[^\W\d_]))*(?![\w])",
+    re.IGNORECASE,
 )
+"""The one of "twenty one-way tickets" is none of it."""
 _OTHER_WORDS = lazy.pattern(rf"\b(?:{'|'.join(UNREAD_NUMBER_WORDS.entries)})\b", re.IGNORECASE)
 _BEHIND = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
 _COMPOUND = lazy.pattern(r"-[^\W\d_]")
 """one-way, two-factor"""
 _STEMS: Final = (*SMALL_NUMBERS.entries[1:], "teen", *TENS.entries, *_POWERS)
 _OTHER_STEMS: Final = tuple(one.replace(r"\w*", "") for one in UNREAD_NUMBER_WORDS.entries)
-_ABOUT = lazy.pattern(rf"(?:~|≈|\b(?:{_any(APPROXIMATIONS.entries)})) ?[^\w\s]?\Z", re.IGNORECASE)
+_ABOUT = lazy.pattern(rf"(?:~|≈|\b(?:{any_of(APPROXIMATIONS)})) ?[^\w\s]?\Z", re.IGNORECASE)
 _PERCENT = lazy.pattern(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
 _BEFORE: Final = 40
 _LAST_MONTH, _LAST_DAY = 12, 31

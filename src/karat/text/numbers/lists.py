@@ -1,5 +1,6 @@
 """The words and signs by which numbers are read, as published lists: a name, one sentence, its entries."""
 
+import re
 from typing import NamedTuple
 
 
@@ -9,6 +10,12 @@ class WordList(NamedTuple):
     name: str
     about: str
     entries: tuple[str, ...]
+
+
+def any_of(*lists: WordList) -> str:
+    """A pattern for one of the entries, the longest first."""
+    entries = (entry for one in lists for entry in one.entries)
+    return "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
 
 
 def _words(text: str) -> tuple[str, ...]:

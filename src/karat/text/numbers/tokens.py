@@ -16,6 +16,7 @@ from karat.text.numbers.lists import (
     TIMES_OF_DAY,
     UNREAD_JOINED_MAGNITUDES,
     UNREAD_MAGNITUDES,
+    any_of,
 )
 from karat.text.regexes import lazy
 
@@ -63,8 +64,8 @@ _FACTORS: Final = {
 _LETTER = "|".join(one for one in _FACTORS if one.isascii() and len(one) <= 3 and one not in MONEY_MAGNITUDES.entries)
 _WORD = "|".join(one for one in _FACTORS if one.isascii() and len(one) > 3)
 _SIGN = "".join(one for one in _FACTORS if not one.isascii())
-_CODE = "|".join(CURRENCY_CODES.entries)
-_MONEY_LETTER = "|".join(MONEY_MAGNITUDES.entries)
+_CODE = any_of(CURRENCY_CODES)
+_MONEY_LETTER = any_of(MONEY_MAGNITUDES)
 # Letters keep their case (12M is no 12m); a word may begin the next line.
 _MAGNITUDE = lazy.pattern(
     rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}]|-\w)|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
@@ -80,10 +81,8 @@ _UNREAD = lazy.pattern(
     rf"|{'|'.join(UNREAD_JOINED_MAGNITUDES.entries)}|[×x*·⋅][^\S\n]?10(?!\d))",
     re.IGNORECASE,
 )
-_TIME = lazy.pattern(
-    rf"[^\S\n]{{0,3}}(?:{'|'.join(map(re.escape, TIMES_OF_DAY.entries))})(?!\w)", re.IGNORECASE
-)
-_NO_MAGNITUDE: Final = frozenset(" \n.,;:!?)]}%\"*|")
+_TIME = lazy.pattern(rf"[^\S\n]{{0,3}}(?:{any_of(TIMES_OF_DAY)})(?!\w)", re.IGNORECASE)
+_NO_MAGNITUDE: Final = frozenset(' \n.,;:!?)]}%"*|')
 """Characters behind a number after which only a word that is apart can belong to it."""
 
 Kind = Literal["amount", "rank", "time", "unread"]
@@ -149,9 +148,9 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
         for value, first, last in _parts(text[start:end]):
             found.setdefault(value, []).append(_Candidate(start + first, start + last, start, end))
     for alone in _ALONE.finditer(text) if not text.isascii() else ():
-        value = _mixed(alone[0])
-        if value is not None:
-            found.setdefault(value, []).append(_Candidate(*alone.span(), *alone.span()))
+        part = _mixed(alone[0])
+        if part is not None:
+            found.setdefault(part, []).append(_Candidate(*alone.span(), *alone.span()))
     return found
 
 

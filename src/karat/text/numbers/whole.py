@@ -8,8 +8,8 @@ Numbers are compared by value: `1,200`, `1'200` and digits grouped by one space 
 - Parts of a longer token are no numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12 pm`), versions (`v12`,
   `1.12.3`, `12.x`), addresses, paths (`/12`), fractions (`3/12`), scores (`12-3`), ids (`a12`, `12f4`, `0x12`, `12e3`).
   A code of a currency (`EUR12`) and letters of scripts without spaces (`は12円`) are words of their own.
-- Magnitudes and ranks are other numbers: `12k`, `12 M`, `$12m`, `12 million`, `12万`, `12th`; so are `12 1/2` and `012`,
-  which is a code.
+- Magnitudes and ranks are other numbers: `12k`, `12 M`, `$12m`, `12 million`, `12万`, `12th`; so are `12 1/2`, and
+  `012`, which is a code.
 - The `2.` or `2)` that numbers an item of a list states no amount.
 - Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read: nobody can tell.
 
