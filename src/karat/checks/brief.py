@@ -198,7 +198,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         Field(
             "evidence_freshness_regex",
             Phrase,
-            "What an age looks like; the first number of each match is minutes.",
+            "What an age looks like; the first number of each match is minutes, unless a unit follows it.",
             since="0.3",
         ),
     )
@@ -214,6 +214,8 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         Example({"minutes": 60}, says("The meeting lasts 30 minutes."), Status.FAILED),
         Example({"minutes": 60}, says("Slack: 12 mentions"), Status.FAILED),
         Example({"minutes": 60, "regex": r"age=\d+"}, says("age=61"), Status.FAILED),
+        Example({"minutes": 60, "regex": r"age \d+"}, says("age 5 hours"), Status.FAILED),
+        Example({"minutes": 60}, says("The data is more than 30 minutes old."), Status.UNKNOWN),
     )
     minutes: float
     regex: str = ""

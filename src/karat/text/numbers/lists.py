@@ -79,7 +79,7 @@ UNITS = WordList(
     "units",
     "Units that make an amount of a number, whatever word is before it.",
     _words(
-        "% percent $ € £ ¥ ₹ dollars euros pounds yen rupees cents km m mi miles metres meters kg g lb lbs pounds l "
+        "% percent $ € £ ¥ ₹ dollars euros pounds yen rupees cents km m mi miles metres meters kg g lb lbs l "
         "litres liters ms s seconds min minutes h hours days weeks months years gb mb kb tb °c °f degrees pieces items "
         "points times"
     ),

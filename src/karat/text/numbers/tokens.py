@@ -42,7 +42,7 @@ _MIXED = lazy.pattern(
     rf"(?:(?P<whole>\d{{1,4}})(?:[ \xa0\u2009\u202f]|(?=[{_VULGAR}])))?"
     rf"(?:(?P<over>\d+)/(?P<under>\d+)|(?P<sign>[{_VULGAR}]))"
 )
-_ALONE = lazy.pattern(rf"(?<![\w.,/-])[{_VULGAR}]")
+_ALONE = lazy.pattern(rf"(?<![\w.,/-])(?<!\d[ \xa0\u2009\u202f])[{_VULGAR}]")
 # A comma before one, two or more than three digits can only begin a fraction, and two points can only group.
 _POINTS_GROUP = lazy.pattern(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})")
 _SWAPPED: Final = str.maketrans(".,", ",.")
