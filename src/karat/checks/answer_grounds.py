@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 
-from karat.checks.grounds import Ground, rests_on, results, seen_grounds, users_words
+from karat.checks.grounds import Ground, reach, rests_on, results, seen_grounds, users_words
 from karat.checks.reckoning import MOST_ALIKE, Alike, alike_grounds, derived_grounds, differences, of_one_name, pairs
 from karat.model.trace import Trace
 from karat.text.numbers.claimed import StatedNumber
@@ -105,7 +105,12 @@ class Grounds:
 
 
 def _first(stated: StatedNumber, grounds: Iterable[Ground]) -> Ground | None:
-    return next((ground for ground in grounds if rests_on(stated, ground.value)), None)
+    if stated.percent:
+        return next((ground for ground in grounds if rests_on(stated, ground.value)), None)
+    # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
+    low, high = reach(stated)
+    near = (ground for ground in grounds if low <= ground.value <= high or low <= -ground.value <= high)
+    return next((ground for ground in near if rests_on(stated, ground.value)), None)
 
 
 def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:

@@ -150,6 +150,12 @@ def _names(value: object) -> Iterator[str]:
             yield from _names(below)
 
 
+def reach(stated: StatedNumber) -> tuple[Decimal, Decimal]:
+    """Between what a value lies, without its sign, that a number may tell: rounding moves it by half a step."""
+    told, step = abs(stated.value), _step(stated)
+    return told - step, told + step
+
+
 def rests_on(stated: StatedNumber, value: Decimal) -> bool:
     """Whether a number tells this value: itself, or rounded as it is written; a fraction as a percentage too."""
     if _tells(stated, value):
@@ -163,11 +169,15 @@ def _tells(stated: StatedNumber, value: Decimal) -> bool:
         return True
     if given.adjusted() > LARGEST:
         return False
-    step = max(stated.step, _roundness(told)) if stated.about else stated.step
+    step = _step(stated)
     if abs(told - given) > step:
         return False  # rounding moves a number by half a step
     steps = given / step
     return any(told == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
+
+
+def _step(stated: StatedNumber) -> Decimal:
+    return max(stated.step, _roundness(abs(stated.value))) if stated.about else stated.step
 
 
 def _roundness(told: Decimal) -> Decimal:

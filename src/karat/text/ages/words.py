@@ -209,7 +209,11 @@ def _unread(seen: str) -> Iterator[WordedAge]:
         since = m[0][:5].lower() == "since"
         if _STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before):
             yield WordedAge(*m.span(), 0.0, _most(m))
-    for pattern in (_AGO, _OLD, _WORKING, _PERHAPS):
+    lower = seen.lower()
+    patterns = [_AGO, _OLD, _WORKING]
+    if any(word in lower for word in PERHAPS.entries):
+        patterns.append(_PERHAPS)
+    for pattern in patterns:
         for m in pattern.finditer(seen):
             unit = next((unit for unit in _LARGEST if unit in m[0].lower()), "")
             # A number that was not read may be of any size.
