@@ -42,6 +42,7 @@ DYNO = (
     Row("max_words", "dyno", "tells-the-date", "goes-on"),
     Row("state", "dyno", "books-two", "forgets-a-call"),
     Row("grounded_numbers", "dyno", "books-vehicle-42", "makes-up-a-number"),
+    Row("grounded_in", "dyno", "counts-in-json", "counts-one-more", check="grounded_numbers"),
     Row("must_ground_numbers.from_tool", "dyno", "books-vehicle-42", "another-allocation"),
     Row("no_false_success", "dyno", "refuses-taken", "claims-it-anyway"),
     Row("only_effects", "dyno", "tells-the-date", "books-on-the-side"),

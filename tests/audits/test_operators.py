@@ -116,7 +116,8 @@ def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
         ("It was 1,200 and −5.", ["It was 1201 and −5.", "It was 1,200 and 6."]),
         ("zwanzig Besuche, two ways, ٤٨", ["zwanzig Besuche, two ways, 49"]),
         ("one hundred and five; 12k; 1'000; ½", ["106; 12k; 1'000; ½", "one hundred and five; 13k; 1'000; ½",
-                                                "one hundred and five; 12k; 1001; ½"]),
+                                                "one hundred and five; 12k; 1001; ½",
+                                                "one hundred and five; 12k; 1'000; 0.6"]),
     ],
 )  # fmt: skip
 def test_a_number_is_another_however_it_is_written(answer: str, wrong: list[str]) -> None:

@@ -181,6 +181,7 @@ WRONG = [
         "12,5 Grad",
         "12.000.000",
     ),
+    *told("a magnitude makes another number", TWELVE, "12万", "12 억", "$12m", "12 1/2 hours", "€12b"),
     *told(
         "a magnitude that is not read is unknown",
         TWELVE,
@@ -191,8 +192,6 @@ WRONG = [
         "12 milioni",
         "12 млн",
         "12 тысяч",
-        "12万",
-        "12 억",
         "12 लाख",
         "12 ملايين",
         "**12** Millionen",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.checks.grounding import GroundedNumbers
+from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.numbers import MustGroundNumber
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import Status

@@ -195,6 +195,12 @@ ROWS = {
         found("12 rides in 25 hours"),
         "grounded_numbers",
     ),
+    "grounded_in": Row(
+        {"grounded_numbers": True, "grounded_in": ["policy.md"]},
+        found("12 rides, each within 24 hours"),
+        found("12 rides, each within 25 hours"),
+        "grounded_numbers",
+    ),
     "must_ground_numbers from_tool": Row(
         {"must_ground_numbers": [{"label": "rides", "from_tool": "find", "at": "$.rides"}]},
         found("12 rides"),
@@ -238,6 +244,7 @@ def field(name: str) -> str:
 def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
     """The report's entry of the case, after a run that replays the trace."""
     write("karat.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n')
+    write("policy.md", "A ride is found within 24 hours.\n")
     write("s.json", suite)
     page = {} if "page" in trace else {"page": None}
     tools: Trace = {} if {"tool_calls", "telemetry"} & trace.keys() else {"tool_calls": []}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from karat.text.ages.stated import doubtful_ages, stated_ages
+from karat.text.numbers.claimed import stated_numbers
 from karat.text.numbers.whole import ground, number_spans, unread_number
 from karat.text.phrases import find, find_forbidden, find_word
 from karat.text.prose.asking import asked
@@ -33,6 +34,11 @@ SECONDS = 3
         "1 000 ",
         "12. ",
         "12. x\n",
+        "1/2 ",
+        "May 5, ",
+        "5k ",
+        "P1D ",
+        "更12円",
         "-",
         "a-",
         "e\u0301",
@@ -49,6 +55,7 @@ SECONDS = 3
         pytest.param(lambda text: list(number_spans(text, "12 q")), id="number_spans"),
         pytest.param(lambda text: ground(text, "12", ("absent",), same_line=True), id="ground"),
         pytest.param(stated_ages, id="stated_ages"),
+        pytest.param(stated_numbers, id="stated_numbers"),
         pytest.param(lambda text: seen_matches("[a1]", text), id="spans"),
     ],
 )

@@ -12,12 +12,13 @@ from karat.text.regexes import safe_regex
 
 
 def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
-    """What the regex finds in the words; if nothing, the words of the nodes that it finds in the answer's snapshot.
+    """The lines in which the regex finds something; if none, the words of the nodes that it finds in the snapshot.
 
     Never in the rest of the page, and only words that stand in the answer: the offsets are those of the answer. A regex
     for snapshots names the role of what it looks for; one for lines that begin with a hyphen would find any node.
     """
-    found = safe_regex.seen_matches(pattern, trace.final_message)
+    text = trace.final_message
+    found = [(_lines_of(text, span), span) for _, span in safe_regex.seen_matches(pattern, text)]
     if found or not trace.answer_page:
         return found
     page = trace.answer_page
@@ -28,6 +29,11 @@ def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
         if page.count("\n", 0, node.start) in lines and _names(pattern, node.role)
     )
     return [(words, span) for words in told if (span := _place(trace.final_message, words))]
+
+
+def _lines_of(text: str, span: Span) -> str:
+    end = text.find("\n", max(span[0], span[1] - 1))
+    return text[text.rfind("\n", 0, span[0]) + 1 : end if end >= 0 else len(text)]
 
 
 def _names(pattern: str, role: str) -> bool:

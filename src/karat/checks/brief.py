@@ -35,18 +35,19 @@ from karat.text.prose.denial import is_unavailable
 from karat.text.prose.sentences import prose
 from karat.text.words import WordLists
 
-LEVER = r"^(?:[-*]|[0-9]+\.)\s+.+"
+LEVER = r"^[^\S\n]*(?:[-*+•]|[0-9]+[.)])[^\S\n]+.*\w.*"
 CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
 EVIDENCE = r"\b(?:evidence|source|observed|metric)s?\b"
 ALIGNMENT = r"\b(?:because|based\s+on|backed\s+by|driven\s+by)\b"
 
-_LETTERS = re.compile(r"[^\W\d_]+")
+_BULLET = re.compile(r"\s*(?:[-*+•]|[0-9]+[.)])\s+")
+_WORDS = re.compile(r"\w+")
 
 ALIGNED = "Today's mission: fix checkout, because the metric fell."
 
 
 class RequiredLevers(Check, Struct, frozen=True):
-    """The lever regex is found at least that many times, in different words each."""
+    """The lever regex is found at least that many times, on lines that differ."""
 
     name: ClassVar = "required_levers"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
@@ -56,13 +57,19 @@ class RequiredLevers(Check, Struct, frozen=True):
         Field(
             "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
         ),
-        Field("lever_regex", Phrase, "What a lever looks like; by default a bullet or numbered line.", since="0.3"),
+        Field(
+            "lever_regex",
+            Phrase,
+            "What a lever looks like; by default a line that begins with -, *, +, •, 1. or 1).",
+            since="0.3",
+        ),
     )
     companions: ClassVar = {"lever_regex": "required_levers"}
     examples: ClassVar = (
         Example({"count": 2}, says("Levers\n- roll back\n2. page the owner"), Status.PASSED),
         Example({"count": 2}, says("Levers\n- roll back"), Status.FAILED),
         Example({"count": 2}, says("Levers\n1. roll back\n2. roll back"), Status.FAILED),
+        Example({"count": 2}, says("Levers\n• scale to 2\n+ scale to 3"), Status.PASSED),
         Example({"count": 1, "regex": "lever:"}, says("- roll back"), Status.FAILED),
         Example(
             {"count": 2, "regex": r"^\s*-\s*listitem:"},
@@ -95,7 +102,7 @@ class RequiredLevers(Check, Struct, frozen=True):
         return regex_flaws(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
-        spans = _in_different_words(found_in_answer(self.regex, trace))[: self.count]
+        spans = _on_different_lines(found_in_answer(self.regex, trace))[: self.count]
         why = unsure(trace, spans)
         if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", EvidenceLocation("final_message", spans[0][0], spans[-1][1]))
@@ -103,12 +110,13 @@ class RequiredLevers(Check, Struct, frozen=True):
         return self.unknown(why) if why else self.failed(f"{len(spans)}")
 
 
-def _in_different_words(matches: list[tuple[str, Span]]) -> list[Span]:
-    """The first match of each wording: a number or a bullet in front of it makes no difference."""
+def _on_different_lines(matches: list[tuple[str, Span]]) -> list[Span]:
+    """The first match of each line: a number or a bullet in front of it makes no difference, digits in it do."""
     first: dict[str, Span] = {}
-    for found, span in matches:
-        words = " ".join(_LETTERS.findall(found.casefold()))
-        first.setdefault(words or found, span)
+    for line, span in matches:
+        own = _BULLET.sub("", line, count=1) if _BULLET.match(line) else line
+        words = " ".join(_WORDS.findall(own.casefold()))
+        first.setdefault(words or own, span)
     return list(first.values())
 
 
@@ -192,7 +200,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         Field(
             "evidence_freshness_regex",
             Phrase,
-            "What an age looks like; the first number of each match is minutes.",
+            "What an age looks like; the first number of each match is minutes, unless a unit follows it.",
             since="0.3",
         ),
     )
@@ -208,6 +216,8 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         Example({"minutes": 60}, says("The meeting lasts 30 minutes."), Status.FAILED),
         Example({"minutes": 60}, says("Slack: 12 mentions"), Status.FAILED),
         Example({"minutes": 60, "regex": r"age=\d+"}, says("age=61"), Status.FAILED),
+        Example({"minutes": 60, "regex": r"age \d+"}, says("age 5 hours"), Status.FAILED),
+        Example({"minutes": 60}, says("The data is more than 30 minutes old."), Status.UNKNOWN),
     )
     minutes: float
     regex: str = ""

@@ -45,7 +45,7 @@ from karat.checks.golden import (
     ReasonContains,
     ToolsUsed,
 )
-from karat.checks.grounding import GroundedNumbers
+from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.in_any_turn import InAnyTurn
 from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.naming import with_effects_named

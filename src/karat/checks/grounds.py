@@ -1,13 +1,12 @@
-"""What the numbers of an answer may rest on: what was seen, and what can be reckoned from it by name."""
+"""What the numbers of an answer may rest on: what was seen, as it is."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from itertools import combinations, islice
+from itertools import islice
 from typing import NamedTuple
 
 from karat.checks.page import nodes
@@ -18,19 +17,17 @@ from karat.text.numbers.claimed import StatedNumber, numbers_in
 from karat.text.regexes import lazy
 
 MOST_SEEN = 20_000
-MOST_ALIKE = 12
-"""Numbers beside each other of which pairs are reckoned with: of more, any number would be the difference of two."""
-MOST_COLUMNS = 12
-MOST_KINDS = 50
+MOST_ROWS = 50
 LONGEST_OWN_WORDS = 4
 USERS = ("user", "human")
+SYSTEM = ("system", "developer")
 _HOW_MANY = lazy.pattern(
     r"\b(?:how many|number of|count (?:all|my|our|the)) (?:[a-z'-]+ ){0,2}?([a-z'-]+s)\b", re.IGNORECASE
 )
 _WORD = lazy.pattern(r"[a-zA-Z][a-z]+")
 HUNDRED = Decimal(100)
 LONGEST_LINE = 300
-"""Characters of a text whose numbers are remembered."""
+"""Characters of a text that is remembered among many."""
 LARGEST = 25
 """Digits of the largest number that is rounded."""
 
@@ -43,16 +40,16 @@ class Ground(NamedTuple):
     counted: bool = False
 
 
-Alike = Sequence[Ground]
-"""Numbers of one kind, of which differences and shares make sense."""
-
-
-def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
-    """Every number that stands in a tool result, the user's words, the page outside of the answer, or the constants."""
+def seen_grounds(trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> Iterator[Ground]:
+    """Every number of the constants, the texts, the system prompt, the user's words, tool results, and the page."""
     for constant in constants:
         yield Ground(Decimal(repr(constant)), "a constant")
-    for text in _users_words(trace):
-        yield from (Ground(value, "the user's words") for value in numbers_in(text))
+    for name, numbers in texts.items():
+        yield from (Ground(Decimal(number), name) for number in numbers)
+    for text in users_words(trace):
+        yield from (Ground(value, "the user's words") for value in _numbers_of(text))
+    for text in _said_by(trace, SYSTEM):
+        yield from (Ground(value, "the system prompt") for value in _numbers_of(text))
     for name, result in results(trace):
         yield from islice(_numbers(result, name), MOST_SEEN)
     for text in _page_texts(trace):
@@ -60,8 +57,8 @@ def seen_grounds(trace: Trace, constants: Sequence[float]) -> Iterator[Ground]:
 
 
 def _numbers_of(text: str) -> Sequence[Decimal]:
-    """What a text holds; of short ones it is remembered, for pages of one app share most of their lines."""
-    return _of_line(text) if len(text) <= LONGEST_LINE else numbers_in(text)
+    """What a text holds, which is remembered: pages of one app share most lines, turns what was said before them."""
+    return _of_line(text) if len(text) <= LONGEST_LINE else _of_text(text)
 
 
 @lru_cache(maxsize=4096)
@@ -69,11 +66,21 @@ def _of_line(text: str) -> tuple[Decimal, ...]:
     return tuple(numbers_in(text))
 
 
-def _users_words(trace: Trace) -> Iterator[str]:
+@lru_cache(maxsize=16)
+def _of_text(text: str) -> tuple[Decimal, ...]:
+    return tuple(numbers_in(text))
+
+
+def users_words(trace: Trace) -> Iterator[str]:
     """What the user said, in earlier turns too."""
-    for turn in (*trace.earlier, *trace.turns, trace):
-        yield turn.input
-        yield from (message.content for message in turn.messages if message.role in USERS)
+    yield from (turn.input for turn in (*trace.earlier, *trace.turns, trace))
+    yield from _said_by(trace, USERS)
+
+
+def _said_by(trace: Trace, roles: Collection[str]) -> Iterator[str]:
+    """What messages of these roles say, in earlier turns too, each text once."""
+    turns = (*trace.earlier, *trace.turns, trace)
+    yield from dict.fromkeys(one.content for turn in turns for one in turn.messages if one.role in roles)
 
 
 def results(trace: Trace) -> Iterator[tuple[str, object]]:
@@ -119,7 +126,7 @@ def _is_answer(text: str, answer: str) -> bool:
 
 def counted_things(trace: Trace) -> frozenset[str]:
     """What there may be a number of, in the singular: what the user asked it of, and the names in results."""
-    asked = (word for text in _users_words(trace) for word in _HOW_MANY.findall(text))
+    asked = (word for text in users_words(trace) for word in _HOW_MANY.findall(text))
     named = (word for name, result in results(trace) for key in _names(result) for word in _WORD.findall(key))
     return frozenset(singular(word.casefold()) for word in (*asked, *named))
 
@@ -139,131 +146,14 @@ def _names(value: object) -> Iterator[str]:
                 yield str(key)
             yield from _names(below)
     elif isinstance(value, list):
-        for below in value[:MOST_KINDS]:
+        for below in value[:MOST_ROWS]:
             yield from _names(below)
 
 
-def derived_grounds(trace: Trace) -> Iterator[Ground]:
-    """Counts and sums that can be named."""
-    done = Counter(call.name for call in trace.tool_calls if call.success is True)
-    yield from (Ground(Decimal(count), f"the successful calls of {name}") for name, count in done.items())
-    for name, result in results(trace):
-        for value, place in _holders(result, name):
-            yield from _counts_and_sums(value, place)
-
-
-def alike_grounds(trace: Trace) -> Iterator[Alike]:
-    """Numbers of results that stand beside each other: in one object, in one column, or counts of one list."""
-    for name, result in results(trace):
-        for value, place in _holders(result, name):
-            if isinstance(value, dict):
-                yield _members(value, place)[:MOST_ALIKE]
-            elif len(value) <= MOST_ALIKE:
-                yield from ([*_column(value, key, place)] for key in _keys(value))
-                yield [*_column(value, None, place)]
-            if isinstance(value, list):
-                yield [*_counts(value, place)][: MOST_ALIKE + 1]
-
-
-def _holders(value: object, place: str) -> Iterator[tuple[dict[str, object] | list[object], str]]:
-    if isinstance(value, dict):
-        yield value, place
-        for key, below in value.items():
-            yield from _holders(below, f"{place}.{key}")
-    elif isinstance(value, list):
-        yield value, place
-        for index, below in enumerate(value):
-            yield from _holders(below, f"{place}[{index}]")
-
-
-def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Iterator[Ground]:
-    if isinstance(value, dict):
-        members = _members(value, place)
-        if len(members) == len(value) > 1:
-            yield Ground(sum((one.value for one in members), Decimal()), f"the sum of {place}")
-            yield Ground(Decimal(len(value)), f"the members of {place}")
-        return
-    yield from _counts(value, place)
-    for key in (None, *_keys(value)):
-        yield from _sums(value, key, place)
-
-
-def _counts(rows: list[object], place: str) -> Iterator[Ground]:
-    yield Ground(Decimal(len(rows)), f"the entries of {place}", True)
-    for key in _keys(rows):
-        kinds = Counter(_kind(row, key) for row in rows)
-        for kind, count in islice(kinds.items(), MOST_KINDS):
-            if kind is not None:
-                yield Ground(Decimal(count), f"the entries of {place} with {key} {kind}", True)
-
-
-def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
-    column = [*_column(rows, key, place)]
-    where = f"{place}[*].{key}" if key else place
-    if len(column) > 1:
-        yield Ground(sum((one.value for one in column), Decimal()), f"the sum of {where}")
-    for other in _keys(rows) if key else ():
-        by_kind: dict[str, Decimal] = {}
-        for row in rows:
-            kind, number = _kind(row, other), _number(row.get(key) if isinstance(row, dict) else None)
-            if other != key and kind is not None and number is not None:
-                by_kind[kind] = by_kind.get(kind, Decimal()) + number
-        yield from (
-            Ground(total, f"the sum of {where} with {other} {kind}")
-            for kind, total in islice(by_kind.items(), MOST_KINDS)
-        )
-
-
-def _column(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
-    for index, row in enumerate(rows):
-        value = _number(row if key is None else row.get(key) if isinstance(row, dict) else None)
-        if value is not None:
-            yield Ground(value, f"{place}[{index}]{f'.{key}' if key else ''}")
-
-
-def _members(value: Mapping[str, object], place: str) -> list[Ground]:
-    found = ((key, _number(one)) for key, one in value.items())
-    return [Ground(number, f"{place}.{key}") for key, number in found if number is not None]
-
-
-def _keys(rows: list[object]) -> list[str]:
-    first = rows[0] if rows and isinstance(rows[0], dict) else {}
-    return list(islice(first, MOST_COLUMNS))
-
-
-def _kind(row: object, key: str) -> str | None:
-    value = row.get(key) if isinstance(row, dict) else None
-    return str(value) if isinstance(value, str | bool) else None
-
-
-def _number(value: object) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return Decimal(repr(value))
-
-
-def pairs(alike: Alike, stated: StatedNumber) -> Iterator[Ground]:
-    """Sums and differences of two numbers of a kind, and shares; of a count and the whole only the share."""
-    for one, other in combinations(alike, 2):
-        names = f"{one.name} and {other.name}"
-        if not (one.counted or other.counted):
-            yield Ground(one.value + other.value, f"the sum of {names}")
-            yield Ground(abs(one.value - other.value), f"the difference of {names}")
-        if stated.percent:
-            yield from _shares(one, other)
-            yield from _shares(other, one)
-
-
-def _shares(part: Ground, whole: Ground) -> Iterator[Ground]:
-    if part.counted and part.value > whole.value:
-        return
-    try:
-        share = part.value / whole.value * HUNDRED
-    except (InvalidOperation, ZeroDivisionError):
-        return
-    yield Ground(share, f"{part.name} as a percentage of {whole.name}")
-    if not part.counted:
-        yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}")
+def reach(stated: StatedNumber) -> tuple[Decimal, Decimal]:
+    """Between what a value lies, without its sign, that a number may tell: rounding moves it by half a step."""
+    told, step = abs(stated.value), _step(stated)
+    return told - step, told + step
 
 
 def rests_on(stated: StatedNumber, value: Decimal) -> bool:
@@ -279,11 +169,15 @@ def _tells(stated: StatedNumber, value: Decimal) -> bool:
         return True
     if given.adjusted() > LARGEST:
         return False
-    step = max(stated.step, _roundness(told)) if stated.about else stated.step
+    step = _step(stated)
     if abs(told - given) > step:
         return False  # rounding moves a number by half a step
     steps = given / step
     return any(told == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
+
+
+def _step(stated: StatedNumber) -> Decimal:
+    return max(stated.step, _roundness(abs(stated.value))) if stated.about else stated.step
 
 
 def _roundness(told: Decimal) -> Decimal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from karat.checks.answers import AnswerAt
-from karat.checks.grounding import GroundedNumbers
+from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.tool_order import ToolRequires
 from karat.checks.ui import Ui

@@ -39,13 +39,18 @@ class CheckProblem(NamedTuple):
 
 
 class Field(Struct, frozen=True):
-    """A key of `expected`, as suite files spell it. `in_case`: golden sets have it next to `expected`, not in it."""
+    """A key of `expected`, as suite files spell it.
+
+    `in_case`: golden sets have it next to `expected`, not in it. `holds_files`: it lists text files next to the suite,
+    and a check is given their texts by name.
+    """
 
     name: str
     type: object
     doc: str
     since: str = "0.1"
     in_case: bool = False
+    holds_files: bool = False
 
 
 class Declared(Struct, frozen=True):

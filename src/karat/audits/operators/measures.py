@@ -23,6 +23,8 @@ HOUR_MS = 3_600_000.0
 PADDING = " ".join(["and so on and so forth,"] * 100)
 SOMETHING_ELSE = "something else"
 FIRST_TOKEN = "first_token_ms"
+_DIGITS = regex.compile(r"[+-]?[0-9](?:[0-9,'. ]*[0-9])?")
+_NO_DIGIT = regex.compile(r"[^0-9.]")
 _NUMBER = regex.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-])")
 
 REPORTED = Trace(
@@ -152,11 +154,12 @@ def _amounts(text: str) -> Iterator[StatedNumber]:
 
 def _next(stated: StatedNumber, written: str) -> str:
     scale = stated.step if stated.step < 1 else Decimal(1)
+    digits = _DIGITS.match(written)
     try:
-        plain = Decimal(written.replace(",", "").replace("'", "").replace(" ", "").lstrip("+-") or 0)
-    except InvalidOperation:  # it is written in words
-        plain = abs(stated.value)
-    return f"{plain + scale:f}"
+        plain = Decimal(_NO_DIGIT.sub("", digits[0]) if digits else "words")
+    except InvalidOperation:  # it is written in words, or in another notation
+        return f"{abs(stated.value) + scale:f}"
+    return f"{plain + scale:f}{written[digits.end() if digits else 0 :]}"
 
 
 def _without(value: object, amount: Decimal) -> object:

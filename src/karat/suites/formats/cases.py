@@ -7,11 +7,13 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from msgspec import structs
 
+from karat.errors import UsageError
 from karat.model.check import AskedCheck, Field, Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.declared import declared_in, with_declared
-from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
-from karat.suites.formats.base import CaseExpectations, JsonObject
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError, render
+from karat.suites.documents.source import read_bytes, utf8
+from karat.suites.formats.base import CaseExpectations, JsonObject, SuiteFile
 from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
@@ -85,20 +87,16 @@ class UniqueIds:
 class CaseReader:
     """Reads the cases of one file one after another, and holds on to nothing else of them.
 
-    `expectations` takes what each case expects, if that is wanted.
+    The file takes what each case expects, if that is wanted.
     """
 
-    def __init__(
-        self,
-        dialect: CaseFormat,
-        vocabulary: Vocabulary,
-        expectations: list[CaseExpectations] | None,
-        top: JsonObject | None = None,
-    ) -> None:
-        self._declared = declared_in(top or {}, vocabulary.declared)
+    def __init__(self, dialect: CaseFormat, vocabulary: Vocabulary, file: SuiteFile) -> None:
+        self._declared = declared_in(file.tree if isinstance(file.tree, dict) else {}, vocabulary.declared)
         self._dialect = dialect
         self._vocabulary = vocabulary
-        self._expectations = expectations
+        self._file = file
+        self._expectations = file.expectations
+        self._of_files = frozenset(field.name for field in vocabulary.fields if field.holds_files)
         self._row = ""
         """Which row of a table the case is of that is being read."""
         self._ids = UniqueIds()
@@ -123,7 +121,7 @@ class CaseReader:
 
     def _add(self, raw: JsonObject, path: Path, faults: set[Path], notes: Notes) -> None:
         expectations = [
-            expectation._replace(expected=with_declared(expectation.expected, self._declared))
+            self._with_texts(expectation._replace(expected=with_declared(expectation.expected, self._declared)))
             for expectation in self._dialect.expectations(raw, path, faults)
         ]
         if not expectations:
@@ -141,6 +139,27 @@ class CaseReader:
             self.cases.append(structs.replace(case, words=words) if words else case)
             if self._expectations is not None:
                 self._expectations.append(expectations[0]._replace(turns=tuple(expectations[1:])))
+
+    def _with_texts(self, expectation: CaseExpectations) -> CaseExpectations:
+        """What a case expects, with the texts of the files that it names."""
+        named = self._of_files & expectation.expected.keys()
+        texts = {field: self._texts(expectation.expected[field], expectation.where(field)) for field in named}
+        return expectation._replace(expected={**expectation.expected, **texts}) if texts else expectation
+
+    def _texts(self, names: Sequence[str], path: Path) -> dict[str, str]:
+        texts, known = {}, self._file.others
+        for index, name in enumerate(names):
+            try:
+                if name not in known:
+                    known[name] = utf8(read_bytes(self._file.folder / name))
+                texts[name] = known[name].decode()
+            except UsageError as error:
+                message = f"{quoted(name)} {error.message} Name a text file next to the suite."
+                self.diagnostics.append(PathDiagnostic((*path, index), message, error.slug))
+            except RefusedError as refused:
+                file = str(self._file.folder / name)
+                self.diagnostics += [diagnostic._replace(file=file) for diagnostic in refused.diagnostics]
+        return texts
 
 
 def _specs(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Specs:

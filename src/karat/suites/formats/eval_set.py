@@ -137,7 +137,7 @@ class EvalSet(Format):
         made = shape(tuple(catalog.fields), tuple(catalog.groups))
         notes, _, wrong = split_notes(tree, made.suite.validate(tree))
         dialect = EvalCases(made.case, catalog, without_patch(tree.get("version", VERSIONS[-1])))
-        reader = CaseReader(dialect, catalog, file.expectations, tree)
+        reader = CaseReader(dialect, catalog, file)
         reader.read(tree["cases"], ("cases",))
         if found := [*wrong, *reader.diagnostics]:
             return ParsedSuite("", (), found)

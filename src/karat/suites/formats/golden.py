@@ -99,7 +99,7 @@ class GoldenSet(Format):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         made = shape(tuple(catalog.fields))
-        reader = CaseReader(GoldenCases(made.case, made.beside), catalog, file.expectations)
+        reader = CaseReader(GoldenCases(made.case, made.beside), catalog, file)
         reader.read(file.tree, ())
         found = [*made.suite.validate(file.tree), *reader.diagnostics]
         return ParsedSuite(VERSION, tuple(reader.cases), found, reader.warnings)

@@ -171,10 +171,9 @@ class _Reader(CaseReader):
     """Makes of each case of the file one for each row of its table, and tells of which row a diagnostic is."""
 
     def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, file.expectations, file.tree)
+        super().__init__(_Cases(case_shape), vocabulary, file)
         self._defaults = _object(file.tree.get("defaults"))
         self._vars = _object(file.tree.get("vars"))
-        self._file = file
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):

@@ -7,6 +7,9 @@ One-letter units also mean other things, so "12M" and "$12m" (millions), "12m us
 90s" are no ages, unless the next word says so: "3D stale". Where that is open ("12m sources", "4h15", "12m long"), the
 age is doubtful: it may count against an answer, never for it. So is an age in words that cannot be read.
 
+"More than 30 minutes" is that age, and may be an older one. Durations of ISO 8601 (`PT15M`) are ages where a word says
+so, and doubtful elsewhere.
+
 A future and a length are no ages: "in 5 minutes", "lasts 30 minutes", "a 30-minute meeting", "the last 7 days".
 Neither is what no reader sees.
 """
@@ -19,39 +22,51 @@ from unicodedata import digit
 
 from msgspec import Struct
 
+from karat.text.ages.lists import AGE_UNITS, MAY_BE_OLDER, OR_OLDER
 from karat.text.ages.words import worded_ages
 from karat.text.forms.characters import is_word_char
 from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import seen as seen_by_reader
+from karat.text.numbers.lists import any_of
 from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import seen_matches
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
 _OLDEST: Final = 1e12
-_UNITS: Final = (
-    (1 / 60, "seconds|second|secs|sec|s"),
-    (1.0, "minutes|minute|mins|min|m"),
-    (_HOUR, "hours|hour|hrs|hr|h"),
-    (_DAY, "days|day|d"),
-    (7 * _DAY, "weeks|week|wks|wk|w"),
-    (30 * _DAY, "months|month|mos|mo"),
-    (365 * _DAY, "years|year|yrs|yr|y"),
-)
-_MINUTES: Final = {name: minutes for minutes, names in _UNITS for name in names.split("|")}
+_MINUTES: Final = {name: minutes for minutes, unit in AGE_UNITS for name in unit.entries}
 _NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
-_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+_NUMBER = r"(?:[0-9]{1,3}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+)(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+_TIMES: Final = {"k": 1e3, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "dozen": 12}
+"""Magnitudes between a number and its unit."""
+_TIMED = rf"(?:k|[^\S\n]{{1,3}}(?:{'|'.join(one for one in _TIMES if one != 'k')}))(?=[^\S\n]*[a-z])"
 _COMMA_FRACTION = r"[0-9]+,[0-9]{1,2}(?![0-9])"
 # A unit in the next line is written out; digits behind an h are minutes.
 _PART = lazy.pattern(
     rf"(?<![0-9])(?<![0-9][,:/])(?:(?P<number>{_NUMBER})|(?P<comma>{_COMMA_FRACTION}))"
-    rf"(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
+    rf"(?P<times>(?i:{_TIMED}))?(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
     r"(?P<rest>(?<=[hH])[0-5][0-9](?!\w|[.,:][0-9]))?(?:(?=(?i:ago)(?!\w))|(?![^\W\d]|/[^\W\d]))"
 )
 _BETWEEN = lazy.pattern(r"[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?", re.IGNORECASE)
-_MAYBE_AGE = lazy.pattern(r"[0-9](?:\s*|-)[smhdwySMHDWY]")
+_MAYBE_AGE = lazy.pattern(r"[0-9](?:\s*|-)[kmsthdwyfKMSTHDWYF]")
+_ISO_PARTS: Final = (("y", 365 * _DAY), ("mo", 30 * _DAY), ("w", 7 * _DAY), ("d", _DAY))
+_ISO_TIMES: Final = (("h", _HOUR), ("m", 1.0), ("s", 1 / 60))
+
+
+def _iso(parts: tuple[tuple[str, float], ...]) -> str:
+    return "".join(rf"(?:(?P<{name}>[0-9]+(?:\.[0-9]+)?){name[0].upper()})?" for name, _ in parts)
+
+
+_ISO = lazy.pattern(rf"(?<![\w.-])P(?=T?[0-9]){_iso(_ISO_PARTS)}(?:T(?=[0-9]){_iso(_ISO_TIMES)})?(?![\w-])")
+"""A duration of ISO 8601: P3D, PT15M."""
+_ISO_AGE = lazy.pattern(
+    r"\b(?:ages?|aged|freshness|lag|staleness)\b[^\S\n]*(?:is|of|was)?[^\S\n]*[:=(-]?[^\S\n]*\Z", re.IGNORECASE
+)
 _FIRST_NUMBER = lazy.pattern(_NUMBER)
+_UNIT_OF = lazy.pattern(rf"(?:{_TIMED})?(?:[^\S\n]*|-)(?P<unit>{_NAMES})(?![^\W\d])", re.IGNORECASE)
+_MAY_BE_OLDER = lazy.pattern(rf"(?<!\w)(?:{any_of(MAY_BE_OLDER)})[^\S\n]*\Z", re.IGNORECASE)
+_OR_OLDER = lazy.pattern(rf"[^\S\n]*(?:{any_of(OR_OLDER)})(?!\w)", re.IGNORECASE)
 _FOREIGN_DIGIT = lazy.pattern(r"(?![0-9])\d")
 _WIDE_LETTERS: Final = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
 _NEXT_WORD = lazy.pattern(r"(?:[^\S\n]+|-)([^\W\d_]+)")
@@ -147,7 +162,15 @@ def _read(text: str) -> tuple[list[Age], list[Age]]:
         if sure is not None:
             add(sum(map(_minutes, parts)), start, end, sure)
             old = _IS_OLD.match(seen, end)
-            read.append((start, old.end() if old else end))
+            end = old.end() if old else end
+            if _precedes(_MAY_BE_OLDER, seen, start) or _OR_OLDER.match(seen, end):
+                add(_OLDEST, start, end, sure=False, in_words=True)
+            read.append((start, end))
+    for duration in _ISO.finditer(seen) if "P" in seen else ():
+        aged = _precedes(_ISO_AGE, seen, duration.start()) or _IS_OLD.match(seen, duration.end()) is not None
+        if aged or not _follows_span_word(seen, duration.start()):
+            add(_of_duration(duration), *duration.span(), aged, in_words=not aged)
+        read.append(duration.span())
     for age in worded_ages(seen, read):
         add(age.most, age.start, age.end, age.read, in_words=True)
     return ages
@@ -160,12 +183,27 @@ def _with_ascii_digits(seen: str) -> str:
 
 
 def ages_by(pattern: str, text: str) -> list[Age]:
-    """The ages that a suite's own regex finds: the first number of each match is minutes."""
+    """The ages that a suite's own regex finds: the first number of each match is minutes, unless a unit follows it."""
     ages: list[Age] = []
     for found, span in seen_matches(pattern, text, at_most=len(text) + 1):
-        if number := _FIRST_NUMBER.search(found):
-            ages.append(Age(_value(number[0]), span))
+        if duration := _ISO.search(found):
+            ages.append(Age(_of_duration(duration), span))
+        elif number := _FIRST_NUMBER.search(found):
+            # A match may end before the unit: "age 5" of "age 5 hours".
+            said = found if number.end() < len(found) else found + lines(text[span[1] : span[1] + _LOOK_BACK])
+            unit = _UNIT_OF.match(said, number.end())
+            times = _times(said[number.end() : unit.start("unit")]) if unit else 1
+            ages.append(Age(_value(number[0]) * times * (_MINUTES[unit["unit"].lower()] if unit else 1), span))
     return ages
+
+
+def _times(written: str) -> float:
+    return _TIMES.get(written.strip(" -\t").lower(), 1)
+
+
+def _of_duration(duration: re.Match[str]) -> float:
+    parts = ((duration[name], minutes) for name, minutes in (*_ISO_PARTS, *_ISO_TIMES))
+    return min(sum(float(number) * minutes for number, minutes in parts if number), _OLDEST)
 
 
 def _sums(seen: str) -> Iterator[list[re.Match[str]]]:
@@ -186,11 +224,11 @@ def _unit(part: re.Match[str]) -> float:
 
 def _minutes(part: re.Match[str]) -> float:
     value = _value(part["number"]) if part["number"] else float(part["comma"].replace(",", "."))
-    return min(value * _unit(part) + int(part["rest"] or 0), _OLDEST)
+    return min(value * _times(part["times"] or "") * _unit(part) + int(part["rest"] or 0), _OLDEST)
 
 
 def _value(number: str) -> float:
-    return min(float(number.replace(",", "")), _OLDEST)
+    return min(float(number.replace(",", "").replace(" ", "")), _OLDEST)
 
 
 def _stands_alone(seen: str, parts: list[re.Match[str]]) -> bool:

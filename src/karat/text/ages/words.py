@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from karat.text.ages.foreign_days import QUICK, foreign_days
+from karat.text.ages.lists import PERHAPS
+from karat.text.numbers.lists import any_of
 from karat.text.prose.sentences import spaced
 from karat.text.regexes import lazy
 
@@ -147,9 +149,14 @@ _WORKING = _spaced(
     r"\b(?:\d{1,6}|one|two|three|four|five|six|seven|ten) (?:full )?"
     r"(?:banking|business|office|school|trading|week|working)(?: |-)?(?:day|hour|week)s?\b"
 )
+_PERHAPS = _spaced(
+    rf"\b(?:{any_of(PERHAPS)}) (?:about |almost |as much as |over )?"
+    rf"(?:{_COUNT}|\d{{1,6}}|several|many|some) (?:{'|'.join(_UNITS)})s?\b"
+)
 _LARGEST: Final = {"minutes": _HOUR, "hours": _DAY, "days": 31 * _DAY, "weeks": 62 * _DAY, "months": 731 * _DAY}
 _QUICK = lazy.pattern(
-    r"ago\b|just now|-old|s old|yesterday|last |this |day\b|working|business|weekend|as (?:of|at)|dated|from"
+    rf"{any_of(PERHAPS)}|"
+    r"ago\b|just now|fortnight|-old|s old|yesterday|last |this |day\b|working|business|weekend|as (?:of|at)|dated|from"
     r"|since|\d-\d|\d:\d"
     r"|(?:cach|captur|collect|crawl|export|fetch|gather|generat|import|ingest|load|measur|pull|record|retriev|sampl)ed"
     r"|sync|snapshot|taken|timestamp|fresh|\bage\b|[^\x00-\x7f]|\b(?:vor|seit|hace|il y a|ayer|ieri|hier|ontem)\b"
@@ -202,10 +209,16 @@ def _unread(seen: str) -> Iterator[WordedAge]:
         since = m[0][:5].lower() == "since"
         if _STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before):
             yield WordedAge(*m.span(), 0.0, _most(m))
-    for pattern in (_AGO, _OLD, _WORKING):
+    lower = seen.lower()
+    patterns = [_AGO, _OLD, _WORKING]
+    if any(word in lower for word in PERHAPS.entries):
+        patterns.append(_PERHAPS)
+    for pattern in patterns:
         for m in pattern.finditer(seen):
             unit = next((unit for unit in _LARGEST if unit in m[0].lower()), "")
-            yield WordedAge(*m.span(), 0.0, _LARGEST.get(unit, _FOR_EVER) if pattern is not _WORKING else _FOR_EVER)
+            # A number that was not read may be of any size.
+            bounded = pattern in (_AGO, _OLD) and not any(char.isdecimal() for char in m[0])
+            yield WordedAge(*m.span(), 0.0, _LARGEST.get(unit, _FOR_EVER) if bounded else _FOR_EVER)
 
 
 def _most(found: re.Match[str]) -> float:

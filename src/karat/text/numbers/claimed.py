@@ -11,67 +11,79 @@ from typing import Final, NamedTuple
 from karat.text.forms.folding import glyphs, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import seen
+from karat.text.numbers.lists import (
+    APPROXIMATIONS,
+    CURRENCY_CODES,
+    ID_WORDS,
+    MONTHS,
+    NAMES,
+    SMALL_NUMBERS,
+    TEENS,
+    TENS,
+    TIMES_OF_DAY,
+    UNITS,
+    UNREAD_NUMBER_WORDS,
+    YEAR_WORDS,
+    any_of,
+)
 from karat.text.numbers.tokens import Number, all_numbers
 from karat.text.regexes import lazy
 
-_SCALES: Final = {
-    "k": 3, "thousand": 3, "m": 6, "mn": 6, "mln": 6, "mio": 6, "million": 6, "b": 9, "bn": 9, "mrd": 9, "billion": 9,
-    "milliard": 9, "t": 12, "tn": 12, "trillion": 12, "hundred": 2, "lakh": 5, "crore": 7,
-}  # fmt: skip
-_SCALE = lazy.pattern(rf"[^\S\n]{{0,3}}-?({'|'.join(sorted(_SCALES, key=len, reverse=True))})s?(?!\w)", re.IGNORECASE)
-_MONTH: Final = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
-)
+_MONTH: Final = rf"(?:{any_of(MONTHS)})\b\.?"
 _YEAR: Final = r"(?:19|20)\d{2}(?![\d%]|[.,]\d)"
-_DATE = lazy.pattern(
-    rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? {_YEAR})?\b"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}(?:,? {_YEAR})?\b"
-    rf"|\b{_MONTH},? {_YEAR}|\bq[1-4],? {_YEAR}|\({_YEAR}\)"
-    rf"|\b(?:in|since|during|until|till|year|fy|early|late|mid) {_YEAR}"
-    rf"|\b(?:of|for|from|by|after|before|around|to) {_YEAR}(?! +[a-z])",
+_DAY: Final = r"\d{1,2}(?:st|nd|rd|th|\.)?(?!\d)"
+_TO: Final = r" ?(?:-|to|through|until|till|bis|au|al) ?(?:the )?"
+_AND: Final = r"(?:,? (?:and|or|&) |, )(?:the )?"
+_DAYS: Final = rf"(?:the )?(?:{_DAY}(?:{_TO}|{_AND}))*"
+_TIME_MARK: Final = rf" ?(?:{any_of(TIMES_OF_DAY)})\b"
+_CLOCK: Final = r"\d{1,2}(?:[:.]\d{2})?"
+# What a number begins that is no claim. All of these are looked for next to a number, for there are few of them.
+_BEGINS_NO_CLAIM = lazy.pattern(
+    rf"{_DAYS}{_DAY} (?:of |de )?{_MONTH}|{_YEAR} ?[-/] ?(?:{_YEAR}|\d\d\b)"
+    rf"|{_CLOCK}(?: ?- ?| to | and ){_CLOCK}{_TIME_MARK}|\d{{1,4}} ?[年月日년월일](?![間间])|\d{{1,4}}\([a-z]\)",
     re.IGNORECASE,
 )
-_ID = lazy.pattern(
-    r"(?:#|\b(?:ids?|no|nr|num|numbers?|ref|reference|order|ticket|issue|pr|case|invoice|room|step|page|section|item|line"
-    r"|version|build|flight|gate|chapter|table|option|phase|level|part|figure|account|customer|booking|request|task|job"
-    r"|run|batch|unit|model|port|row|week|day|rule)[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z",
+_BEFORE_DAY = lazy.pattern(rf"\b{_MONTH} {_DAYS}\Z|\b(?:utc|gmt) ?[+-] ?\Z", re.IGNORECASE)
+_ENDS_WITH_AND = lazy.pattern(rf"{_AND}\Z", re.IGNORECASE)
+# Behind "and" it may be a number of something: "on May 5 and 12 orders".
+_ENDS_DAYS = lazy.pattern(rf",? {_YEAR}|[.;:)!?\n]|,[ \n]|\Z")
+_BEFORE_YEAR = lazy.pattern(
+    rf"(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? |\b(?:{any_of(YEAR_WORDS)}) |{_YEAR} ?[-/] ?)\Z",
     re.IGNORECASE,
 )
+_MAY_BE_BEFORE_YEAR = lazy.pattern(r"\b(?:of|for|from|by|after|before|around|to) \Z", re.IGNORECASE)
+_IS_YEAR = lazy.pattern(_YEAR)
+_COUNTED = lazy.pattern(r" +[a-z]", re.IGNORECASE)
+_ID = lazy.pattern(rf"(?:#|\b(?:{any_of(ID_WORDS)})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z", re.IGNORECASE)
+_UNIT = lazy.pattern(rf" ?(?:{any_of(UNITS, CURRENCY_CODES)})(?!\w)", re.IGNORECASE)
+_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{any_of(CURRENCY_CODES)})"
+_MONEY_BEFORE = lazy.pattern(rf"(?:{_MONEY}) ?\Z")
+_MONEY_BEHIND = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
-_SMALL: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-"""Words that mostly count nothing that a tool gave: "one of them", "two options". `counts` is what others count."""
-_TEENS: Final = ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
-_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_NAMED: Final = dict(zip((*_SMALL, *_TEENS, *_TENS), (*range(1, 20), *range(20, 100, 10)), strict=True))
+_SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
+"""45/60: two numbers, a fraction, or a day."""
+_NAMED: Final = dict(
+    zip((*SMALL_NUMBERS.entries, *TEENS.entries, *TENS.entries), (*range(1, 20), *range(20, 100, 10)), strict=True)
+)
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _WORD: Final = "|".join((*_NAMED, *_POWERS))
 _IN_WORDS = lazy.pattern(
-    rf"\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})(?:(?:[ -]|,? and )(?:{_WORD}))*(?![\w])", re.IGNORECASE
-)
-_OTHER_WORDS = lazy.pattern(
-    r"\b\w*(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend)\w*\b"
-    r"|\b(?:vingt|trente|quarante|cinquante|soixante|mille|veinte|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta"
-    r"|noventa|cien|ciento|venti|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta)\b",
+    rf"\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
+    rf"(?:(?:[ -]|,? and )(?:{_WORD})(?!-(?!(?:{_WORD})\b)[^\W\d_]))*(?![\w])",
     re.IGNORECASE,
 )
+"""The one of "twenty one-way tickets" is none of it."""
+_OTHER_WORDS = lazy.pattern(rf"\b(?:{'|'.join(UNREAD_NUMBER_WORDS.entries)})\b", re.IGNORECASE)
 _BEHIND = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
-_STEMS: Final = (*_SMALL[1:], "teen", *_TENS, *_POWERS)
-_OTHER_STEMS: Final = (
-    *("vingt", "trente", "quarante", "cinquante", "soixante", "mille", "veinte", "treinta", "cuarenta", "cincuenta"),
-    *("sesenta", "setenta", "ochenta", "noventa", "cien", "venti", "trenta", "quaranta", "cinquanta", "sessanta"),
-    *("settanta", "ottanta", "novanta", "zwanzig", "vierzig", "sechzig", "siebzig", "achtzig", "neunzig", "hundert"),
-    "tausend",
-)
-_DATE_STEMS: Final = ("19", "20", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_ABOUT = lazy.pattern(
-    r"(?:~|≈|\b(?:about|almost|approximately|approx\.?|around|ca\.?|circa|close to|just (?:over|under)|nearly|over"
-    r"|roughly|some|under|(?:more|less) than)) ?[^\w\s]?\Z",
-    re.IGNORECASE,
-)
+_COMPOUND = lazy.pattern(r"-[^\W\d_]")
+"""one-way, two-factor"""
+_STEMS: Final = (*SMALL_NUMBERS.entries[1:], "teen", *TENS.entries, *_POWERS)
+_OTHER_STEMS: Final = tuple(one.replace(r"\w*", "") for one in UNREAD_NUMBER_WORDS.entries)
+_ABOUT = lazy.pattern(rf"(?:~|≈|\b(?:{any_of(APPROXIMATIONS)})) ?[^\w\s]?\Z", re.IGNORECASE)
 _PERCENT = lazy.pattern(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
 _BEFORE: Final = 40
+_LAST_MONTH, _LAST_DAY = 12, 31
 HUNDRED: Final = 100
 
 
@@ -79,6 +91,7 @@ class StatedNumber(NamedTuple):
     """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: nobody can tell it.
 
     Of a small number in a word, `counts` holds the words behind it: it is a claim if these are of what was seen.
+    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money.
     """
 
     value: Decimal
@@ -88,6 +101,8 @@ class StatedNumber(NamedTuple):
     about: bool = False
     unread: bool = False
     counts: tuple[str, ...] = ()
+    digits: str = ""
+    money: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -95,9 +110,8 @@ def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     """The amounts that a reader sees, in order."""
     view = seen(text)
     plain = glyphs(view.text)
-    dates = [match.span() for match in _DATE.finditer(plain)] if _may_hold(plain, _DATE_STEMS) else []
-    in_digits = (_stated(plain, value, number, dates) for value, number in all_numbers(plain))
-    found = [*(one for one in in_digits if one is not None), *_in_words(plain)]
+    in_digits = (_stated(plain, value, number) for value, number in all_numbers(plain))
+    found = [*(one for one in in_digits if one is not None), *_shares(plain), *_in_words(plain)]
     found.sort(key=lambda one: one.span)
     return tuple(one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found)
 
@@ -106,7 +120,12 @@ def numbers_in(text: str) -> list[Decimal]:
     """Every free-standing number of a text that is data."""
     plain = glyphs(text)
     free = ((value, number) for value, number in all_numbers(plain) if not _JOINED.search(plain, 0, number.start))
-    return [*(_value(plain, value, number) for value, number in free), *(one.value for one in _in_words(plain))]
+    shares = (one.value for one in _shares(plain) if not one.unread)
+    return [
+        *(_value(plain, value, number) for value, number in free),
+        *shares,
+        *(one.value for one in _in_words(plain)),
+    ]
 
 
 def _in_words(text: str) -> Iterator[StatedNumber]:
@@ -114,9 +133,9 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
     for match in _IN_WORDS.finditer(text) if _may_hold(text, _STEMS) else ():
         words = re.findall("[a-z]+", match[0].lower())
         counts: tuple[str, ...] = ()
-        if {*_SMALL}.issuperset(words):
+        if {*SMALL_NUMBERS.entries}.issuperset(words):
             behind = _BEHIND.match(text, match.end())
-            if behind is None or words[0] == "one":
+            if behind is None or words[0] == "one" or _COMPOUND.match(text, match.end()):
                 continue
             counts = tuple(behind[0].lower().split())
         before = text[max(0, match.start() - _BEFORE) : match.start()]
@@ -146,27 +165,65 @@ def _spoken(words: Sequence[str]) -> int:
     return total + part
 
 
-def _stated(text: str, value: str, number: Number, dates: list[Span]) -> StatedNumber | None:
-    start, end, bare, unread = number
-    if any(first <= start and end <= last for first, last in dates):
+def _shares(text: str) -> Iterator[StatedNumber]:
+    """Both numbers of 45/60. What may be a day is one, unless it is a part of something: then nobody can tell."""
+    for match in _SHARE.finditer(text) if "/" in text else ():
+        if match[0] in NAMES.entries:
+            continue
+        low, high = sorted((int(match[1]), int(match[2])))
+        if not (0 < low <= _LAST_MONTH and high <= _LAST_DAY):
+            for part in (1, 2):
+                yield StatedNumber(Decimal(match[part]), Decimal(1), match.span(part))
+        elif text.startswith(" of ", match.end()) or _BEHIND.match(text, match.end()):
+            yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
+
+
+def _is_date(text: str, start: int, end: int, before: str) -> bool:
+    """Whether plain digits are a day, a year, a time of day, or belong to a name such as 401(k)."""
+    if _BEGINS_NO_CLAIM.match(text, start):
+        return True
+    if end - start <= len("31") and _BEFORE_DAY.search(before):
+        return not _ENDS_WITH_AND.search(before) or _ENDS_DAYS.match(text, end) is not None
+    if not _IS_YEAR.match(text, start):
+        return False
+    if _BEFORE_YEAR.search(before) or (before.endswith("(") and text.startswith(")", end)):
+        return True
+    return _MAY_BE_BEFORE_YEAR.search(before) is not None and not _COUNTED.match(text, end)
+
+
+def _stated(text: str, value: str, number: Number) -> StatedNumber | None:
+    start, end, _, tail, kind = number
+    if kind in ("rank", "time"):
         return None
-    before = text[max(0, start - _BEFORE) : start]
-    if (_ID.search(before) or _JOINED.search(before)) and not _PERCENT.match(text, end):
+    digits_at = start + _is_signed(text, number)
+    written, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
+    plain = written.isdecimal() and number.bare
+    money = _MONEY_BEFORE.search(before) is not None or _MONEY_BEHIND.match(text, tail) is not None
+    percent = _PERCENT.match(text, end) is not None
+    if not money and not percent and (_JOINED.search(before) or _is_date(text, digits_at, end, before)):
         return None
-    scale = None if bare or unread else _SCALE.match(text, end)
-    if not bare and not unread and scale is None:
-        return None  # a rank, or a time of the day
-    amount, decimals = _value(text, value, number), len(value.partition(".")[2])
-    written = text[start:end]
+    if plain and not money and _ID.search(before) and not _UNIT.match(text, end):
+        return None
+    decimals = len(value.partition(".")[2])
     point = written.rpartition(".")[2] if "." in written else ""
     decimals = max(decimals, len(point) if point.isdecimal() and len(point) != 3 else 0)
-    step = Decimal(1).scaleb((_SCALES[scale[1].lower()] if scale else 0) - decimals)
     return StatedNumber(
-        amount, step, (start, end), bool(_PERCENT.match(text, end)), bool(_ABOUT.search(before)), unread
+        _value(text, value, number),
+        Decimal(number.factor).scaleb(-decimals),
+        (start, tail),
+        percent,
+        _ABOUT.search(before) is not None,
+        kind == "unread",
+        digits=written if plain and not _UNIT.match(text, end) else "",
+        money=money,
     )
 
 
 def _value(text: str, value: str, number: Number) -> Decimal:
-    scale = None if number.bare else _SCALE.match(text, number.end)
-    amount = Decimal(value).scaleb(_SCALES[scale[1].lower()]) if scale else Decimal(value)
-    return -amount if text[number.start] == "-" else amount
+    amount = Decimal(value) * number.factor
+    return -amount if _is_signed(text, number) else amount
+
+
+def _is_signed(text: str, number: Number) -> bool:
+    """Whether a minus is before the number: the character before its digits, or before the currency there."""
+    return text[number.start] != "." and not text[number.start].isnumeric()

@@ -2,54 +2,105 @@
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import lru_cache
-from typing import Final, NamedTuple
-from unicodedata import category, digit
+from typing import Final, Literal, NamedTuple
+from unicodedata import category, digit, numeric
 
 from karat.text.forms.characters import is_word_char
-from karat.text.numbers.magnitudes import UNREAD_MAGNITUDE
+from karat.text.numbers.lists import (
+    CURRENCY_CODES,
+    MAGNITUDES,
+    MONEY_MAGNITUDES,
+    RANKS,
+    TIMES_OF_DAY,
+    UNREAD_JOINED_MAGNITUDES,
+    UNREAD_MAGNITUDES,
+    any_of,
+)
 from karat.text.regexes import lazy
 
-_GROUP_SPACES: Final = " \xa0\u2007\u2009\u202f"
+_GROUP_SPACES: Final = " \xa0\u2002-\u200a\u202f\u205f"
 _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"
 _ARABIC_SEPARATORS: Final = {0x066B: ".", 0x066C: ","}
-_SPACED = rf"\d{{1,3}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:\.\d+)?"
+_VULGAR: Final = "\xbc-\xbe\u2150-\u215e\u2189"
+"""Characters that are fractions: ½."""
+_UNSPACED: Final = "\u0e00-\u0e7f\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Letters of scripts that put no space between words: next to a number they are another word."""
+_SPACED = rf"\d{{1,3}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:[.,]\d+)?"
+_FRACTION = rf"(?:[ \xa0\u2009\u202f]\d{{1,2}}/\d{{1,2}}(?![\d/])|[ \xa0\u2009\u202f]?[{_VULGAR}])"
 # Starts with one digit and no alternative, which the engine looks for six times as fast.
 _RUN = lazy.pattern(
     rf"\d(?:(?<!\w\d)\d{{0,2}}([{_GROUP_SPACES}])\d{{3}}(?:\1\d{{3}})*(?!\d)(?:[{_JOINTS}]\d+)*|\d*(?:[{_JOINTS}]\d+)*)"
+    rf"(?:(?<![{_JOINTS}]\d)(?<![{_JOINTS}]\d\d){_FRACTION})?"
 )
 _SINGLE = lazy.pattern(
-    rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}|\d+(?:\.\d+)?|\.\d+"
+    rf"{_SPACED}|\d{{1,3}}(?:(?:,\d{{3}})+|(?:'\d{{3}})+)(?:\.\d+)?|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?|\.\d+"
 )
+_MIXED = lazy.pattern(
+    rf"(?:(?P<whole>\d{{1,4}})(?:[ \xa0\u2009\u202f]|(?=[{_VULGAR}])))?"
+    rf"(?:(?P<over>\d+)/(?P<under>\d+)|(?P<sign>[{_VULGAR}]))"
+)
+_ALONE = lazy.pattern(rf"(?<![\w.,/-])(?<!\d[ \xa0\u2009\u202f])[{_VULGAR}]")
 # A comma before one, two or more than three digits can only begin a fraction, and two points can only group.
 _POINTS_GROUP = lazy.pattern(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})")
 _SWAPPED: Final = str.maketrans(".,", ",.")
 _GROUPING = lazy.pattern(rf"[,'{_GROUP_SPACES}]")
-_LIST_MARKER = lazy.pattern(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
-_LETTERS = lazy.pattern(r"\w+")
+_LIST_MARKER = lazy.pattern(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+•][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
+_LETTERS = lazy.pattern(rf"[^\W{_UNSPACED}]+")
 _EXPONENT = lazy.pattern(r"[eE][+-]\d")
-_LARGE_WORD = lazy.pattern(
-    r"(?:\s{0,3}|-)(?:dozen|hundred|thousand|lakh|crore|million|billion|trillion|milliard)s?\b", re.IGNORECASE
-)
 _JOINED_BEFORE = lazy.pattern(r"[\w-]*-$")
 _JOINED_AFTER = lazy.pattern(r"[^\W\d_]*-[\w-]{0,64}")
 _LONGEST_JOINED: Final = 64
 # Looking no further back for the start of a line keeps a mebibyte without one cheap.
 _DEEPEST_INDENT: Final = 80
-_MAGNITUDES: Final = ("k", "K", "M", "B", "T", "bn", "Bn", "BN", "tn", "mn", "mln", "mio", "Mio", "Mrd")
-_TIMES: Final = ("am", "pm", "AM", "PM")
-_OTHER_NUMBERS: Final = frozenset((*_MAGNITUDES, *_TIMES, "st", "nd", "rd", "th"))
-"""Letters after a number that make it another one (12k), a rank (12th) or a time (12pm)."""
-_OTHER_NUMBER_APART = lazy.pattern(rf"[^\S\n]{{1,3}}(?:{'|'.join((*_MAGNITUDES, *_TIMES))})(?!\w)")
+
+_FACTORS: Final = {
+    entry: 12 if one.name.endswith("dozen") else 10 ** int(one.name.rpartition("_")[2])
+    for one in MAGNITUDES
+    for entry in one.entries
+} | {"m": 10**6, "b": 10**9, "t": 10**12}
+_LETTER = "|".join(one for one in _FACTORS if one.isascii() and len(one) <= 3 and one not in MONEY_MAGNITUDES.entries)
+_WORD = "|".join(one for one in _FACTORS if one.isascii() and len(one) > 3)
+_SIGN = "".join(one for one in _FACTORS if not one.isascii())
+_CODE = any_of(CURRENCY_CODES)
+_MONEY_LETTER = any_of(MONEY_MAGNITUDES)
+# Letters keep their case (12M is no 12m); a word may begin the next line.
+_MAGNITUDE = lazy.pattern(
+    rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}]|-\w)|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
+    rf"|[^\S\n]?(?P<signs>[{_SIGN}]{{1,2}})"
+)
+_MONEY_MAGNITUDE = lazy.pattern(rf"[^\S\n]?(?P<letter>(?i:{_MONEY_LETTER}))(?!\w|'|-\w)")
+_MONEY_BEHIND = lazy.pattern(rf"[^\S\n]?(?:[$€£¥₹₩₽]|(?:{_CODE}|(?i:dollars|euros|pounds))\b)")
+_CODE_BEFORE = lazy.pattern(rf"(?<![A-Za-z0-9_])-?(?:{_CODE})\Z")
+_CODE_APART = lazy.pattern(rf"(?:\b(?:{_CODE})|\$)[^\S\n]?-?\Z")
+_LONGEST_CODE: Final = 5
+_UNREAD = lazy.pattern(
+    rf"(?:[^\S\n]{{0,3}}|-)(?:(?:{'|'.join(UNREAD_MAGNITUDES.entries)})(?!\w)"
+    rf"|{'|'.join(UNREAD_JOINED_MAGNITUDES.entries)}|[×x*·⋅][^\S\n]?10(?!\d))",
+    re.IGNORECASE,
+)
+_TIME = lazy.pattern(rf"[^\S\n]{{0,3}}(?:{any_of(TIMES_OF_DAY)})(?!\w)", re.IGNORECASE)
+_NO_MAGNITUDE: Final = frozenset(' \n.,;:!?)]}%"*|')
+"""Characters behind a number after which only a word that is apart can belong to it."""
+
+Kind = Literal["amount", "rank", "time", "unread"]
 
 
 class Number(NamedTuple):
-    """A number of a text: its place, and whether it stands for itself (12, not 12k); `unread` if nobody can tell."""
+    """A number of a text: its place, what a magnitude behind it multiplies it with, and where that ends."""
 
     start: int
     end: int
-    bare: bool
-    unread: bool = False
+    factor: int = 1
+    tail: int = 0
+    kind: Kind = "amount"
+
+    @property
+    def bare(self) -> bool:
+        """Whether it stands for itself: 12, not 12k."""
+        return self.kind == "amount" and self.factor == 1
 
 
 class _Candidate(NamedTuple):
@@ -80,14 +131,11 @@ def _free(text: str, candidate: _Candidate) -> Number | None:
     """The number, with its sign, if it is no part of a longer token and numbers no item of a list."""
     start, end, run_start, run_end = candidate
     lead = _lead(text, run_start)
-    if lead is None or _numbers_list_item(text, start, end):
+    if lead is None or _numbers_list_item(text, start, end) or _goes_on(text, run_end):
         return None
-    bare = _stands_for_itself(text, run_end)
-    if bare is None:
-        return None
-    unread = bare and UNREAD_MAGNITUDE.match(text, run_end) is not None
+    factor, tail, kind = _behind(text, run_start, run_end)
     # In a range the sign belongs to the first number.
-    return Number(start - (len(lead) if start == run_start else 0), end, bare and not unread, unread)
+    return Number(start - (len(lead) if start == run_start else 0), end, factor, max(tail, end), kind)
 
 
 @lru_cache(maxsize=8)
@@ -99,6 +147,10 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
             start -= 1  # .5
         for value, first, last in _parts(text[start:end]):
             found.setdefault(value, []).append(_Candidate(start + first, start + last, start, end))
+    for alone in _ALONE.finditer(text) if not text.isascii() else ():
+        part = _mixed(alone[0])
+        if part is not None:
+            found.setdefault(part, []).append(_Candidate(*alone.span(), *alone.span()))
     return found
 
 
@@ -109,14 +161,34 @@ def canonical(digits: str) -> str | None:
     digits = digits.translate(_ARABIC_SEPARATORS)
     if _POINTS_GROUP.fullmatch(digits):
         digits = digits.translate(_SWAPPED)
-    if not _SINGLE.fullmatch(digits):
-        return None
+    single = _SINGLE.fullmatch(digits)
+    if single is None:
+        return _mixed(digits)
+    if single[1]:
+        digits = digits.replace(",", ".")  # behind groups of spaces it begins a fraction
     digits = _GROUPING.sub("", digits)
     if not digits.isascii():
         digits = "".join(str(digit(char)) if char.isdigit() else char for char in digits)
     whole, _, fraction = digits.partition(".")
     fraction = fraction.rstrip("0")
     return f"{whole or 0}.{fraction}" if fraction else whole or "0"
+
+
+def _mixed(digits: str) -> str | None:
+    """12 1/2 or 12½ as 12.5, to hundredths where it has no end; None if it is no such number, as 3/12 alone."""
+    found = _MIXED.fullmatch(digits)
+    if found is None or not (found["sign"] or found["whole"]):
+        return None
+    if found["sign"]:
+        part = Fraction(numeric(found["sign"])).limit_denominator(10)
+    else:
+        over, under = int(found["over"]), int(found["under"])
+        if not 0 < over < under:
+            return None
+        part = Fraction(over, under)
+    total = int(found["whole"] or 0) + part
+    exact = 1000 % total.denominator == 0
+    return canonical(f"{float(total):.3f}" if exact else f"{float(total):.2f}")
 
 
 def _parts(run: str) -> list[tuple[str, int, int]]:
@@ -147,7 +219,14 @@ def _lead(text: str, start: int) -> str | None:
     char, before = text[start - 1], text[start - 2 : start - 1]
     if char == " " or char == "\n":
         return ""
-    if is_word_char(char) or char in "/\\":
+    if is_word_char(char):
+        if char in "nrt" and before == "\\":
+            return ""  # an escaped line end
+        if char.isalpha() and _is_unspaced(char):
+            return ""
+        code = _CODE_BEFORE.search(text, max(0, start - _LONGEST_CODE), start)
+        return None if code is None else "-" if code[0][0] == "-" and _is_minus(text, code.start()) else ""
+    if char in "/\\":
         return None
     if char == ".":
         return "" if before == "." else None
@@ -165,22 +244,53 @@ def _is_minus(text: str, at: int) -> bool:
     return not before or not (is_word_char(before) or before in ")]}%-")
 
 
-def _stands_for_itself(text: str, end: int) -> bool | None:
-    """Whether the digits before `end` are the whole number (12ms), not another one (12k); None if part of a token."""
+def _is_unspaced(char: str) -> bool:
+    return not char.isascii() and _LETTERS.match(char) is None
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether the digits before `end` are part of a longer token: 12f4, 12.x, 12-rc1."""
     char = text[end : end + 1]
-    if not char:
-        return True
+    if not char or char in " \n":
+        return False
     if char == "." and (after := text[end + 1 : end + 2]) and is_word_char(after):
-        return None
+        return not _is_unspaced(after)
     letters = _LETTERS.match(text, end)
     if letters and (not char.isalpha() or _has_digit(letters[0]) or "_" in letters[0] or _EXPONENT.match(text, end)):
-        return None
+        return True
     joined = _JOINED_AFTER.match(text, end)
-    if joined and _has_digit(joined[0]):
+    return joined is not None and _has_digit(joined[0])
+
+
+def _behind(text: str, start: int, end: int) -> tuple[int, int, Kind]:
+    """What the words behind a number make of it: a factor with its end, a rank, a time, or what nobody can read."""
+    char = text[end : end + 1]
+    if not char or (char in _NO_MAGNITUDE and char not in " \n"):
+        return 1, end, "amount"
+    if text[end : end + 2] in RANKS.entries and not is_word_char(text[end + 2 : end + 3] or " "):
+        return 1, end, "rank"
+    if _TIME.match(text, end):
+        return 1, end, "time"
+    magnitude = _MAGNITUDE.match(text, end) or _money_magnitude(text, start, end)
+    if magnitude is not None:
+        name = magnitude.lastgroup or ""
+        factor = 1
+        for one in magnitude[name] if name == "signs" else (magnitude[name],):
+            factor *= _FACTORS.get(one) or _FACTORS[one.lower()]
+        # 3億2000万 is one number of two parts.
+        unread = name == "signs" and text[magnitude.end() : magnitude.end() + 1].isdecimal()
+        return factor, magnitude.end(), "unread" if unread else "amount"
+    return 1, end, "unread" if _UNREAD.match(text, end) else "amount"
+
+
+def _money_magnitude(text: str, start: int, end: int) -> re.Match[str] | None:
+    """The m of $12m, which is a unit elsewhere."""
+    found = _MONEY_MAGNITUDE.match(text, end)
+    if found is None:
         return None
-    if letters and letters[0] in _OTHER_NUMBERS:
-        return False
-    return not (_LARGE_WORD.match(text, end) or _OTHER_NUMBER_APART.match(text, end))
+    before = text[max(0, start - _LONGEST_CODE) : start]
+    money = category(before[-1:] or " ") == "Sc" or _CODE_APART.search(before) or _MONEY_BEHIND.match(text, found.end())
+    return found if money else None
 
 
 def _joins(char: str) -> bool:

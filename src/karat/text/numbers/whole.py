@@ -7,11 +7,14 @@ Numbers are compared by value: `1,200`, `1'200` and digits grouped by one space 
 - A minus makes another number: `-12` and `-$12` are not 12. In a range or after a word it is a hyphen: `10-12`, `Q-12`.
 - Parts of a longer token are no numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12 pm`), versions (`v12`,
   `1.12.3`, `12.x`), addresses, paths (`/12`), fractions (`3/12`), scores (`12-3`), ids (`a12`, `12f4`, `0x12`, `12e3`).
-- Magnitudes and ranks are other numbers: `12k`, `12 M`, `12bn`, `12 million`, `12th`; so is `012`, which is a code.
+  A code of a currency (`EUR12`) and letters of scripts without spaces (`は12円`) are words of their own.
+- Magnitudes and ranks are other numbers: `12k`, `12 M`, `$12m`, `12 million`, `12万`, `12th`; so are `12 1/2`, and
+  `012`, which is a code.
 - The `2.` or `2)` that numbers an item of a list states no amount.
 - Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read: nobody can tell.
 
-Only what a reader sees counts. A comma before one or two digits begins a fraction: `1,5` is 1.5, `1.234,5` is 1234.5.
+Only what a reader sees counts. A comma before one or two digits, or behind groups of spaces,
+begins a fraction: `1,5` is 1.5, `1.234,5` and `1 234,5` are 1234.5. `1,23,456` is 123456.
 
 A value with words or signs around one number ("12%", "$12", "12 commits", "12k") asks for that number with them. Any
 other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
@@ -28,7 +31,7 @@ from karat.text.forms.characters import LINE_ENDS, folded, is_word_char, plain
 from karat.text.forms.folding import fold, glyphs, original_span, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import seen
-from karat.text.numbers.tokens import Number, canonical, find_numbers
+from karat.text.numbers.tokens import Number, all_numbers, canonical, find_numbers
 from karat.text.phrases import whole_words
 from karat.text.regexes import lazy
 
@@ -69,13 +72,19 @@ def unread_number(text: str, value: str) -> Span | None:
     if wanted is None:
         return None
     glyphs_seen = glyphs(view.text)
-    for number in find_numbers(glyphs_seen, wanted.number):
-        if number.unread:
+    for value, number in all_numbers(glyphs_seen):
+        if number.kind == "unread" and _may_be(wanted.number.lstrip("-"), value):
             return view.span(*original_span_of_lines(view.text, number.start, number.end))
     for grouped in _POINT_MAY_GROUP.finditer(glyphs_seen):
         if grouped[0].replace(".", "") == wanted.number:
             return view.span(*original_span_of_lines(view.text, *grouped.span()))
     return None
+
+
+def _may_be(wanted: str, value: str) -> bool:
+    """Whether a magnitude that was not read can make the wanted number of a value: a hundred times it, or more."""
+    same = wanted.replace(".", "").strip("0") == value.replace(".", "").strip("0")
+    return same and (wanted == value or float(wanted) >= 100 * float(value))
 
 
 def number_spans(text: str, value: str) -> Iterator[Span]:

@@ -1,41 +1,27 @@
-"""Numbers that an answer gives: they must rest on what was seen."""
+"""Numbers that an answer tells: they must rest on what was seen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from karat.checks.base import (
-    ANSWER,
-    CALLS,
-    PAGE,
-    Check,
-    CheckRequest,
-    excerpt,
-    unreadable,
-    unsure,
-)
-from karat.checks.grounds import (
-    Ground,
-    alike_grounds,
-    counted_things,
-    derived_grounds,
-    pairs,
-    rests_on,
-    seen_grounds,
-    singular,
-)
+from karat.checks.answer_grounds import Grounds
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, Phrases, excerpt, unreadable, unsure
+from karat.checks.grounds import Ground, counted_things, singular
 from karat.checks.sample_traces import UNSEEN_TOOLS
 from karat.checks.tools import not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.numbers.claimed import StatedNumber, stated_numbers
+from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 
 ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
 MOST_TOLD = 5
+MOST_ROUNDS = 3
+"""How often numbers are looked at again, once others were found that they may be reckoned from."""
 
 
 def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
@@ -46,13 +32,13 @@ def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
 class GroundedNumbers(Check, Struct, frozen=True):
     """Every number of the answer stands in what was seen, or is a count, sum, difference or percentage of that.
 
-    Dates, times, ids, ranks, the numbering of lists, the user's own numbers, and "two ways" are no claims.
+    Dates, times, ids, ranks, the numbering of lists and "two ways" are not claims.
     """
 
     name: ClassVar = "grounded_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
     looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
-    companions: ClassVar = {"grounded_constants": "grounded_numbers"}
+    companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
     fields: ClassVar = (
         Field(
             "grounded_numbers",
@@ -66,6 +52,13 @@ class GroundedNumbers(Check, Struct, frozen=True):
             "Numbers that the answer may tell although nothing seen holds them.",
             since="1",
         ),
+        Field(
+            "grounded_in",
+            Phrases,
+            "Text files next to the suite, such as a policy: the answer may tell every number in them.",
+            since="1",
+            holds_files=True,
+        ),
     )
     examples: ClassVar = (
         Example({}, reported("In 7 days, since 1 May 2026, there were 48 visits (order #99)."), Status.PASSED),
@@ -78,17 +71,23 @@ class GroundedNumbers(Check, Struct, frozen=True):
         Example({}, reported("68% of the orders are paid"), Status.FAILED),
         Example({"constants": [24]}, reported("Within 24 hours."), Status.PASSED),
         Example({}, reported("Within 24 hours."), Status.FAILED),
+        Example({"texts": {"policy.md": ["24"]}}, reported("Within 24 hours."), Status.PASSED),
+        Example({"texts": {"policy.md": ["48"]}}, reported("Within 24 hours."), Status.FAILED),
         Example({}, reported("There were 49 visits.", None), Status.UNKNOWN),
         Example({}, reported("48 Millionen"), Status.UNKNOWN),
         Example({}, UNSEEN_TOOLS, Status.PASSED),
     )
     constants: tuple[float, ...] = ()
+    texts: Mapping[str, tuple[str, ...]] = {}
+    """The numbers of the files in `grounded_in`, so that a recorded case can be judged without them."""
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "grounded_numbers" in expected:
             constants = expected.get("grounded_constants")
-            yield CheckRequest({"constants": constants} if constants else {}, ("grounded_numbers",))
+            texts = {name: _written_numbers(text) for name, text in expected.get("grounded_in", {}).items()}
+            args = {"constants": constants} if constants else {}
+            yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
 
     @property
     def wanted(self) -> str:
@@ -113,14 +112,36 @@ class GroundedNumbers(Check, Struct, frozen=True):
         """The numbers that rest on nothing, and what the others rest on."""
         if not stated:
             return [], []
-        seen = [*seen_grounds(trace, self.constants)]
-        grounds = {one: _ground(one, seen) for one in stated}
-        derived = [*derived_grounds(trace)] if None in grounds.values() else []
-        for one in stated:
-            if grounds[one] is None and not one.unread:
-                grounds[one] = _ground(one, derived) or _reckoned(one, trace, grounds)
-        loose = [one for one in stated if grounds[one] is None or one.unread]
-        return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in grounds.items() if ground]
+        grounds = Grounds(trace, self.constants, self.texts)
+        found: dict[StatedNumber, Ground | None] = {one: grounds.seen(one) for one in stated}
+        open_ones = [one for one in stated if found[one] is None and not one.unread]
+        for _ in range(MOST_ROUNDS if open_ones else 0):
+            for one in open_ones:
+                found[one] = grounds.derived(one) or grounds.reckoned(one, found)
+            still = [one for one in open_ones if found[one] is None]
+            if len(still) in (0, len(open_ones)):
+                break
+            open_ones = still
+        found |= {one: self._told_before(trace, one) for one in open_ones if found[one] is None}
+        loose = [one for one in stated if found[one] is None or one.unread]
+        return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
+
+    def _told_before(self, trace: Trace, stated: StatedNumber) -> Ground | None:
+        """The last earlier answer that told the number, if it rested on something there."""
+        earlier = trace.earlier or trace.turns[:-1]
+        for index in range(len(earlier) - 1, -1, -1):
+            told = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
+            if told:
+                before = structs.replace(earlier[index], earlier=earlier[:index])
+                loose, _ = self._loose(before, _claims(before))
+                return None if told[0] in loose else Ground(stated.value, f"derived in answer {index + 1}")
+        return None
+
+
+@lru_cache(maxsize=16)
+def _written_numbers(text: str) -> tuple[str, ...]:
+    """The numbers of a text, each once, as digits."""
+    return tuple(dict.fromkeys(format(number, "f") for number in numbers_in(text)))
 
 
 def _claims(trace: Trace) -> Sequence[StatedNumber]:
@@ -130,26 +151,6 @@ def _claims(trace: Trace) -> Sequence[StatedNumber]:
         return stated
     things = counted_things(trace)
     return [one for one in stated if not one.counts or not things.isdisjoint(map(singular, one.counts))]
-
-
-def _ground(stated: StatedNumber, grounds: Sequence[Ground]) -> Ground | None:
-    return next((ground for ground in grounds if rests_on(stated, ground.value)), None)
-
-
-def _reckoned(stated: StatedNumber, trace: Trace, known: Mapping[StatedNumber, Ground | None]) -> Ground | None:
-    """What two numbers give that stand beside each other in a result, or in the same line of the answer."""
-    text = trace.final_message
-    near = [ground for other, ground in known.items() if ground and _same_line(text, stated, other)]
-    for alike in (near, *alike_grounds(trace)):
-        found = _ground(stated, [*pairs(alike, stated)])
-        if found is not None:
-            return found
-    return None
-
-
-def _same_line(text: str, one: StatedNumber, other: StatedNumber) -> bool:
-    first, last = sorted((one.span, other.span))
-    return "\n" not in text[first[1] : last[0]]
 
 
 def _unseen(trace: Trace) -> str | None:

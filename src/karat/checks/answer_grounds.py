@@ -1,0 +1,143 @@
+"""What the numbers of one answer rest on: what was seen, what is reckoned from it, and what the answer itself tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, islice
+
+from karat.checks.grounds import Ground, reach, rests_on, results, seen_grounds, users_words
+from karat.checks.reckoning import MOST_ALIKE, Alike, alike_grounds, derived_grounds, differences, of_one_name, pairs
+from karat.model.trace import Trace
+from karat.text.numbers.claimed import StatedNumber
+from karat.text.regexes import lazy
+
+MOST_ACROSS = 6
+MOST_EXACT_ACROSS = 40
+"""Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
+SMALLEST = 20
+"""The smallest whole amount that may be reckoned from others that were told: a smaller one is so by chance."""
+FEWEST_OF_ID = 4
+"""Digits by which the end of an id can be told."""
+_ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
+
+Found = Mapping[StatedNumber, Ground | None]
+"""The numbers of an answer, with what was found that they rest on."""
+
+
+class Grounds:
+    """What the numbers of one answer may rest on; what is costly is made when a number asks for it."""
+
+    def __init__(self, trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> None:
+        self._trace = trace
+        self._seen = [*seen_grounds(trace, constants, texts)]
+
+    def seen(self, stated: StatedNumber) -> Ground | None:
+        """What holds the number itself."""
+        return _first(stated, self._seen)
+
+    def derived(self, stated: StatedNumber) -> Ground | None:
+        """A count or a sum that can be named, or the id that ends in it."""
+        return _first(stated, self._derived) or self._ended_id(stated)
+
+    def reckoned(self, stated: StatedNumber, found: Found) -> Ground | None:
+        """What numbers give that are next to each other in the answer or in a result, or have one name in several."""
+        known = {other: ground for other, ground in found.items() if ground}
+        for group in self._groups(stated, known):
+            ground = _first(stated, group)
+            if ground is not None:
+                return ground
+        return None
+
+    def _groups(self, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> Iterator[Iterable[Ground]]:
+        yield (Ground(other.value, f"told before, {ground.name}") for other, ground in known.items() if other != stated)
+        line = _same_line(self._trace.final_message, stated, known)
+        yield pairs(line, stated.percent)
+        yield self._shares if stated.percent else self._pairs
+        exact = stated.step < 1
+        yield self._differences[exact]
+        if stated.money and (abs(stated.value) >= SMALLEST or exact):
+            told = _told_before(stated, known)
+            yield pairs(told, stated.percent)
+            yield _sums_of_first(told)
+            yield _sums_of_first(line)
+            yield _multiples((*told, *line), self._factors(known))
+
+    @cached_property
+    def _derived(self) -> list[Ground]:
+        return [*derived_grounds(self._trace)]
+
+    @cached_property
+    def _alike(self) -> list[Alike]:
+        return [*alike_grounds(self._trace)]
+
+    @cached_property
+    def _pairs(self) -> list[Ground]:
+        return [one for group in self._alike for one in pairs(group)]
+
+    @cached_property
+    def _differences(self) -> tuple[list[Ground], list[Ground]]:
+        """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
+        named = of_one_name(self._trace)
+        return [*differences(named, MOST_ACROSS)], [*differences(named, MOST_EXACT_ACROSS)]
+
+    @cached_property
+    def _shares(self) -> list[Ground]:
+        return [one for group in self._alike for one in pairs(group, percent=True)]
+
+    def _factors(self, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+        """How many there may be of something that has a price: small counts of results, and small numbers told."""
+        counts = [one for one in self._derived if one.counted]
+        told = [Ground(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)]
+        return [one for one in (*counts, *told) if one.value in range(2, MOST_ALIKE + 1)]
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        """Names that end in digits, wherever they were seen."""
+        texts = (*users_words(self._trace), *(str(result) for _, result in results(self._trace)))
+        return [name for text in texts for name in _ENDS_IN_DIGITS.findall(text)]
+
+    def _ended_id(self, stated: StatedNumber) -> Ground | None:
+        if stated.money or len(stated.digits) < FEWEST_OF_ID:
+            return None
+        name = next((one for one in self._ids if one.endswith(stated.digits) and one != stated.digits), None)
+        return Ground(stated.value, f"the end of {name}") if name else None
+
+
+def _first(stated: StatedNumber, grounds: Iterable[Ground]) -> Ground | None:
+    if stated.percent:
+        return next((ground for ground in grounds if rests_on(stated, ground.value)), None)
+    # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
+    low, high = reach(stated)
+    near = (ground for ground in grounds if low <= ground.value <= high or low <= -ground.value <= high)
+    return next((ground for ground in near if rests_on(stated, ground.value)), None)
+
+
+def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+    """What is told in the line of a number."""
+    first = text.rfind("\n", 0, stated.span[0])
+    last = text.find("\n", stated.span[1])
+    last = len(text) if last < 0 else last
+    near = (other for other in known if first < other.span[0] <= last and other != stated)
+    return [Ground(other.value, known[other].name, known[other].counted) for other in islice(near, MOST_ALIKE)]
+
+
+def _told_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+    """The amounts of money that were told last before a number, the last one first."""
+    before = [
+        Ground(other.value, ground.name) for other, ground in known.items() if other.money and other.span < stated.span
+    ]
+    return before[: -MOST_ALIKE - 1 : -1]
+
+
+def _sums_of_first(told: Alike) -> Iterator[Ground]:
+    for count, total in enumerate(accumulate(one.value for one in told), 1):
+        if count > 1:
+            yield Ground(total, f"the sum of {', '.join(one.name for one in told[:count])}")
+
+
+def _multiples(told: Alike, factors: Alike) -> Iterator[Ground]:
+    for one in told:
+        yield from (
+            Ground(one.value * factor.value, f"{factor.value} ({factor.name}) × {one.name}") for factor in factors
+        )

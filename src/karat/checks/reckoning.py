@@ -1,0 +1,183 @@
+"""What can be reckoned by name from the numbers of results: counts, sums, differences and shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import combinations, islice
+
+from karat.checks.grounds import HUNDRED, Ground, results
+from karat.model.trace import Trace
+
+MOST_ALIKE = 12
+"""Numbers next to each other of which pairs are reckoned with: of more, any number would be the difference of two."""
+MOST_COLUMNS = 12
+MOST_KINDS = 50
+
+Alike = Sequence[Ground]
+"""Numbers of one kind, of which differences and shares make sense."""
+
+
+def derived_grounds(trace: Trace) -> Iterator[Ground]:
+    """Counts and sums that can be named."""
+    done = Counter(call.name for call in trace.tool_calls if call.success is True)
+    yield from (Ground(Decimal(count), f"the successful calls of {name}") for name, count in done.items())
+    for name, result in results(trace):
+        for value, place in _holders(result, name):
+            yield from _counts_and_sums(value, place)
+
+
+def alike_grounds(trace: Trace) -> Iterator[Alike]:
+    """Numbers of results that stand beside each other: in one object, in one column, or counts of one list."""
+    for name, result in results(trace):
+        for value, place in _holders(result, name):
+            if isinstance(value, dict):
+                yield _members(value, place)[:MOST_ALIKE]
+            elif len(value) <= MOST_ALIKE:
+                yield from ([*_column(value, key, place)] for key in _keys(value))
+                yield [*_column(value, None, place)]
+            if isinstance(value, list):
+                yield [*_counts(value, place)][: MOST_ALIKE + 1]
+
+
+def _holders(value: object, place: str) -> Iterator[tuple[dict[str, object] | list[object], str]]:
+    if isinstance(value, dict):
+        yield value, place
+        for key, below in value.items():
+            yield from _holders(below, f"{place}.{key}")
+    elif isinstance(value, list):
+        yield value, place
+        for index, below in enumerate(value):
+            yield from _holders(below, f"{place}[{index}]")
+
+
+def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Iterator[Ground]:
+    if isinstance(value, dict):
+        members = _members(value, place)
+        if len(members) == len(value) > 1:
+            yield Ground(sum((one.value for one in members), Decimal()), f"the sum of {place}")
+            yield Ground(Decimal(len(value)), f"the members of {place}")
+        if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
+            yield from _counts([*value.values()], place)  # rows by their ids
+        return
+    yield from _counts(value, place)
+    for key in (None, *_keys(value), *_inner_keys(value)):
+        yield from _sums(value, key, place)
+
+
+def _counts(rows: list[object], place: str) -> Iterator[Ground]:
+    yield Ground(Decimal(len(rows)), f"the entries of {place}", True)
+    for key in _keys(rows):
+        kinds = Counter(_kind(row, key) for row in rows)
+        for kind, count in islice(kinds.items(), MOST_KINDS):
+            if kind is not None:
+                yield Ground(Decimal(count), f"the entries of {place} with {key} {kind}", True)
+
+
+def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
+    column = [*_column(rows, key, place)]
+    where = f"{place}[*].{key}" if key else place
+    if len(column) > 1:
+        yield Ground(sum((one.value for one in column), Decimal()), f"the sum of {where}")
+    for other in _keys(rows) if key and "." not in key else ():
+        by_kind: dict[str, Decimal] = {}
+        for row in rows:
+            kind, number = _kind(row, other), _number(_member(row, str(key)))
+            if other != key and kind is not None and number is not None:
+                by_kind[kind] = by_kind.get(kind, Decimal()) + number
+        yield from (
+            Ground(total, f"the sum of {where} with {other} {kind}")
+            for kind, total in islice(by_kind.items(), MOST_KINDS)
+        )
+
+
+def _column(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
+    for index, row in enumerate(rows):
+        value = _number(row if key is None else _member(row, key))
+        if value is not None:
+            yield Ground(value, f"{place}[{index}]{f'.{key}' if key else ''}")
+
+
+def _members(value: Mapping[str, object], place: str) -> list[Ground]:
+    found = ((key, _number(one)) for key, one in value.items())
+    return [Ground(number, f"{place}.{key}") for key, number in found if number is not None]
+
+
+def _keys(rows: list[object]) -> list[str]:
+    first = rows[0] if rows and isinstance(rows[0], dict) else {}
+    return list(islice(first, MOST_COLUMNS))
+
+
+def _inner_keys(rows: list[object]) -> list[str]:
+    """Columns of objects within objects: `prices.economy`."""
+    first = rows[0] if rows and isinstance(rows[0], dict) else {}
+    inner = (f"{key}.{below}" for key, value in first.items() if isinstance(value, dict) for below in value)
+    return list(islice(inner, MOST_COLUMNS))
+
+
+def _member(row: object, key: str) -> object:
+    if not isinstance(row, dict):
+        return None
+    outer, point, inner = key.partition(".")
+    if not point or key in row:
+        return row.get(key)
+    below = row.get(outer)
+    return below.get(inner) if isinstance(below, dict) else None
+
+
+def _kind(row: object, key: str) -> str | None:
+    value = row.get(key) if isinstance(row, dict) else None
+    return str(value) if isinstance(value, str | bool) else None
+
+
+def _number(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return Decimal(repr(value))
+
+
+def pairs(alike: Alike, percent: bool = False) -> Iterator[Ground]:
+    """Sums and differences of two numbers of a kind, and shares for a percentage; of counts only shares."""
+    for one, other in combinations(alike, 2):
+        names = f"{one.name} and {other.name}"
+        if not (one.counted or other.counted):
+            yield Ground(one.value + other.value, f"the sum of {names}")
+            yield Ground(abs(one.value - other.value), f"the difference of {names}")
+        if percent:
+            yield from _shares(one, other)
+            yield from _shares(other, one)
+
+
+def _shares(part: Ground, whole: Ground) -> Iterator[Ground]:
+    if part.counted and part.value > whole.value:
+        return
+    try:
+        share = part.value / whole.value * HUNDRED
+    except (InvalidOperation, ZeroDivisionError):
+        return
+    yield Ground(share, f"{part.name} as a percentage of {whole.name}")
+    if not part.counted:
+        yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}")
+
+
+def of_one_name(trace: Trace) -> list[Alike]:
+    """The different numbers that have one name in all results."""
+    named: dict[str, dict[Decimal, Ground]] = {}
+    for name, result in results(trace):
+        for value, place in _holders(result, name):
+            for ground in _members(value, place) if isinstance(value, dict) else ():
+                named.setdefault(_name_of(ground), {}).setdefault(ground.value, ground)
+    return [[*group.values()] for group in named.values()]
+
+
+def differences(named: Sequence[Alike], most: int) -> Iterator[Ground]:
+    for group in named:
+        for one, other in combinations(group, 2) if len(group) <= most else ():
+            yield Ground(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
+
+
+def _name_of(ground: Ground) -> str:
+    """The name of a member, with that of an object around it which is no row and no whole result."""
+    *outer, around, own = ground.name.split(".")
+    return own if not outer or around.endswith("]") else f"{around}.{own}"
