@@ -72,9 +72,17 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         """Whether the outcome of the call is unknown."""
         return self.success is None and self.error is None and not self.unfinished
 
+    @property
+    def outcome(self) -> str:
+        """How it came out, in a word or two."""
+        if self.error:
+            return "error"
+        if self.success is None:
+            return "no end was seen" if self.result is None else "success is unknown"
+        return "success" if self.success else "failure"
+
     def __str__(self) -> str:
-        how = "error" if self.error else {True: "success", False: "failure", None: "no result"}[self.success]
-        return f"{self.name} ({how if self.called else 'asked for, never run'})"
+        return f"{self.name} ({self.outcome if self.called else 'asked for, never run'})"
 
 
 class Message(Struct, frozen=True, omit_defaults=True):

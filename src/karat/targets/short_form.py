@@ -26,7 +26,7 @@ from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trac
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
-from karat.telemetry.tool_results import missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 from karat.text.wording import did_you_mean
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
@@ -72,7 +72,7 @@ class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
     arguments: Any = None
     args: Any = None
-    result: Any = None
+    result: Any = UNSET
     error: str | dict[str, Any] | None = None
     success: bool | None = None
     missing_fields: list[str] | None = None
@@ -237,10 +237,8 @@ def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | Non
 
 
 def tool_call(call: ShortCall) -> ToolCall:
-    result = jsonable(call.result)
-    success = call.success
-    if success is None:
-        success = read_outcome(result).as_success() if call.error is None else False
+    result = None if call.result is UNSET else jsonable(call.result)
+    ended = call.result is not UNSET or call.ended_at is not None
     given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
     return ToolCall(
         call.name,
@@ -249,7 +247,7 @@ def tool_call(call: ShortCall) -> ToolCall:
         started=call.started,
         result=result,
         error=_error_text(call.error),
-        success=success,
+        success=call_success(result, raised=call.error is not None, claimed=call.success, ended=ended),
         missing_fields=missing_fields(structured(result)) if given is None else tuple(given),
         started_at=moment(call.started_at),
         ended_at=moment(call.ended_at),

@@ -107,7 +107,7 @@ class AiSdkReader:
     def tool_output(self, payload: dict[str, Json]) -> None:
         call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None and not payload.get("preliminary"):
-            self._heard.book.end(call, payload.get("output"), fine=True)
+            self._heard.book.end(call, payload.get("output"))
 
     def tool_output_error(self, payload: dict[str, Json]) -> None:
         call = self._heard.book.known(str(payload.get("toolCallId")))

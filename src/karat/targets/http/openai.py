@@ -373,6 +373,6 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             memory.append(make(call, result_text(None, call.error)))
             return True
         result, error = await tool.call(arguments_of(call), self._threads)
-        heard.book.end(call, result, error, fine=True)
+        heard.book.end(call, result, error)
         memory.append(make(call, result_text(result, error)))
         return True

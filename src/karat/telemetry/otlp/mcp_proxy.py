@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from karat.model.trace import ToolCall
 from karat.telemetry.otlp.loopback import BODY_CAP, HttpRequest, LoopbackServer, RefusedRequest, Wire, answered
-from karat.telemetry.tool_results import read_outcome, structured
+from karat.telemetry.tool_results import call_success, structured
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "expect"})
 SILENCE = 300.0
@@ -128,13 +128,12 @@ def _ended(asked: Message, answer: Message, began: float) -> ToolCall:
     fault, given = answer.get("error"), answer.get("result")
     table = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
     result = table.get("structuredContent", structured(table.get("content")))
-    failed = table.get("isError") is True or fault is not None
     return ToolCall(
         _name(asked),
         _arguments(asked),
         result=result,
         error=str(fault.get("message", "error")) if isinstance(fault, Mapping) else None,
-        success=False if failed else read_outcome(result).as_success(default=True),
+        success=call_success(table, raised=fault is not None),
         started_at=began,
         ended_at=time.time(),
     )

@@ -14,7 +14,7 @@ from karat.telemetry.spans.facts import MCP, SpanFacts, facts, final_state, fina
 from karat.telemetry.spans.marks import TurnMark
 from karat.telemetry.spans.messages import AskedCall, decoded, since_the_prompt
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.tool_results import missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 
 NODES = 2_000
 NAME_CAP = 200
@@ -338,10 +338,6 @@ def _result(found: object) -> object:
 
 
 def _success(entry: SpanFacts, result: object, *, failed: bool) -> bool | None:
-    if failed:
-        return False
-    if entry.verdict in ("success", "error"):
-        return entry.verdict == "success" and read_outcome(None if result is NOT_RECORDED else result).as_success(
-            default=True
-        )
-    return None if result is NOT_RECORDED else read_outcome(result).as_success(default=True)
+    claimed = entry.verdict == "success" if entry.verdict in ("success", "error") else None
+    seen = result is not NOT_RECORDED
+    return call_success(result if seen else None, raised=failed, claimed=claimed, ended=seen)

@@ -54,23 +54,21 @@ _FLAG = lazy.pattern(
     r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
     re.IGNORECASE | re.MULTILINE,
 )
-_DOUBTFUL = lazy.pattern(
-    r"(?:cannot|can['\u2019]t|not found|nothing (?:was|has)|denied|rejected|declined|refused|aborted|sorry)\b"
-    r"|no \w+ (?:was|were|has been|have been) (?:\w+ed|made|sent)\b|(?:[^\W\d]+ ){1,3}(?:could not|was not)\b"
-    rf"|errors\s*:{_ZERO}",
+_REFUSED = lazy.pattern(
+    rf"(?:cannot|can['\u2019]t|not found|denied|rejected|declined|refused|aborted|sorry)\b"
+    rf"|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn['\u2019]t)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b",
     re.IGNORECASE,
 )
 
 
-def speaks_of_failure(text: str) -> bool | None:
-    """True: it says that something failed. None: it may say so. False: it does not."""
+def opens_with_failure(text: str) -> bool:
+    """Whether a text opens with words that say that something failed."""
     head = text[:HEAD].lstrip()
     line = _bare(head.split("\n", 1)[0][:LINE])
     if _COUNT.match(line):
         return False
-    if _RAISED.match(line) or _FAILED.match(line) or _SUBJECT_FAILED.match(line) or _FLAG.search(head):
-        return True
-    return None if _DOUBTFUL.match(line) else False
+    patterns = (_RAISED, _FAILED, _SUBJECT_FAILED, _REFUSED)
+    return any(pattern.match(line) for pattern in patterns) or _FLAG.search(head) is not None
 
 
 def _bare(line: str) -> str:
