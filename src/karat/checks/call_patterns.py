@@ -12,7 +12,7 @@ from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.reading import matcher
 from karat.model.trace import REMOVED, ToolCall
 from karat.telemetry.tool_results import structured
-from karat.text.tool_names import is_same_tool
+from karat.text.tool_names import is_named, is_same_tool
 
 HOW = {True: "a success", False: "a failure", None: "an unknown outcome"}
 
@@ -67,7 +67,7 @@ class CallPattern(Struct, frozen=True):
         return f"a call of {self.tool!r}{how}"
 
     def named(self, call: ToolCall) -> bool:
-        return call.called and call.name == self.tool
+        return call.called and is_named(self.tool, call.name)
 
     def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call; None where nobody saw what would tell. `doubt`: why results may not be whole."""

@@ -17,6 +17,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.views import seen
 from karat.text.regexes import lazy
+from karat.text.tool_names import is_any_named
 
 Name = Literal["tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only"]
 
@@ -100,7 +101,7 @@ class Outcome(Check, Struct, frozen=True):
             return self.unknown(why) if why else self.failed("no words that a reader sees")
         if self.outcome == "response_only":
             return self.passed()
-        listed = [c for c in trace.tool_calls if c.called and (not self.tools or c.name in self.tools)]
+        listed = [c for c in trace.tool_calls if c.called and (not self.tools or is_any_named(self.tools, c.name))]
         found = OUTCOMES[self.outcome](trace, listed)
         why = trace.doubt("tools")
         if why and not (found.holds and self.outcome in SHOWN):

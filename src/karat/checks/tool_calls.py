@@ -18,6 +18,7 @@ from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.tool_names import is_named
 
 LONGEST_DIFFERENCE = 600
 MOST_TIMES = 1000
@@ -257,7 +258,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
     def _untold(self, trace: Trace) -> str:
         """Why one of these calls may be the one after all."""
         asked = [part for part, _ in self.own.parts if any(_lacks(call, part) for call in trace.tool_calls)]
-        unseen = [call.unobserved.get(part) for call in trace.tool_calls for part in asked if call.name == self.tool]
+        unseen = [
+            call.unobserved.get(part) for call in trace.tool_calls for part in asked if is_named(self.tool, call.name)
+        ]
         if why := next(filter(None, unseen), None):
             return why
         if asked == ["arguments"]:
@@ -270,7 +273,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         """The call that comes nearest, argument by argument."""
         if sure.counted and self.own.least > 1:
             return f"{len(sure.counted)} such calls: {_listed(trace, sure.counted)}"
-        alike = [i for i, call in enumerate(trace.tool_calls) if call.name == self.tool]
+        alike = [i for i, call in enumerate(trace.tool_calls) if is_named(self.tool, call.name)]
         if not alike:
             return called(trace)
         differing = {index: [*self.own.differences(trace.tool_calls[index])] for index in alike}

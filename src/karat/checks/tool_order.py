@@ -13,7 +13,7 @@ from karat.checks.tools import called, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.tool_names import is_same_tool
+from karat.text.tool_names import is_named, is_same_tool
 
 SIDE_BY_SIDE = Trace(
     case_id="example",
@@ -83,7 +83,11 @@ class ToolOrder(Check, Struct, frozen=True):
         reached: list[int] = []
         earlier: list[int] | None = None
         for tool in self.tools:
-            now = [i for i, call in enumerate(made) if call.called and call.name == tool and _follows(i, earlier, made)]
+            now = [
+                i
+                for i, call in enumerate(made)
+                if call.called and is_named(tool, call.name) and _follows(i, earlier, made)
+            ]
             if not now:
                 break
             reached.append(now[0])
@@ -147,7 +151,7 @@ class ToolRequires(Check, Struct, frozen=True):
                 continue
             for needed in self.first:
                 known = (*before, *made[:index])
-                earlier = [c for c in known if c.called and c.name == needed and ended_before(c, call)]
+                earlier = [c for c in known if c.called and is_named(needed, c.name) and ended_before(c, call)]
                 if any(c.success is True for c in earlier):
                     continue
                 if not any(c.open for c in earlier):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from karat.checks.budgets import MaxCalls
 from karat.checks.golden import ToolsUsed
+from karat.checks.numbers import MustGroundNumber
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
@@ -12,6 +14,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.smells.base import LintCase, Placed, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.telemetry.events import PREFIX
+from karat.text.tool_names import is_named
 from karat.text.wording import did_you_mean, quoted
 
 
@@ -21,7 +24,7 @@ def unknown(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         return
     for placed in case.checks:
         for path, tool in _named(placed):
-            if tool not in around.tools:
+            if not any(is_named(tool, known) for known in around.tools):
                 near = did_you_mean(tool, around.tools)
                 message = f"the target {quoted(around.target)} has no tool {quoted(tool)}. {near}".rstrip()
                 yield PathDiagnostic(path, message, "unknown-tool")
@@ -31,8 +34,10 @@ def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
     args, path = placed.args, placed.path
     if isinstance(placed.check, ToolCallsAny | ToolsUsed | ToolOrder):
         yield from (((*path, index), tool) for index, tool in enumerate(args["tools"]))
-    elif isinstance(placed.check, ToolCallsNone):
+    elif isinstance(placed.check, ToolCallsNone | MaxCalls):
         yield path, args["tool"]
+    elif isinstance(placed.check, MustGroundNumber) and args.get("from_tool"):
+        yield (*path, "from_tool"), args["from_tool"]
     elif isinstance(placed.check, ToolCalls):
         yield (*path, "tool"), args["tool"]
     elif isinstance(placed.check, ToolRequires):

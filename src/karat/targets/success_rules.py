@@ -1,4 +1,4 @@
-"""What a target's configuration says of its traces: when a tool succeeded, and how its log spells tool calls."""
+"""What a target's configuration says of its traces: what tools are called, when one succeeded, how its log is read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from karat.telemetry.dialects import LogEvents
 from karat.telemetry.events import broken_backend
 from karat.telemetry.tool_results import structured
 from karat.text.regexes import safe_regex
+from karat.text.result_signs import FRAMEWORK_HELPERS
+from karat.text.tool_names import is_any_named, is_named
 from karat.text.wording import did_you_mean, shorten, visible
 from karat.traces.recorder import completed
-
-EVERY_TOOL = "*"
 
 Form = TypeVar("Form", bound=Struct)
 
@@ -72,6 +72,8 @@ class WithSuccessRules:
         self.secrets = secrets_of(target)
         self._target = target
         self._rules = {tool: _rule(tool, given, config) for tool, given in config.success.items()}
+        self._names = config.tool_names
+        self._ignored = config.ignore_tools
         log = _converted(config.telemetry, LogReading, "telemetry", config)
         for flaw in log.events.flaws():
             raise _flawed(config, "telemetry.events", flaw)
@@ -109,15 +111,26 @@ class WithSuccessRules:
         if self._dialect and trace.telemetry:
             calls = completed(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        if self._rules:
-            trace = structs.replace(trace, tool_calls=tuple(map(self._ruled, trace.tool_calls)))
-        return trace
+        own = [self._ruled(self._named(call)) for call in trace.tool_calls if not self._is_helper(call.name)]
+        return structs.replace(trace, tool_calls=tuple(own)) if own or trace.tool_calls else trace
+
+    def _is_helper(self, name: str) -> bool:
+        """Whether it is no tool of the agent; a name that the configuration maps is one."""
+        if name in self._names:
+            return False
+        return name in FRAMEWORK_HELPERS.entries or is_any_named(self._ignored, name)
+
+    def _named(self, call: ToolCall) -> ToolCall:
+        own = self._names.get(call.name, call.name)
+        return call if own == call.name else structs.replace(call, name=own)
 
     def _ruled(self, call: ToolCall) -> ToolCall:
-        rule = self._rules.get(call.name) or self._rules.get(EVERY_TOOL)
-        if rule is None or call.error is not None or call.unfinished:
+        """By the rule with the longest name that is the tool's; what it does not tell leaves a sign of failure one."""
+        names = [tool for tool in self._rules if is_named(tool, call.name)]
+        if not names or call.error is not None or call.unfinished:
             return call
-        return structs.replace(call, success=rule.holds(call))
+        holds = self._rules[max(names, key=len)].holds(call)
+        return structs.replace(call, success=False if holds is None and call.success is False else holds)
 
 
 def _rule(tool: str, given: object, config: TargetConfig) -> SuccessRule:

@@ -118,7 +118,7 @@ def _has_failed_status(table: Mapping[str, object]) -> bool:
     if any(map(_is_failed_state, _values(table, STATUS_KEYS))):
         return True
     code = table.get("code")
-    if "message" not in table or not _CODE_AND_WORDS >= table.keys():
+    if "message" not in table or not table.keys() <= _CODE_AND_WORDS:
         return False
     # A status of gRPC, or an error of JSON-RPC: {"code": 5, "message": "not found", "details": []}
     return type(code) is int and (code < 0 or 0 < code <= 16 or _is_bad_code(code))
@@ -141,7 +141,7 @@ def _is_failed_entry(item: object, depth: int) -> bool:
     table = _folded(item)
     if table.get("type") == "text" and isinstance(table.get("text"), str):
         return _text_fails(str(table["text"]), depth + 1)
-    return _has_plain_sign(table) or (_NOTICE >= table.keys() and _has_failed_status(table))
+    return _has_plain_sign(table) or (table.keys() <= _NOTICE and _has_failed_status(table))
 
 
 def _folded(table: Mapping[object, object]) -> dict[str, object]:

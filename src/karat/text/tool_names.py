@@ -1,8 +1,12 @@
-"""Names of tools as what is forbidden sees them: `Delete_User`, `functions.delete_user` and `delete_user ` are one."""
+"""Names of tools: a suite may name several with `*`, and what is forbidden is seen under every spelling of its name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fnmatch import translate
 from functools import lru_cache
+from re import Pattern
+from re import compile as compile_pattern
 from unicodedata import category, normalize
 
 from karat.text.forms.characters import plain
@@ -13,21 +17,58 @@ GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "mu
 """Name spaces that say nothing of which tool is meant."""
 _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
 _REST = lazy.pattern(r"[\W_]+")
+OR = " | "
+"""Between the names that one stands for: `@effects` is read as `book_* | issue_refund`."""
+
+
+def is_named(pattern: str, called: str) -> bool:
+    """Whether a name of a suite, which may hold `*`, is that of a call."""
+    return pattern == called or (_is_pattern(pattern) and _pattern(pattern).fullmatch(called) is not None)
+
+
+def is_any_named(patterns: Iterable[str], called: str) -> bool:
+    return any(is_named(pattern, called) for pattern in patterns)
 
 
 def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, in whatever name space it was called."""
     if forbidden == called:
         return True
-    ban, parts = "".join(_own(forbidden)), _parts(called)
-    return bool(ban) and any("".join(parts[at:]) == ban for at in range(len(parts)))
+    parts = _parts(called)
+    return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(len(parts)))
 
 
 @lru_cache(maxsize=4096)
 def named_in(tool: str, line: str) -> bool:
     """Whether a line names a tool, in whatever case and spelling."""
-    ban = "".join(_own(tool))
-    return bool(ban) and ban in "".join(_parts(line))
+    said = "".join(_parts(line))
+    return any(ban.search(said) for ban in _bans(tool))
+
+
+def is_every_tool(name: str) -> bool:
+    """Whether a name of a suite stands for any tool at all."""
+    return bool(name) and not name.strip("*")
+
+
+def invisible_in(name: str) -> str:
+    """The first character of a name that nobody sees; the empty string if there is none."""
+    return next((char for char in name if category(char) in ("Cf", "Cc", "Zl", "Zp")), "")
+
+
+def _is_pattern(name: str) -> bool:
+    return "*" in name or OR in name
+
+
+@lru_cache(maxsize=4096)
+def _pattern(name: str) -> Pattern[str]:
+    return compile_pattern("|".join(translate(one.replace("[", "[[]").replace("?", "[?]")) for one in name.split(OR)))
+
+
+@lru_cache(maxsize=4096)
+def _bans(name: str) -> tuple[Pattern[str], ...]:
+    """What finds each of the names, folded; nothing for one that has no letter."""
+    spelled = (".*".join("".join(_own(piece)) for piece in one.split("*")) for one in name.split(OR))
+    return tuple(compile_pattern(one) for one in spelled if one)
 
 
 @lru_cache(maxsize=4096)

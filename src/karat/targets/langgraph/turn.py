@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
+from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
@@ -38,14 +37,11 @@ NO_STATE = frozenset({"messages", "__interrupt__"})
 class GraphConversation:
     """One thread of a graph: setup prompts and the prompt."""
 
-    def __init__(
-        self, graph: Any, shapes: Shapes, limit: int, context: RunContext, ignored: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, graph: Any, shapes: Shapes, limit: int, context: RunContext) -> None:
         self._graph = graph
         self._shapes = shapes
         self._limit = limit
         self._context = context
-        self._ignored = ignored
         self._thread = context.marks.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
@@ -68,7 +64,7 @@ class GraphConversation:
             answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
         except BaseException:
             written = timeline((), book, known)
-            self._context.recorder.tool_calls = self._kept(tool_calls(written, book))
+            self._context.recorder.tool_calls = list(tool_calls(written, book))
             self._context.recorder.messages = list(as_messages(entry.message for entry in written))
             raise
         took = round((perf_counter() - began) * 1000, 3)
@@ -85,7 +81,7 @@ class GraphConversation:
             input=case.prompt,
             final_message=final_text(turn, interrupts),
             messages=as_messages(turn),
-            tool_calls=tuple(self._kept(tool_calls(written, book, before, structured))),
+            tool_calls=tool_calls(written, book, before, structured),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
@@ -131,9 +127,6 @@ class GraphConversation:
 
         given = self._context.given
         return {"context": given} if given is not None and isinstance(pregel(self._graph), Pregel) else {}
-
-    def _kept(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
-        return [call for call in calls if not any(fnmatchcase(call.name, pattern) for pattern in self._ignored)]
 
     def _record(self, run: Run) -> None:
         """Keep what is seen as it is seen: a turn that never ends is cut off without a word to it."""
