@@ -9,6 +9,8 @@ from msgspec import Struct, field
 Channel = Literal[
     "tools",
     "tool_results",
+    "tool_schemas",
+    "ended_by",
     "telemetry",
     "page",
     "page_before",
@@ -36,6 +38,8 @@ UNSEEN_WORDS = "not seen"
 """The role of a message with hidden words of the answer. They count only for checks that forbid words."""
 SCRIPT = "scripted_user"
 """The metadata key that says how the scripted user of a conversation ended."""
+BY_ITSELF = "itself"
+"""How a turn ended that no limit cut off."""
 SECRETS_REMOVED = "secrets were removed"
 OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
@@ -166,6 +170,13 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     final_message: str = ""
     messages: tuple[Message, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
+    tool_schemas: dict[str, Any] = {}
+    """The tools that the agent was offered, each with the JSON Schema of its arguments or None, where a check asks.
+
+    They are all of its tools unless `unobserved` says why they may not be.
+    """
+    ended_by: str = ""
+    """`itself`, or the limit that cut the turn off, such as `length`; empty if it is not known."""
     telemetry: tuple[str, ...] = ()
     dialect: str = ""
     """How the target's configuration says that its log spells tool calls, as JSON."""

@@ -79,6 +79,11 @@ FRAMEWORK_HELPERS = SignList(
     "Calls with which frameworks hand over the answer: they are no tools of the agent, and no tool calls of a trace.",
     ("final_answer", "final_result", "finish", "structured_output", "StructuredOutput", "submit_final_answer"),
 )
+OWN_ENDS = SignList(
+    "own_ends",
+    "Finish reasons of a model that came to its end by itself.",
+    ("stop", "endturn", "toolcalls", "tooluse", "functioncall", "stopsequence", "completed", "eos", "complete"),
+)
 LISTS = (
     VERDICT_KEYS,
     ERROR_KEYS,
@@ -93,4 +98,5 @@ LISTS = (
     ENVELOPES,
     NOTICE_KEYS,
     FRAMEWORK_HELPERS,
+    OWN_ENDS,
 )
