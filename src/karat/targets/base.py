@@ -80,7 +80,9 @@ class RunContext:
     tool_schemas: dict[str, object] = field(default_factory=dict)
     """The tools that the agent is known to have, each with the JSON Schema of its arguments or None."""
     more_tools: str = ""
-    """Why the agent may have other tools besides; empty: those are all."""
+    """Why a call may go to a tool that is not among them; empty: there is no reason to think so."""
+    lists_tools: bool = False
+    """Whether the target itself lists them, before any is called: then they are all."""
     after_setup: Callable[[Trace], None] | None = None
     """Looks at the trace of each setup prompt, of which nothing is kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None

@@ -106,7 +106,7 @@ class WithSuccessRules:
     def _with_tools(self, trace: Trace, case: Case, context: RunContext) -> Trace:
         """The trace with the schemas of the tools if a check asks for them; a name that no tool has is reported."""
         known = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
-        if known and not context.more_tools:
+        if known and context.lists_tools:
             self._report_unknown(case, known, context)
         if not known or not any(spec.name == SCHEMAS_ASKED for _, spec in case.asked):
             return trace

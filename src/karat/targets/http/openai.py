@@ -333,6 +333,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         self._threads.close()
 
     async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
+        talk.context.lists_tools = True
         talk.context.tool_schemas = {name: tool.schema for name, tool in self._tools.items()}
         memory = cast("list[object]", talk.notes.setdefault("memory", []))
         memory.append({"role": "user", "content": prompt})

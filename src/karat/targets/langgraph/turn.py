@@ -8,14 +8,17 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from msgspec import structs
+
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.targets.base import RunContext, TargetError
-from karat.targets.langgraph.callbacks import Run, TurnRecorder, timeline
+from karat.targets.base import RunContext, TargetError, asks_for_end
+from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel
-from karat.targets.langgraph.messages import as_messages, final_text, token_counts
+from karat.targets.langgraph.messages import as_messages, ended_by, final_text, token_counts
 from karat.targets.langgraph.shapes import Shapes
+from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.spans import in_process
 from karat.traces.clean import jsonable, loads, table
@@ -31,6 +34,7 @@ NO_MEMORY = (
     "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
 )
+STEPS = "recursion_limit"
 NO_STATE = frozenset({"messages", "__interrupt__"})
 
 
@@ -62,11 +66,16 @@ class GraphConversation:
         try:
             state = await self._graph.ainvoke(self._sent(prompt, asked), config, **self._given())
             answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
-        except BaseException:
+        except BaseException as error:
             written = timeline((), book, known)
             self._context.recorder.tool_calls = list(tool_calls(written, book))
             self._context.recorder.messages = list(as_messages(entry.message for entry in written))
+            if _is_out_of_steps(error) and asks_for_end(case):
+                return self._cut_off(case, book, written, started_at)
             raise
+        finally:
+            own = schemas_of(pregel(self._graph))
+            self._context.tool_schemas, self._context.lists_tools = {**book.offered, **own}, bool(own)
         took = round((perf_counter() - began) * 1000, 3)
         self._history = answered
         self._waiting = list(state.get("__interrupt__", ())) if isinstance(state, dict) else []
@@ -87,13 +96,30 @@ class GraphConversation:
             duration_ms=took,
             steps=len(book.steps),
             timings=book.timings(started_at),
-            tokens=token_counts(entry.message for entry in written),
+            tokens=token_counts(book.answers, (entry.message for entry in written)),
+            ended_by="" if interrupts or self._held else ended_by(turn),
             metadata={name: value for name, value in waits.items() if value},
             state=_state(state),
         )
+        if trace.final_message == OUT_OF_STEPS and asks_for_end(case):
+            return structs.replace(trace, ended_by=STEPS)
         if trace.final_message == OUT_OF_STEPS:
             raise TargetError("agent", f"the agent ran out of steps ({self._limit}): {MORE_STEPS}", partial=trace)
         return trace
+
+    def _cut_off(self, case: Case, book: TurnRecorder, written: Sequence[WrittenMessage], started_at: float) -> Trace:
+        """What was seen of a turn that ran into the limit of its graph."""
+        return Trace(
+            case_id=case.id,
+            input=case.prompt,
+            messages=as_messages(entry.message for entry in written),
+            tool_calls=tool_calls(written, book),
+            unobserved={"telemetry": NO_TELEMETRY, "state": STEPS},
+            started_at=started_at,
+            steps=len(book.steps),
+            tokens=token_counts(book.answers, (entry.message for entry in written)),
+            ended_by=STEPS,
+        )
 
     def _sent(self, prompt: str, asked: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
@@ -133,6 +159,12 @@ class GraphConversation:
         calls = self._context.recorder.tool_calls or []
         calls[run.place : run.place + 1] = [run_as_call(run)]
         self._context.recorder.tool_calls = calls
+
+
+def _is_out_of_steps(error: BaseException) -> bool:
+    from langgraph.errors import GraphRecursionError
+
+    return isinstance(error, GraphRecursionError)
 
 
 def _only_waits(state: object) -> bool:
