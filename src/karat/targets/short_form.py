@@ -1,15 +1,17 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, steps, tokens, database, state, ended_by, metadata, started_at, timings, attachments, turns`. `final_message` is
-needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form. `telemetry` holds
-objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls
-are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null,
-was not observed; an empty list was observed to be empty. A page of null says that the agent has no page.
+duration_ms, steps, tokens, database, state, ended_by, metadata, started_at, timings, attachments, turns`.
+`final_message` is needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form.
+`telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry
+alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is
+left out, or null, was not observed; an empty list was observed to be empty. A page of null says that the agent has no
+page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at, unfinished, kind, parent`. Without `success`, an error means failure; else the result says it; else it is left
-open, and no check takes it for a success or for the lack of one. With `started` of false, it was asked for, no more.
+ended_at, unfinished, kind, parent`. An error, a `success` of false or a sign of failure in the result is a failure; else
+a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is not known. With
+`started` of false, it was asked for, no more.
 """
 
 from __future__ import annotations

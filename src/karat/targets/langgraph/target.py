@@ -94,7 +94,10 @@ class LangGraphTarget:
                         raise
                     raise _as_target_error(error) from error
 
-            return await converse(case, context, turn, self._config.turn_timeout)
+            try:
+                return await converse(case, context, turn, self._config.turn_timeout)
+            finally:
+                context.tool_schemas, context.lists_tools = given.tool_schemas, given.lists_tools
 
     def _limit(self, graph: object) -> int:
         """The steps that one turn may take."""
