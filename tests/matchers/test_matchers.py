@@ -59,6 +59,18 @@ JSON = st.recursive(
         pytest.param({"$not": 1}, [2, None, "1"], [1, MISSING], id="not"),
         pytest.param({"$not": {"$absent": True}}, [None, 1], [MISSING], id="not-absent"),
         pytest.param({"$not": {"a": 1}}, [{"a": 2}, {}, 1], [{"a": 1, "b": 2}], id="not-such"),
+        pytest.param(
+            {"$only": {"a": 1, "b": {"$absent": True}}}, [{"a": 1}], [{"a": 1, "c": 2}, {"a": 2}, {}, [1]], id="only"
+        ),
+        pytest.param(
+            {"$text": "Main St. 5"}, ["main  st 5", "MAIN ST., 5!", "Main\u00a0St 5"], ["main st 55", "5", 5], id="text"
+        ),
+        pytest.param(
+            {"$set": [{"$gt": 0}, 1, {"n": 2}]},
+            [[1, 7, {"n": 2}], [{"n": 2, "m": 3}, 7, 1]],
+            [[1, {"n": 2}], [1, 0, {"n": 2}], [1, 7, {"n": 2}, 9], {"n": 2}, "abc"],
+            id="set",
+        ),
         pytest.param({"$each": {"$gt": 0}}, [[1], [1, 2]], [[], [1, 0], 1, {"a": 1}], id="each"),
         pytest.param({"a": {"$absent": True}}, [{}, {"b": 1}], [{"a": None}, {"a": 1}, []], id="member-absent"),
     ],
@@ -113,6 +125,12 @@ def test_a_difference_says_where_and_what(expected: object, value: object, told:
         ({"$approx": {"value": 1, "abs": 0}}, "out-of-range", ("$approx", "abs")),
         ({"$not": {"$gtt": 1}}, "unknown-matcher", ("$not", "$gtt")),
         ({"$each": {"$gtt": 1}}, "unknown-matcher", ("$each", "$gtt")),
+        ({"$only": {"a": {"$gtt": 1}}}, "unknown-matcher", ("$only", "a", "$gtt")),
+        ({"$only": {"$gt": 1}}, "bad-matcher", ("$only", "$gt")),
+        ({"$only": [1]}, "wrong-type", ("$only",)),
+        ({"$text": " ! "}, "empty-expectation", ("$text",)),
+        ({"$text": 5}, "wrong-type", ("$text",)),
+        ({"$set": 5}, "wrong-type", ("$set",)),
     ],
 )
 def test_what_is_wrong_with_a_matcher(expected: object, slug: str, path: tuple[str | int, ...]) -> None:

@@ -34,7 +34,7 @@ KNOWN: dict[str, tuple[Lines, list[tuple[str, Any, bool, bool | None]]]] = {
             {"type": "tool_call", "name": "drop", "arguments": {"id": 1}},
             {"type": "tool_result", "name": "drop", "ok": 1},
         ],
-        [("drop", {"id": 1}, True, None)],
+        [("drop", {"id": 1}, True, True)],
     ),
     "arguments as text": (
         [{"type": "function_call", "name": "drop", "arguments": '{"id": 1}'}],

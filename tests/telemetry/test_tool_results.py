@@ -1,4 +1,4 @@
-"""What results of tools say of success, as real tools write them; and what says nothing of it."""
+"""Signs of failure in the results of tools, as real tools write them; and what is none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from karat.telemetry.tool_results import ToolOutcome, missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import (
+    call_success,
+    missing_fields,
+    shows_failure,
+    structured,
+)
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -50,7 +55,7 @@ FAILURES: list[Any] = [
     *({"isError": True, "content": block("x")}, {"is_error": True}, {"content": block("Error: full")}),
     *({"result": {"success": False}}, {"status": 200, "data": {"success": False}}, {"data": {"error": "x"}}),
     *({"status": "ok", "result": {"ok": False}}, {"output": "Error: x"}, {"output": '{"ok": false}'}),
-    *({"message": "Failed to book"}, {"response": {"status": "error"}}, (False, "no room"), [False, "no room"]),
+    *({"response": {"status": "error"}}, (False, "no room"), [False, "no room"]),
     *([{"success": False}, {"ok": False}], block('{"success": false, ', '"n": 1}'), block("Error: full")),
     *(json.dumps({"success": False}), json.dumps(json.dumps({"success": False})), '```json\n{"ok": false}\n```'),
     *('Result: {"success": false}', "(False, 'no room')", str({"success": False, "when": DAY}), repr(State.BROKEN)),
@@ -69,20 +74,20 @@ FAILURES: list[Any] = [
     *("ValueError: bad", "botocore.exceptions.ClientError: An error", "KeyError('x')", "ToolException('no')"),
     *("Traceback (most recent call last):\n  File", "success: false\nreason: full", "status: failed", "HTTP 500"),
     *("500 Internal Server Error", "Permission denied", "Request timed out after 30 s", "<error>no</error>"),
-    *(
-        "Observation: Error: x",
-        {"success": True, "error": "x"},
-        {"status": "declined"},
-        {"errorCode": "E1"},
-        {"failed": 2},
-        "<success>false</success>",
-        "\n\nError: late",
-    ),
+    *({"success": True, "error": "x"}, {"success": True, "data": {"id": 1, "status": "failed"}}, {"errors": 3}),
+    *({"status": "declined"}, "Not found", "Cannot book", "Sorry, no", "The room could not be booked"),
+    *({"status": 200, "body": {"error": "x"}}, {"status": "completed", "result": {"error": "x"}}),
+    *({"passed": 3, "failed": 1}, {"failed": True}, {"failures": ["a"]}, {"errorCode": "E7"}, {"error_message": "x"}),
+    *({"code": 5, "message": "no such order", "details": []}, {"code": -32602, "message": "bad"}, {"grpc-status": "5"}),
+    *({"status": "PERMISSION_DENIED"}, {"status": "StatusCode.UNAVAILABLE"}, "<_InactiveRpcError of RPC that ended"),
+    *(["Error: a", "Error: b"], [{"error": "a"}, {"error": "b"}], [{"status": "error", "message": "x"}]),
+    *({"status": "404 Not Found"}, {"return_code": "2"}, {"data": {"body": {"result": '{"response": {"ok": 0}}'}}}),
+    *("Observation: Error: x", "Fehler: nichts gebucht", "错误：没有", "<success>false</success>", "\n\nError: late"),
 ]
 SUCCESSES: list[Any] = [
     *({"success": True}, {"ok": True}, {"status": "ok"}, {"status": "Success"}, {"status": 200}, {"exit_code": 0}),
     *({"success": True, "error": None}, {"success": True, "errors": []}, {"result": {"success": True}}),
-    *({"success": True, "data": {"id": 1, "status": "failed"}}, {"ok": True, "result": [{"status": "error"}]}),
+    *({"ok": True, "result": [{"status": "error"}]}),
     *({"success": True, "message": "0 errors"}, [{"ok": True}, {"ok": True}], (True, "booked")),
     *(
         json.dumps({"success": True}),
@@ -90,10 +95,8 @@ SUCCESSES: list[Any] = [
         repr(Booking(True, DAY)),
         str(Model(ok=True)),
     ),
-]
-NO_WORD: list[Any] = [
     *(None, "", 5, True, {}, [], "{}", "[]", "null", "plain text", "Found 3 rooms", {"rows": []}, {"status": "open"}),
-    *({"errors": []}, {"error": None}, {"error": ""}, {"error": "none"}, {"errors": 0}, {"errors": 3, "requests": 9}),
+    *({"errors": []}, {"error": None}, {"error": ""}, {"error": "none"}, {"errors": 0}),
     *({"error_rate": 0.2}, {"error_count": 4}, {"status": "cancelled"}, {"status": "shipped"}, {"error": False}),
     *([{"id": 1, "status": "error"}, {"id": 2, "status": "ok"}], {"items": [{"status": "error"}]}),
     *("0 errors", "No errors found.", "Errors: 0", "Error: none", "Without errors.", "No exceptions were raised"),
@@ -101,12 +104,12 @@ NO_WORD: list[Any] = [
     *("Failed login attempts: 3", "3 tests failed, 5 passed", "Failover is on", "Failure is an option"),
     *("[1] Title of a document", "[Doc](http://x) says", "(see below) text", "Terror in the night: a film", "a = b"),
     *("Log of today:\nERROR: disk full\nERROR: again", "I found the error log of yesterday."),
-]
-UNREADABLE: list[Any] = [
     *("{'success': False", '{"success": fal', "{" * 100, "[" * 200_000, "<Booking object at 0x7f00>", "[{'a': <odd}]"),
-    *({"success": None}, [{"success": True}, {"success": False}]),
-    *({"status": "blocked"}, "Not found", "Cannot book", "Nothing was booked.", "Sorry, no", "No room was booked"),
-    *("Booking(success=Fal", "The room could not be booked"),
+    *({"success": None}, [{"success": True}, {"success": False}], "Nothing was booked.", "No room was booked"),
+    *({"status": "paid"}, {"room": 12, "status": "unavailable"}, {"code": 415, "city": "San Francisco"}),
+    *({"code": 0, "message": "ok"}, {"code": 200, "message": "ok"}, {"passed": 3, "failed": 0}, {"failures": []}),
+    *([{"id": 1, "status": "failed"}, {"id": 2, "status": "failed"}], {"data": [{"id": 1, "status": "declined"}]}),
+    *({"message": "Error report attached"}, "Booking(success=Fal", ["The plan", "Error: b"], {"id": 404}),
 ]
 
 
@@ -115,37 +118,30 @@ def _named(value: object) -> str:
 
 
 @pytest.mark.parametrize("result", FAILURES, ids=_named)
-def test_a_result_that_speaks_of_failure(result: Any) -> None:
-    assert read_outcome(result) is ToolOutcome.FAILURE
+def test_a_sign_of_failure(result: Any) -> None:
+    assert shows_failure(result)
 
 
 @pytest.mark.parametrize("result", SUCCESSES, ids=_named)
-def test_a_result_that_speaks_of_success(result: Any) -> None:
-    assert read_outcome(result) is ToolOutcome.SUCCESS
-
-
-@pytest.mark.parametrize("result", NO_WORD, ids=_named)
-def test_data_is_no_word_about_success(result: Any) -> None:
-    assert read_outcome(result) is ToolOutcome.NOTHING
-
-
-@pytest.mark.parametrize("result", UNREADABLE, ids=_named)
-def test_what_cannot_be_read_is_relied_on_by_nobody(result: Any) -> None:
-    assert read_outcome(result) is ToolOutcome.UNREADABLE
+def test_what_is_no_sign_of_failure(result: Any) -> None:
+    assert not shows_failure(result)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "default", "success"),
+    ("result", "known", "success"),
     [
-        (ToolOutcome.SUCCESS, False, True),
-        (ToolOutcome.FAILURE, True, False),
-        (ToolOutcome.NOTHING, True, True),
-        (ToolOutcome.NOTHING, None, None),
-        (ToolOutcome.UNREADABLE, True, None),
+        (None, {}, True),
+        ({"status": "paid"}, {}, True),
+        ({"error": "full"}, {}, False),
+        ({"error": "full"}, {"claimed": True}, False),
+        ({"status": "paid"}, {"claimed": False}, False),
+        ("Please try later.", {"raised": True}, False),
+        (None, {"ended": False}, None),
+        (None, {"ended": False, "claimed": True}, True),
     ],
 )
-def test_success_of_a_call(outcome: ToolOutcome, default: bool | None, success: bool | None) -> None:
-    assert outcome.as_success(default) is success
+def test_success_of_a_call(result: Any, known: dict[str, Any], success: bool | None) -> None:
+    assert call_success(result, **known) is success
 
 
 PLAIN = (
@@ -174,15 +170,14 @@ BESIDE = st.dictionaries(st.sampled_from(["when", "price", "rooms", "note", "id"
 
 @given(BESIDE, st.booleans())
 def test_whatever_stands_beside_it_in_a_repr(beside: dict[str, Any], success: bool) -> None:
-    expected = ToolOutcome.SUCCESS if success else ToolOutcome.FAILURE
-    assert read_outcome(str({**beside, "success": success})) is expected
-    assert read_outcome(repr(OrderedDict({"success": success, **beside}))) is expected
+    assert shows_failure(str({**beside, "success": success})) is not success
+    assert shows_failure(repr(OrderedDict({"success": success, **beside}))) is not success
 
 
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
     for spelled in (text, "{" + text, f"({text})", f"X({text})", f"a={text}"):
-        read_outcome(spelled)
+        shows_failure(spelled)
         structured(spelled)
 
 

@@ -121,6 +121,8 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "database": {"rows": [NESTED]},
         "state": NESTED,
         "dialect": SECRET,
+        "tool_schemas": {"t": NESTED},
+        "ended_by": SECRET,
         "unobserved": {"page": SECRET, SECRET: "x"},
         "attachments": {"a": SECRET, SECRET: "b"},
         "metadata": NESTED,

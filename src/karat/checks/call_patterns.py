@@ -14,7 +14,7 @@ from karat.model.trace import REMOVED, ToolCall
 from karat.telemetry.tool_results import structured
 from karat.text.tool_names import is_named, is_same_tool
 
-HOW = {True: "a success", False: "a failure", None: "no result"}
+HOW = {True: "a success", False: "a failure", None: "an unknown outcome"}
 
 
 class Times(Struct, frozen=True, forbid_unknown_fields=True):

@@ -35,6 +35,7 @@ from karat.checks.budgets import (
     MaxTokens,
     MaxToolCalls,
 )
+from karat.checks.conduct import Ended, ValidArguments
 from karat.checks.database import Database
 from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.functions import from_function
@@ -78,6 +79,8 @@ CHECKS: tuple[type[Check], ...] = (
     ToolCalls,
     ToolOrder,
     ToolRequires,
+    ValidArguments,
+    Ended,
     AsksFor,
     Telemetry,
     Ui,

@@ -92,6 +92,12 @@ class ToolsUsed(Check, Struct, frozen=True):
         if self.match == "superset" and not self.tools:
             yield CheckProblem("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
         yield from nameless(*self.tools)
+        for tool in self.tools:
+            if "*" in tool:
+                message = (
+                    f"tools_used lists tools exactly, and {tool!r} names several. Use tool_calls_any or max_calls."
+                )
+                yield CheckProblem("wildcard", message)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.doubt("tools") or not_understood(trace)

@@ -20,6 +20,7 @@ from karat.model.verdict import CheckResult, Group, Status
 from karat.telemetry.tool_results import structured
 from karat.text.numbers.whole import ground, unread_number
 from karat.text.regexes import safe_regex
+from karat.text.tool_names import is_named
 
 
 def looked_up(text: str, total: float) -> Trace:
@@ -131,7 +132,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
 
     def _given(self, trace: Trace) -> CheckResult:
         """Whether all that the tool gave there is told."""
-        named = [call for call in trace.tool_calls if call.called and call.name == self.from_tool]
+        named = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
         ended = [call for call in named if call.result is not None]
         doubt = trace.doubt("tools") or trace.doubt("tool_results") or not_understood(trace, (self.from_tool,))
         if not ended:

@@ -14,7 +14,14 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.events import unread
 from karat.telemetry.spellings import speaks_of_calls
-from karat.text.tool_names import ANY_EFFECT, is_any_named, is_same_tool, named_in
+from karat.text.tool_names import (
+    ANY_EFFECT,
+    invisible_in,
+    is_any_named,
+    is_every_tool,
+    is_same_tool,
+    named_in,
+)
 
 
 class ToolCallsAny(Check, Struct, frozen=True):
@@ -28,6 +35,8 @@ class ToolCallsAny(Check, Struct, frozen=True):
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
         Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
         Example({"tools": ["refund"]}, calls("refund:refused"), Status.FAILED),
+        Example({"tools": ["refund_*"]}, calls("refund_order"), Status.PASSED),
+        Example({"tools": ["refund_*"]}, calls("lookup"), Status.FAILED),
         Example({"tools": ["refund"]}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     tools: tuple[str, ...]
@@ -64,6 +73,10 @@ class ToolCallsNone(Check, Struct, frozen=True):
         Example({"tool": "delete"}, calls("delete:crashed"), Status.FAILED),
         Example({"tool": "delete"}, calls("delete:refused"), Status.FAILED),
         Example({"tool": "delete"}, calls("functions.Delete"), Status.FAILED),
+        Example({"tool": "delete_*"}, calls("delete_all"), Status.FAILED),
+        Example({"tool": "delete_*"}, calls("functions.Delete-All:refused"), Status.FAILED),
+        Example({"tool": "delete_*"}, calls("lookup"), Status.PASSED),
+        Example({"tool": "*"}, calls("lookup"), Status.FAILED),
         Example({"tool": "delete"}, calls("lookup", telemetry=("12:00 running delete()",)), Status.UNKNOWN),
         Example({"tool": "delete"}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
@@ -92,14 +105,15 @@ def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
     """Why the log does not prove that these tools (or any, if none is named) were not called."""
     if not trace.telemetry:
         return None
+    named = () if any(map(is_every_tool, tools)) else tools
     for line in unread(trace.telemetry, trace.dialect):
-        if any(named_in(tool, line) for tool in tools) if tools else speaks_of_calls(line):
+        if any(named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
             return f"a line of the log was not understood: {excerpt(line, 80)}"
     return None
 
 
 def nameless(*tools: str) -> Iterator[CheckProblem]:
-    """No tool has a blank name, or one with white space around it: such a call can neither be made nor be missed."""
+    """No tool has a blank name, or one with invisible characters: such a call can be neither made nor missed."""
     if ANY_EFFECT in tools:
         message = f"{ANY_EFFECT!r} is used and no effects are declared. Declare them in the suite or in karat.toml."
         yield CheckProblem("no-effects", message)
@@ -108,6 +122,10 @@ def nameless(*tools: str) -> Iterator[CheckProblem]:
     for padded in (tool for tool in tools if tool.strip() not in ("", tool)):
         message = f"no tool has white space around its name. Write {padded.strip()!r}."
         yield CheckProblem("empty-expectation", message)
+    for tool in tools:
+        if char := invisible_in(tool):
+            message = f"the name {tool!a} has an invisible character (U+{ord(char):04X}). Write it without."
+            yield CheckProblem("empty-expectation", message)
 
 
 def called(trace: Trace) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from karat.checks.budgets import MaxCalls
 from karat.checks.golden import ToolsUsed
+from karat.checks.numbers import MustGroundNumber
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
@@ -32,8 +34,10 @@ def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
     args, path = placed.args, placed.path
     if isinstance(placed.check, ToolCallsAny | ToolsUsed | ToolOrder):
         yield from (((*path, index), tool) for index, tool in enumerate(args["tools"]))
-    elif isinstance(placed.check, ToolCallsNone):
+    elif isinstance(placed.check, ToolCallsNone | MaxCalls):
         yield path, args["tool"]
+    elif isinstance(placed.check, MustGroundNumber) and args.get("from_tool"):
+        yield (*path, "from_tool"), args["from_tool"]
     elif isinstance(placed.check, ToolCalls):
         yield (*path, "tool"), args["tool"]
     elif isinstance(placed.check, ToolRequires):

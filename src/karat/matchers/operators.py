@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from unicodedata import normalize
 
 from msgspec import Struct
 
-from karat.matchers.matcher import Difference, Matcher
+from karat.matchers.matcher import Difference, Matcher, Members
 from karat.matchers.values import MISSING, same_value, shown
-from karat.text.regexes import safe_regex
+from karat.text.regexes import lazy, safe_regex
 from karat.text.wording import listed
 
 Compare = Callable[[float | str, float | str], bool]
@@ -26,6 +27,7 @@ TYPES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 }
 """What JSON Schema calls the types of values, in words."""
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
+_NO_WORD = lazy.pattern(r"[\W_]+")
 
 
 def is_number(value: object) -> bool:
@@ -228,3 +230,67 @@ class Each(Matcher, Struct, frozen=True):
             return
         for index, one in enumerate(value):
             yield from self.entry.differences(one, f"{where}[{index}]")
+
+
+class Only(Matcher, Struct, frozen=True):
+    """`$only`: an object with these members and no other."""
+
+    members: Members
+
+    @property
+    def words(self) -> str:
+        return f"only {self.members.words}"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, dict) and value.keys() <= self.members.members.keys() and self.members.holds(value)
+
+    def differences(self, value: object, where: str = "") -> Iterator[Difference]:
+        yield from self.members.differences(value, where)
+        for name, found in value.items() if isinstance(value, dict) else ():
+            if name not in self.members.members:
+                yield Difference(f"{where}.{name}" if where else name, MISSING.value, shown(found))
+
+
+def plain_words(text: str) -> str:
+    """A text without what `$text` does not look at: case, spacing, punctuation, Unicode form."""
+    return _NO_WORD.sub(" ", normalize("NFKC", text).casefold()).strip()
+
+
+class SameText(Matcher, Struct, frozen=True):
+    """`$text`: a string of the same words, whatever their case, spacing, punctuation and Unicode form."""
+
+    text: str
+
+    @property
+    def words(self) -> str:
+        return f"the text {shown(self.text)}"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, str) and plain_words(value) == plain_words(self.text)
+
+
+class InAnyOrder(Matcher, Struct, frozen=True):
+    """`$set`: a list of just these entries, in any order; each needs an entry of its own."""
+
+    entries: Sequence[Matcher]
+
+    @property
+    def words(self) -> str:
+        return f"in any order {', '.join(entry.words for entry in self.entries) or 'nothing'}"
+
+    def holds(self, value: object) -> bool:
+        if not isinstance(value, list | tuple) or len(value) != len(self.entries):
+            return False
+        taken: dict[int, int] = {}
+        return all(self._place(number, value, taken, set()) for number in range(len(self.entries)))
+
+    def _place(self, number: int, value: Sequence[object], taken: dict[int, int], tried: set[int]) -> bool:
+        """Find an entry for a matcher, if need be by finding another one for the matcher that has it."""
+        for index, one in enumerate(value):
+            if index in tried or not self.entries[number].holds(one):
+                continue
+            tried.add(index)
+            if index not in taken or self._place(taken[index], value, taken, tried):
+                taken[index] = number
+                return True
+        return False

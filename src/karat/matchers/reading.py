@@ -17,13 +17,17 @@ from karat.matchers.operators import (
     Bound,
     Contains,
     Each,
+    InAnyOrder,
     Matches,
     Not,
     OfLength,
     OfType,
     OneOf,
+    Only,
+    SameText,
     Unequal,
     is_number,
+    plain_words,
 )
 from karat.model.check import CheckProblem
 from karat.text.regexes import safe_regex
@@ -170,6 +174,30 @@ def _nearly(operand: object, path: Path) -> Iterator[CheckProblem]:
         yield CheckProblem("wrong-type", "set how close it must be: give 'abs' or 'rel' next to 'value'.", path)
 
 
+def _members(operand: object, path: Path) -> Iterator[CheckProblem]:
+    if not isinstance(operand, dict):
+        yield _wrong("an object", operand, path)
+    elif dollar := next(filter(_is_operator, operand), None):
+        message = f"{path[-1]} takes an object with plain keys, and {quoted(dollar)} is a matcher."
+        yield CheckProblem("bad-matcher", message, (*path, dollar), key=True)
+    else:
+        yield from flaws(operand, path)
+
+
+def _words(operand: object, path: Path) -> Iterator[CheckProblem]:
+    if not isinstance(operand, str):
+        yield _wrong("a text", operand, path)
+    elif not plain_words(operand):
+        yield CheckProblem("empty-expectation", f"{path[-1]} takes a text with a letter or digit in it.", path)
+
+
+def _entries(operand: object, path: Path) -> Iterator[CheckProblem]:
+    if not isinstance(operand, list):
+        yield _wrong("a list", operand, path)
+    else:
+        yield from flaws(operand, path)
+
+
 def _approx(operand: float | dict[str, float]) -> Matcher:
     return Approx(**operand) if isinstance(operand, dict) else Approx(operand, RELATIVE, ABSOLUTE)
 
@@ -266,6 +294,24 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         flaws,
         lambda operand: Each(matcher(operand)),
         _MATCHER,
+    ),
+    "$only": DollarKey(
+        "It is an object with these members and no other.",
+        _members,
+        lambda operand: Only(Members({name: matcher(value) for name, value in operand.items()})),
+        {"type": "object", "additionalProperties": _MATCHER},
+    ),
+    "$text": DollarKey(
+        "It is a string of the same words, whatever their case, spacing, punctuation and Unicode form.",
+        _words,
+        SameText,
+        {"type": "string", "minLength": 1},
+    ),
+    "$set": DollarKey(
+        "It is a list of just these entries, in any order.",
+        _entries,
+        lambda operand: InAnyOrder([*map(matcher, operand)]),
+        {"type": "array", "items": _MATCHER},
     ),
 }
 

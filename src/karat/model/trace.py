@@ -9,6 +9,8 @@ from msgspec import Struct, field
 Channel = Literal[
     "tools",
     "tool_results",
+    "tool_schemas",
+    "ended_by",
     "telemetry",
     "page",
     "page_before",
@@ -36,6 +38,8 @@ UNSEEN_WORDS = "not seen"
 """The role of a message with hidden words of the answer. They count only for checks that forbid words."""
 SCRIPT = "scripted_user"
 """The metadata key that says how the scripted user of a conversation ended."""
+BY_ITSELF = "itself"
+"""How a turn ended that no limit cut off."""
 SECRETS_REMOVED = "secrets were removed"
 OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
@@ -72,9 +76,17 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         """Whether the outcome of the call is unknown."""
         return self.success is None and self.error is None and not self.unfinished
 
+    @property
+    def outcome(self) -> str:
+        """How it came out, in a word or two."""
+        if self.error:
+            return "error"
+        if self.success is None:
+            return "no end was seen" if self.result is None else "success is unknown"
+        return "success" if self.success else "failure"
+
     def __str__(self) -> str:
-        how = "error" if self.error else {True: "success", False: "failure", None: "no result"}[self.success]
-        return f"{self.name} ({how if self.called else 'asked for, never run'})"
+        return f"{self.name} ({self.outcome if self.called else 'asked for, never run'})"
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
@@ -160,6 +172,13 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     tool_calls: tuple[ToolCall, ...] = ()
     setup_calls: tuple[ToolCall, ...] = ()
     """The calls that setup prompts brought about, apart from those of the judged turn."""
+    tool_schemas: dict[str, Any] = {}
+    """The tools that the agent was offered, each with the JSON Schema of its arguments or None, where a check asks.
+
+    They are all of its tools unless `unobserved` says why they may not be.
+    """
+    ended_by: str = ""
+    """`itself`, or the limit that cut the turn off, such as `length`; empty if it is not known."""
     telemetry: tuple[str, ...] = ()
     dialect: str = ""
     """How the target's configuration says that its log spells tool calls, as JSON."""

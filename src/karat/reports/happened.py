@@ -76,13 +76,13 @@ def _outcome(call: ToolCall, limit: int) -> str:
         return "asked for, never run" + (f": {terminal(call.error, limit)}" if call.error else "")
     if call.error:
         return f"error: {terminal(call.error, limit)}"
-    how = {True: "success", False: "failed", None: "no result"}[call.success]
+    how = "failed" if call.success is False else call.outcome
     if call.missing_fields:
         how += f", missing {terminal(', '.join(call.missing_fields), limit)}"
     if call.result is None:
         return how
     said = terminal(call.result if isinstance(call.result, str) else _json(call.result), limit)
-    return said if call.success is None else f"{how}: {said}"
+    return f"{how}: {said}"
 
 
 def _json(value: object) -> str:

@@ -77,6 +77,12 @@ class RunContext:
     attached: dict[str, tuple[Path, bool]] = field(default_factory=dict)
     screen: ScreenMap | None = None
     """What is where on the screenshot, where one is attached."""
+    tool_schemas: dict[str, object] = field(default_factory=dict)
+    """The tools that the agent is known to have, each with the JSON Schema of its arguments or None."""
+    more_tools: str = ""
+    """Why a call may go to a tool that is not among them; empty: there is no reason to think so."""
+    lists_tools: bool = False
+    """Whether the target itself lists them, before any is called: then they are all."""
     after_setup: Callable[[Trace], None] | None = None
     """Looks at the trace of each setup prompt, of which only the calls are kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
@@ -156,6 +162,11 @@ async def open_safely(target: Target, where: str) -> None:
         raise
     except Exception as error:
         raise ConfigError(f"it cannot be opened: {type(error).__name__}: {said(error)}.", where=where) from error
+
+
+def asks_for_end(case: Case) -> bool:
+    """Whether a check judges how the turn ended: then a limit that cuts it off is a finding, and no error."""
+    return any(spec.name == "ended" for _, spec in case.asked)
 
 
 def secrets_of(target: Target) -> tuple[str, ...]:
@@ -238,6 +249,8 @@ def _with_script_end(trace: Trace, user: ScriptedUser) -> Trace:
     if not user.ended:
         return trace
     unused = [list(reply.asks_for) for reply in user.unused]
+    if user.is_cut_off:
+        trace = structs.replace(trace, ended_by="max_turns")
     script = {"ended": user.ended} | ({"never_asked_for": unused} if unused else {})
     return structs.replace(trace, metadata={**trace.metadata, SCRIPT: script})
 

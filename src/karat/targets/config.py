@@ -49,6 +49,10 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     database: str | None = None
     ui_vocabulary: dict[str, object] = field(default_factory=dict)
     success: dict[str, object] = field(default_factory=dict)
+    tool_names: dict[str, str] = field(default_factory=dict)
+    """What tools are called in suites, by the names that the agent's framework gives them."""
+    ignore_tools: tuple[str, ...] = ()
+    """Tools that are no part of a trace, with `*` for any part of a name."""
     telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: str | None = None
     limits: Limits = Limits()
@@ -81,6 +85,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "database": self.database,
             "ui_vocabulary": self.ui_vocabulary,
             "success": self.success,
+            "tool_names": self.tool_names,
+            "ignore_tools": list(self.ignore_tools),
             "telemetry": self.telemetry,
             "mcp_record": self.mcp_record,
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
@@ -111,6 +117,8 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     database: Text | None = None
     ui_vocabulary: dict[str, object] = field(default_factory=dict)
     success: dict[str, object] = field(default_factory=dict)
+    tool_names: dict[Text, Text] = field(default_factory=dict)
+    ignore_tools: tuple[Text, ...] = ()
     telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: Annotated[str, Meta(pattern="^https?://.")] | None = None
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
@@ -254,6 +262,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         database=given.database,
         ui_vocabulary=given.ui_vocabulary,
         success=given.success,
+        tool_names=given.tool_names,
+        ignore_tools=given.ignore_tools,
         telemetry=given.telemetry,
         mcp_record=given.mcp_record,
         limits=limits,

@@ -68,6 +68,10 @@ class McpRecorded:
         if any(self._is_anybodys(one, context) for one in crossed):
             context.notices.append(AMBIGUOUS)
         calls: list[ToolCall] = [one.call for one in own]
+        context.tool_schemas = {**self._proxy.tools, **context.tool_schemas}
+        elsewhere = next((one.name for one in trace.tool_calls if one.name not in {call.name for call in calls}), None)
+        if elsewhere is not None:
+            context.more_tools = f"{elsewhere!r} did not cross the MCP proxy, so the agent has other tools as well"
         return structs.replace(trace, tool_calls=tuple(completed(trace.tool_calls, calls))) if calls else trace
 
     def _is_own(self, one: CrossedCall, context: RunContext) -> bool:

@@ -20,6 +20,8 @@ class ScriptedUser:
         self._used: set[int] = set()
         self.ended = ""
         """Why nothing more is said, where that is not the end of a script."""
+        self.is_cut_off = False
+        """Whether more would be said, and the case allows no further turn."""
 
     def next(self, answer: Trace) -> str | None:
         """What the user says to this answer; None: nothing more."""
@@ -30,6 +32,7 @@ class ScriptedUser:
         if replies and self._said < self._most:
             self._said += 1
             return " ".join(replies)
+        self.is_cut_off = bool(replies)
         self.ended = f"after {counted(self._said, 'turn')}, " + (
             "as many as it may have" if replies else "because the last answer asks for nothing that a reply knows"
         )

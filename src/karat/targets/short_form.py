@@ -1,15 +1,17 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, steps, tokens, database, state, metadata, started_at, timings, attachments, turns`. `final_message` is
-needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form. `telemetry` holds
-objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry alone, tool calls
-are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is left out, or null,
-was not observed; an empty list was observed to be empty. A page of null says that the agent has no page.
+duration_ms, steps, tokens, database, state, ended_by, metadata, started_at, timings, attachments, turns`.
+`final_message` is needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form.
+`telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry
+alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is
+left out, or null, was not observed; an empty list was observed to be empty. A page of null says that the agent has no
+page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at, unfinished, kind, parent`. Without `success`, an error means failure; else the result says it; else it is left
-open, and no check takes it for a success or for the lack of one. With `started` of false, it was asked for, no more.
+ended_at, unfinished, kind, parent`. An error, a `success` of false or a sign of failure in the result is a failure;
+else a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is not known. With
+`started` of false, it was asked for, no more.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trac
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
-from karat.telemetry.tool_results import missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 from karat.text.wording import did_you_mean
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
@@ -72,7 +74,7 @@ class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
     arguments: Any = None
     args: Any = None
-    result: Any = None
+    result: Any = UNSET
     error: str | dict[str, Any] | None = None
     success: bool | None = None
     missing_fields: list[str] | None = None
@@ -102,6 +104,7 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     tokens: ShortTokens | None = None
     database: dict[str, Any] | None = None
     state: dict[str, Any] | None = None
+    ended_by: str | None = None
     metadata: dict[str, Any] | None = None
     started_at: float | str | None = None
     timings: dict[str, Span] | None = None
@@ -184,6 +187,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         database=table(short.database or {}),
         state=table(short.state or {}),
         unobserved=dict(_unobserved(short, recorder, calls, telemetry, has_page)),
+        ended_by=short.ended_by or "",
         started_at=moment(short.started_at),
         duration_ms=short.duration_ms,
         timings=short.timings or {},
@@ -237,10 +241,8 @@ def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | Non
 
 
 def tool_call(call: ShortCall) -> ToolCall:
-    result = jsonable(call.result)
-    success = call.success
-    if success is None:
-        success = read_outcome(result).as_success() if call.error is None else False
+    result = None if call.result is UNSET else jsonable(call.result)
+    ended = call.result is not UNSET or call.ended_at is not None
     given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
     return ToolCall(
         call.name,
@@ -249,7 +251,7 @@ def tool_call(call: ShortCall) -> ToolCall:
         started=call.started,
         result=result,
         error=_error_text(call.error),
-        success=success,
+        success=call_success(result, raised=call.error is not None, claimed=call.success, ended=ended),
         missing_fields=missing_fields(structured(result)) if given is None else tuple(given),
         started_at=moment(call.started_at),
         ended_at=moment(call.ended_at),

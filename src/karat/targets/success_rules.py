@@ -1,8 +1,8 @@
-"""What a target's configuration says of its traces: when a tool succeeded, and how its log spells tool calls."""
+"""What a target's configuration says of its traces: what tools are called, when one succeeded, how its log is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -19,10 +19,16 @@ from karat.telemetry.dialects import LogEvents
 from karat.telemetry.events import broken_backend
 from karat.telemetry.tool_results import structured
 from karat.text.regexes import safe_regex
+from karat.text.tool_names import is_any_named, is_named
 from karat.text.wording import did_you_mean, shorten, visible
+from karat.text.words import PUBLISHED
 from karat.traces.recorder import completed
 
-EVERY_TOOL = "*"
+SCHEMAS_ASKED = "valid_arguments"
+"""The check that looks at the schemas of tools: they are large, and no other does."""
+NAMING = frozenset({"tool_calls_any", "tool_calls_none", "tool_calls", "tool_order", "tool_requires", "max_calls"})
+"""Checks whose arguments name tools, with the keys below."""
+NAMES = ("tool", "tools", "first")
 
 Form = TypeVar("Form", bound=Struct)
 
@@ -72,6 +78,9 @@ class WithSuccessRules:
         self.secrets = secrets_of(target)
         self._target = target
         self._rules = {tool: _rule(tool, given, config) for tool, given in config.success.items()}
+        self._reported: set[str] = set()
+        self._names = config.tool_names
+        self._ignored = config.ignore_tools
         log = _converted(config.telemetry, LogReading, "telemetry", config)
         for flaw in log.events.flaws():
             raise _flawed(config, "telemetry.events", flaw)
@@ -87,11 +96,28 @@ class WithSuccessRules:
         context.after_setup = self._refuse_broken
         try:
             trace = self._read(await self._target.run(case, context))
+            trace = self._with_tools(trace, case, context)
         except TargetError as error:
             error.partial = self._read(error.partial) if error.partial is not None else None
             raise
         self._refuse_broken(trace)
         return trace
+
+    def _with_tools(self, trace: Trace, case: Case, context: RunContext) -> Trace:
+        """The trace with the schemas of the tools if a check asks for them; a name that no tool has is reported."""
+        known = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
+        if known and context.lists_tools:
+            self._report_unknown(case, known, context)
+        if not known or not any(spec.name == SCHEMAS_ASKED for _, spec in case.asked):
+            return trace
+        return _with_schemas(trace, known, context.more_tools)
+
+    def _report_unknown(self, case: Case, known: Mapping[str, object], context: RunContext) -> None:
+        for name in tools_named(case):
+            if name not in self._reported and not any(is_named(name, tool) for tool in known):
+                self._reported.add(name)
+                near = did_you_mean(name, known)
+                context.notices.append(f"{case.id} names {name!r}, and the target has no such tool. {near}".rstrip())
 
     def _refuse_broken(self, trace: Trace) -> None:
         """Raise TargetError if the log shows that the backend broke: it proves nothing about the agent."""
@@ -109,15 +135,41 @@ class WithSuccessRules:
         if self._dialect and trace.telemetry:
             calls = completed(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        if self._rules:
-            trace = structs.replace(trace, tool_calls=tuple(map(self._ruled, trace.tool_calls)))
-        return trace
+        own = [self._ruled(self._named(call)) for call in trace.tool_calls if not self._is_helper(call.name)]
+        return structs.replace(trace, tool_calls=tuple(own)) if own or trace.tool_calls else trace
+
+    def _is_helper(self, name: str) -> bool:
+        """Whether it is no tool of the agent; a name that the configuration maps is one."""
+        if name in self._names:
+            return False
+        return name in PUBLISHED.entries("framework_helpers") or is_any_named(self._ignored, name)
+
+    def _named(self, call: ToolCall) -> ToolCall:
+        own = self._names.get(call.name, call.name)
+        return call if own == call.name else structs.replace(call, name=own)
 
     def _ruled(self, call: ToolCall) -> ToolCall:
-        rule = self._rules.get(call.name) or self._rules.get(EVERY_TOOL)
-        if rule is None or call.error is not None or call.unfinished:
+        """By the rule with the longest name that is the tool's; what it does not tell leaves a sign of failure one."""
+        names = [tool for tool in self._rules if is_named(tool, call.name)]
+        if not names or call.error is not None or call.unfinished:
             return call
-        return structs.replace(call, success=rule.holds(call))
+        holds = self._rules[max(names, key=len)].holds(call)
+        return structs.replace(call, success=False if holds is None and call.success is False else holds)
+
+
+def tools_named(case: Case) -> Iterator[str]:
+    """The tools that the checks of a case name."""
+    for _, spec in case.asked:
+        if spec.name in NAMING:
+            given = msgspec.json.decode(spec.args)
+            for value in map(given.get, NAMES):
+                yield from [value] if isinstance(value, str) else value or ()
+
+
+def _with_schemas(trace: Trace, known: dict[str, object], more: str) -> Trace:
+    unobserved = {**trace.unobserved, **({"tool_schemas": more} if more else {})}
+    turns = tuple(_with_schemas(turn, known, more) for turn in trace.turns)
+    return structs.replace(trace, tool_schemas=known, unobserved=unobserved, turns=turns)
 
 
 def _rule(tool: str, given: object, config: TargetConfig) -> SuccessRule:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from karat.model.trace import ToolCall
 from karat.telemetry.events import Event, parse_all
-from karat.telemetry.tool_results import missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 
 BEGINS = ("request", "call", "start")
 ENDS = ("result", "error")
@@ -73,13 +73,12 @@ def _begun(event: Event, name: str) -> ToolCall:
 
 def _ended(call: ToolCall, event: Event) -> ToolCall:
     failed = event.event == "error"
-    success = event.success if event.success is not None else read_outcome(event.result).as_success()
     return structs.replace(
         call,
         arguments=structured(event.arguments) if call.arguments is None else call.arguments,
         result=None if failed else structured(event.result),
         error=(event.error or "error") if failed else None,
-        success=False if failed and event.success is None else success,
+        success=call_success(event.result, raised=failed or event.failed, claimed=event.success),
         missing_fields=event.missing_fields or missing_fields(structured(event.result)),
         ended_at=event.at,
         unfinished=False,

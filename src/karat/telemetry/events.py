@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from karat.telemetry.dialects import MatchedLine, dialect
 from karat.telemetry.spellings import of_source, speaks_of_calls, spelled
-from karat.telemetry.tool_results import MISSING, missing_fields
+from karat.telemetry.tool_results import MISSING, missing_fields, shows_failure
 from karat.text.regexes import lazy
 
 PREFIX = "tool."
@@ -43,6 +43,8 @@ class Event(Struct, frozen=True, kw_only=True):
     known: bool = False
     """Whether its spelling is known, so that it is sure not to tell of any other call."""
     success: bool | None = None
+    failed: bool = False
+    """Whether anything in it is a sign that the call failed, which a `success` of true does not outweigh."""
     missing_fields: tuple[str, ...] = ()
     data: object = None
     arguments: object = None
@@ -98,6 +100,7 @@ def _event(top: Mapping[str, object], line: str) -> Event:
         tool=tool,
         known=known,
         success=_success(places),
+        failed=tool is not None and shows_failure({**top, "data": inner}),
         missing_fields=_missing(places),
         data=data,
         arguments=_first((inner, top), ARGUMENTS),

@@ -1,63 +1,65 @@
-"""What a tool's own result says of its success, however it is written.
+"""One rule for the success of a tool call, whatever target it was seen by.
 
-A result that speaks of failure is a failure, whatever else was made of it; one that cannot be read says nothing that
-could be relied on. Records that a tool looked up are data: what they say is not said of the call.
+A sign of failure (the lists of `karat.text.words`, and text that opens with a word of failure) is a failure, whatever else
+claims success; a call that returned without one succeeded; a call whose end was not observed is unknown. Records that
+a tool looked up are data: what a list of them says is not said of the call.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from karat.text import python_reprs
-from karat.text.prose.failure_words import speaks_of_failure
+from karat.text.prose.failure_words import opens_with_failure
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED
 
+ENVELOPES = PUBLISHED.entries("envelopes")
+ERROR_KEYS = PUBLISHED.entries("error_keys")
+EXIT_CODES = PUBLISHED.entries("exit_codes")
+FAILED_STATUS = PUBLISHED.entries("failed_status")
+FAILURE_COUNTS = PUBLISHED.entries("failure_counts")
+FAILURE_MARKS = PUBLISHED.entries("failure_marks")
+GRPC_STATUS = PUBLISHED.entries("grpc_status")
+NO_ERROR = PUBLISHED.entries("no_error")
+NOTICE_KEYS = PUBLISHED.entries("notice_keys")
+STATUS_CODES = PUBLISHED.entries("status_codes")
+STATUS_KEYS = PUBLISHED.entries("status_keys")
+VERDICT_KEYS = PUBLISHED.entries("verdict_keys")
+
 MISSING = ("missingFields", "missing_fields")
-DEEPEST = 4
+DEEPEST = 8
 """How many envelopes may be around a result."""
 
-
-class ToolOutcome(Enum):
-    """What a result says of success. NOTHING: it does not mention it; UNREADABLE: it could not be read."""
-
-    SUCCESS = "success"
-    FAILURE = "failure"
-    NOTHING = "nothing"
-    UNREADABLE = "unreadable"
-
-    def as_success(self, default: bool | None = None) -> bool | None:
-        """Return the success of the call; `default` if the result does not mention it."""
-        if self is ToolOutcome.NOTHING:
-            return default
-        return None if self is ToolOutcome.UNREADABLE else self is ToolOutcome.SUCCESS
-
-
-VERDICTS = ("success", "ok", "succeeded", "successful", "issuccess")
-ERRORS = ("error", "errorcode", "errormessage", "exception")
-COUNTS = ("failed", "failures", "failedcount")
-MARKS = ("iserror",)
-STATES = ("status", "state")
-CODES = ("statuscode", "httpstatus")
-EXITS = ("exitcode", "returncode")
-ENVELOPES = ("result", "results", "response", "output", "data", "body", "content", "structuredcontent", "message")
-"""Keys, whatever their case and joints: `isError`, `is_error`."""
-
 _NO = frozenset({"false", "no", "n", "0", "off"})
-_NONE = frozenset({"", "none", "null", "no", "no error", "nil", "false", "0", "n/a", "ok", "success"})
-_GOOD = frozenset(PUBLISHED.entries("good_status"))
-_BAD = frozenset(PUBLISHED.entries("failed_status"))
-_DOUBTFUL = frozenset(PUBLISHED.entries("doubtful_status"))
+_NO_ERROR = frozenset(NO_ERROR)
+_FAILED = frozenset(FAILED_STATUS)
+_NOTICE = frozenset(NOTICE_KEYS)
+_CODE_AND_WORDS = frozenset({"code", "message", "details", "data"})
 
 
-def read_outcome(result: object) -> ToolOutcome:
-    """What the result of a tool says of its success."""
-    return _read_outcome(result, 0)
+def call_success(
+    result: object, *, raised: bool = False, claimed: bool | None = None, ended: bool = True
+) -> bool | None:
+    """Whether a call succeeded; None if its end was not observed.
+
+    `raised`: it broke, also where something else answered in its place. `claimed`: what is said of it besides; a claim
+    of success does not outweigh a sign of failure.
+    """
+    if raised or claimed is False:
+        return False
+    if not ended and claimed is None:
+        return None
+    return not shows_failure(result)
+
+
+def shows_failure(result: object) -> bool:
+    """Whether a result has a sign of failure, at its top or in its envelope."""
+    return _fails(result, 0)
 
 
 def structured(result: object) -> object:
@@ -83,130 +85,109 @@ def missing_fields(result: object) -> tuple[str, ...]:
     return tuple(name for name in named if isinstance(name, str))
 
 
-def _read_outcome(result: object, depth: int) -> ToolOutcome:
+def _fails(result: object, depth: int) -> bool:
     if depth > DEEPEST:
-        return ToolOutcome.NOTHING
+        return False
     if isinstance(result, str):
-        return _text_said(result, depth)
+        return _text_fails(result, depth)
     if isinstance(result, Mapping):
-        return _table_said(result, depth)
-    if isinstance(result, list | tuple):
-        return _list_said(result, depth)
-    return ToolOutcome.NOTHING
+        table = _folded(result)
+        return (
+            _has_plain_sign(table)
+            or _has_failed_status(table)
+            or any(_fails(value, depth + 1) for value in _values(table, ENVELOPES))
+        )
+    return isinstance(result, list | tuple) and _list_fails(result, depth)
 
 
-def _table_said(given: Mapping[object, object], depth: int) -> ToolOutcome:
-    """Its own words, then what is wrapped in it: there a status is data if the envelope spoke of success."""
-    table = _folded(given)
-    own = _agreed([*map(_flag, _values(table, VERDICTS)), *map(_fault, _values(table, ERRORS)), *_marks(table)])
-    if own in (ToolOutcome.FAILURE, ToolOutcome.UNREADABLE):
-        return own
-    if own is ToolOutcome.NOTHING:
-        own = _agreed(_weaker(table))
-    if own in (ToolOutcome.FAILURE, ToolOutcome.UNREADABLE):
-        return own
-    inner = {_wrapped(value, depth, data=own is ToolOutcome.SUCCESS) for value in _values(table, ENVELOPES)}
-    if ToolOutcome.FAILURE in inner:
-        return ToolOutcome.FAILURE
-    if own is ToolOutcome.SUCCESS:
-        return own
-    return next(
-        (found for found in (ToolOutcome.UNREADABLE, ToolOutcome.SUCCESS) if found in inner), ToolOutcome.NOTHING
+def _has_plain_sign(table: Mapping[str, object]) -> bool:
+    """Signs that say it of the call and of nothing else, so that they count in a list of results too."""
+    return (
+        any(map(_denies, _values(table, VERDICT_KEYS)))
+        or any(map(_is_set, _values(table, ERROR_KEYS)))
+        or any(value is True for value in _values(table, FAILURE_MARKS))
+        or any(map(_counts, _values(table, FAILURE_COUNTS)))
+        or any(_number(value) not in (None, 0) for value in _values(table, EXIT_CODES))
     )
 
 
-def _wrapped(value: object, depth: int, *, data: bool) -> ToolOutcome:
-    if data and isinstance(value, Mapping):
-        table = _folded(value)
-        return _agreed([*map(_flag, _values(table, VERDICTS)), *_marks(table)])
-    if isinstance(value, list) and not _is_text(value):
-        return ToolOutcome.NOTHING
-    return _read_outcome(value, depth + 1)
+def _has_failed_status(table: Mapping[str, object]) -> bool:
+    if any(value is False or _is_bad_code(value) for value in _values(table, STATUS_CODES)):
+        return True
+    if any(map(_is_failed_state, _values(table, STATUS_KEYS))):
+        return True
+    code = table.get("code")
+    if "message" not in table or not table.keys() <= _CODE_AND_WORDS:
+        return False
+    # A status of gRPC, or an error of JSON-RPC: {"code": 5, "message": "not found", "details": []}
+    return type(code) is int and (code < 0 or 0 < code <= 16 or _is_bad_code(code))
 
 
-def _weaker(table: Mapping[str, object]) -> Iterator[ToolOutcome]:
-    """What may be meant otherwise, and counts only where nothing plainer is next to it."""
-    yield from map(_state, _values(table, STATES))
-    yield from map(_code, _values(table, CODES))
-    for value in _values(table, EXITS):
-        if type(value) is int:
-            yield ToolOutcome.FAILURE if value else ToolOutcome.SUCCESS
-
-
-def _list_said(items: list[Any] | tuple[Any, ...], depth: int) -> ToolOutcome:
-    """Blocks of text are a text; `(False, why)` is a verdict, and so are several that agree; any other list is data."""
+def _list_fails(items: list[Any] | tuple[Any, ...], depth: int) -> bool:
+    """Blocks of text are a text; `(False, why)` is a verdict; nothing but failures is one; any other list is data."""
     if _is_text(items):
-        return _text_said("".join(block["text"] for block in items), depth)
+        return _text_fails("".join(block["text"] for block in items), depth)
     if len(items) > 1 and isinstance(items[0], bool) and not isinstance(items[1], bool):
-        return _flag(items[0])
-    verdicts = {_verdict(item) for item in items}
-    if len(verdicts) == 1:
-        return verdicts.pop() or ToolOutcome.NOTHING
-    return ToolOutcome.UNREADABLE if {ToolOutcome.SUCCESS, ToolOutcome.FAILURE} <= verdicts else ToolOutcome.NOTHING
+        return not items[0]
+    return bool(items) and all(_is_failed_entry(item, depth) for item in items)
 
 
-def _verdict(item: object) -> ToolOutcome | None:
-    return _agreed(map(_flag, _values(_folded(item), VERDICTS))) if isinstance(item, Mapping) else None
+def _is_failed_entry(item: object, depth: int) -> bool:
+    if isinstance(item, str):
+        return _text_fails(item, depth + 1)
+    if not isinstance(item, Mapping):
+        return False
+    table = _folded(item)
+    if table.get("type") == "text" and isinstance(table.get("text"), str):
+        return _text_fails(str(table["text"]), depth + 1)
+    return _has_plain_sign(table) or (table.keys() <= _NOTICE and _has_failed_status(table))
 
 
 def _folded(table: Mapping[object, object]) -> dict[str, object]:
     return {str(key).lower().replace("_", "").replace("-", ""): value for key, value in table.items()}
 
 
-def _agreed(words: Iterable[ToolOutcome]) -> ToolOutcome:
-    """A sign of failure is one, whatever else claims success."""
-    found = set(words)
-    return next(
-        (one for one in (ToolOutcome.FAILURE, ToolOutcome.UNREADABLE, ToolOutcome.SUCCESS) if one in found),
-        ToolOutcome.NOTHING,
-    )
-
-
 def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:
     return (table[key] for key in keys if key in table)
 
 
-def _flag(value: object) -> ToolOutcome:
-    if isinstance(value, bool):
-        return ToolOutcome.SUCCESS if value else ToolOutcome.FAILURE
-    if value is None:
-        return ToolOutcome.UNREADABLE
-    no = value.strip().lower() in _NO if isinstance(value, str) else value == 0
-    return ToolOutcome.FAILURE if no else ToolOutcome.NOTHING
-
-
-def _fault(value: object) -> ToolOutcome:
-    """An error that is none ("", null, false, 0, an empty object) does not mention success."""
+def _denies(value: object) -> bool:
     if isinstance(value, str):
-        return ToolOutcome.NOTHING if value.strip().rstrip(".").lower() in _NONE else ToolOutcome.FAILURE
-    return ToolOutcome.FAILURE if value else ToolOutcome.NOTHING
+        return value.strip().lower() in _NO
+    return value is not None and not isinstance(value, list | dict) and value == 0
 
 
-def _marks(table: Mapping[str, object]) -> Iterator[ToolOutcome]:
-    yield from (ToolOutcome.FAILURE for value in _values(table, MARKS) if value is True)
-    errors = table.get("errors")  # a number of them is data
-    if isinstance(errors, list | dict | str) and _fault(errors) is ToolOutcome.FAILURE:
-        yield ToolOutcome.FAILURE
-    yield from (ToolOutcome.FAILURE for value in _values(table, COUNTS) if type(value) is int and value > 0)
+def _is_set(value: object) -> bool:
+    """An error that is none ("", null, false, 0, an empty object) is not one."""
+    if isinstance(value, str):
+        return value.strip().rstrip(".").lower() not in _NO_ERROR
+    return bool(value)
 
 
-def _state(value: object) -> ToolOutcome:
+def _counts(value: object) -> bool:
+    number = _number(value)
+    return number > 0 if number is not None else isinstance(value, list | dict) and bool(value)
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value.strip()):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _is_failed_state(value: object) -> bool:
     if not isinstance(value, str):
-        return _code(value)
-    word = " ".join(re.split(r"[\W_]+", value.lower())).strip()
-    if word in _DOUBTFUL:
-        return ToolOutcome.UNREADABLE
-    return ToolOutcome.FAILURE if word in _BAD else ToolOutcome.SUCCESS if word in _GOOD else _code(value)
+        return value is False or _is_bad_code(value)
+    name = value.strip().rstrip(".").rpartition(".")[2]
+    word = " ".join(re.split(r"[\W_]+", name.lower())).strip()
+    return word in _FAILED or name in GRPC_STATUS or _is_bad_code(value)
 
 
-def _code(value: object) -> ToolOutcome:
-    """A status of HTTP; a bare `false` is a failure too."""
-    if isinstance(value, bool):
-        return _flag(value)
-    number = int(value) if isinstance(value, str) and re.fullmatch(r"[1-5]\d\d", value) else value
-    if not isinstance(number, int) or not 100 <= number <= 599:
-        return ToolOutcome.NOTHING
-    return ToolOutcome.FAILURE if number >= 400 else ToolOutcome.SUCCESS if 200 <= number < 300 else ToolOutcome.NOTHING
+def _is_bad_code(value: object) -> bool:
+    """A status of HTTP: 404, "404", "404 Not Found"."""
+    if isinstance(value, str):
+        return re.match(r"(?:HTTP\S* )?[45]\d\d(?!\d)", value.strip()) is not None
+    return type(value) is int and 400 <= value <= 599
 
 
 _OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
@@ -220,18 +201,14 @@ _FENCE = lazy.pattern(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.
 _BEHIND = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
 
 
-def _text_said(text: str, depth: int) -> ToolOutcome:
+def _text_fails(text: str, depth: int) -> bool:
     try:
         data = _data(text)
     except ValueError:
-        return ToolOutcome.UNREADABLE
-    if data is not text:
-        found = _read_outcome(data, depth + 1)
-        if found is not ToolOutcome.NOTHING or isinstance(data, dict | list):
-            return found
-    return {True: ToolOutcome.FAILURE, None: ToolOutcome.UNREADABLE, False: ToolOutcome.NOTHING}[
-        speaks_of_failure(text)
-    ]
+        return opens_with_failure(text)
+    if data is text or not isinstance(data, dict | list | str):
+        return opens_with_failure(text)
+    return _fails(data, depth + 1) or (isinstance(data, str) and opens_with_failure(text))
 
 
 def _data(text: str) -> object:

@@ -17,8 +17,6 @@ GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "mu
 """Name spaces that say nothing of which tool is meant."""
 _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
 _REST = lazy.pattern(r"[\W_]+")
-
-
 ANY_EFFECT = "@effects"
 """In a suite: all tools of `effects`; among them: words that claim any of them."""
 NO_TOOL = "none"
@@ -54,6 +52,16 @@ def named_in(tool: str, line: str) -> bool:
     """Whether a line names a tool, in whatever case and spelling."""
     said = "".join(_parts(line))
     return any(ban.search(said) for ban in _bans(tool))
+
+
+def is_every_tool(name: str) -> bool:
+    """Whether a name of a suite stands for any tool at all."""
+    return bool(name) and not name.strip("*")
+
+
+def invisible_in(name: str) -> str:
+    """The first character of a name that nobody sees; the empty string if there is none."""
+    return next((char for char in name if category(char) in ("Cf", "Cc", "Zl", "Zp")), "")
 
 
 def _is_pattern(name: str) -> bool:

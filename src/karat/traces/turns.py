@@ -8,11 +8,11 @@ from typing import TypeVar
 from msgspec import structs
 
 from karat.model.cost import COST, told_cost
-from karat.model.trace import Tokens, Trace, TraceError
+from karat.model.trace import BY_ITSELF, Tokens, Trace, TraceError
 
 Value = TypeVar("Value")
 
-OF_EVERY_TURN = ("messages", "tools", "tool_results", "telemetry", "case")
+OF_EVERY_TURN = ("messages", "tools", "tool_results", "tool_schemas", "telemetry", "case")
 """A conversation lacks such a channel if any of its turns lacks it. For the others, one turn is enough."""
 BEFORE = "page_before"
 
@@ -28,6 +28,8 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         last,
         messages=tuple([message for turn in turns for message in turn.messages]),
         tool_calls=tuple([call for turn in turns for call in turn.tool_calls]),
+        tool_schemas={name: schema for turn in turns for name, schema in turn.tool_schemas.items()},
+        ended_by=_ended_by([turn.ended_by for turn in turns]),
         telemetry=tuple([line for turn in turns for line in turn.telemetry]),
         page_before=first.page_before,
         unobserved=_merged(turn.unobserved for turn in turns),
@@ -51,6 +53,11 @@ def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
     one_turn = {key: value for key, value in each[-1].items() if key != BEFORE}
     one_turn |= {key: value for key, value in each[0].items() if key == BEFORE}
     return one_turn | {key: table[key] for key in OF_EVERY_TURN for table in reversed(each) if key in table}
+
+
+def _ended_by(ends: Sequence[str]) -> str:
+    """The first limit that cut a turn off; without one, whether every turn is known to have ended by itself."""
+    return next((end for end in ends if end not in ("", BY_ITSELF)), BY_ITSELF if all(ends) else "")
 
 
 def _metadata(turns: Sequence[Trace]) -> dict[str, object]:

@@ -97,7 +97,7 @@ TURNS = {
     "no result": ("graph", "nothing", "Nothing.", [Call("nothing", result="null")]),
     "plain text": ("graph", "plain", "Plain.", [Call("plain", result="plain text")]),
     "content blocks": ("graph", "blocks", "In blocks.", [Call("blocks", success=False, missing=("vin",))]),
-    "deeply nested text": ("graph", "deep", "Deep.", [Call("deep", success=None, result="[" * 200_000)]),
+    "deeply nested text": ("graph", "deep", "Deep.", [Call("deep", result="[" * 200_000)]),
     "direct answer of a tool": ("direct_agent", "direct", "the tool's own words", [Call("direct")]),
     "an empty answer stays empty": ("graph", "silent end", "", [LOOK]),
     "subgraph as a node": ("nested", "two at once", "And outside.", within("inner", LOOK, BOOK)),

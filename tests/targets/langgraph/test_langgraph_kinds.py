@@ -211,7 +211,7 @@ KINDS = [
         ROOM,
         (f"rooms › {FOUND}", f"rooms › {BOOKED}"),
         "The desk booked Blue.",
-        rest=options(ignore_tools=["transfer_*"]),
+        rest={"ignore_tools": ("transfer_*",)},
     ),
     Kind(
         "langgraph-swarm",

@@ -92,7 +92,7 @@ def outcome(call: ToolCall) -> tuple[str, str]:
         return "unknown", "never ran"
     if call.error:
         return "failed", "error"
-    return {True: ("passed", "success"), False: ("failed", "failure"), None: ("unknown", "no result")}[call.success]
+    return {True: "passed", False: "failed", None: "unknown"}[call.success], call.outcome
 
 
 def timeline(timed: Sequence[Timed]) -> list[TimeBar | None]:

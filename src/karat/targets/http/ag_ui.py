@@ -122,7 +122,7 @@ class AgUiReader:
         call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None:
             self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
-            self._heard.book.end(call, payload.get("content"), fine=True)
+            self._heard.book.end(call, payload.get("content"))
 
     def notes_of_result(self, payload: dict[str, Json]) -> None:
         call = self._heard.book.known(self._results.get(str(payload.get("entityId"))))

@@ -17,6 +17,7 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
+from karat.telemetry.finish_reasons import ending
 from karat.text.wording import shorten, visible
 
 PART = re.compile(r"[a-z]+(?:-|$)")
@@ -81,6 +82,7 @@ class AiSdkReader:
 
     def finish(self, payload: dict[str, Json]) -> None:
         self._finished = True
+        self._heard.ended_by = ending(str(payload.get("finishReason") or ""))
         if payload.get("finishReason") == "error":
             self._error = self._error or "it finished with the reason `error`"
 
@@ -107,7 +109,7 @@ class AiSdkReader:
     def tool_output(self, payload: dict[str, Json]) -> None:
         call = self._heard.book.known(str(payload.get("toolCallId")))
         if call is not None and not payload.get("preliminary"):
-            self._heard.book.end(call, payload.get("output"), fine=True)
+            self._heard.book.end(call, payload.get("output"))
 
     def tool_output_error(self, payload: dict[str, Json]) -> None:
         call = self._heard.book.known(str(payload.get("toolCallId")))

@@ -35,6 +35,8 @@ class TurnBuffer:
         self.no_tools = ""
         """Why tool calls were not observed; empty: they were."""
         self.no_results = ""
+        self.ended_by = ""
+        """`itself`, or the limit that cut the turn off; empty: not known."""
         self.tokens: Tokens | None = None
         self.state: dict[str, object] = {}
         self.metadata: dict[str, object] = {}

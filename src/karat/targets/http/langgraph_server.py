@@ -128,7 +128,7 @@ class RunReader:
         if message.get("status") == "error":
             self._heard.book.end(call, error=_words(content) or "error")
         else:
-            self._heard.book.end(call, content, fine=True)
+            self._heard.book.end(call, content)
 
 
 class _StateReader:

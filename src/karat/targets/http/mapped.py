@@ -234,10 +234,16 @@ class MappedReader:
             self._nameless = f"a tool call has no name in it: {visible(shorten(words([item]), 200))}"
             return
         call = self._begun(fields["name"], fields)
-        if fields["result"] is not None or fields["error"] not in (None, "", False):
+        if self._is_over(item, fields):
             error = None if fields["error"] in (None, "", False) else words([fields["error"]])
-            fine = True if self._paths.call["error"] is not None else None
-            self._heard.book.end(call, fields["result"], error, fine=fine)
+            self._heard.book.end(call, fields["result"], error)
+
+    def _is_over(self, item: Json, fields: dict[str, Json]) -> bool:
+        """Whether an item tells of the end of its call: in a stream, a result of null may still come."""
+        if fields["result"] is not None or fields["error"] not in (None, "", False):
+            return True
+        result = self._paths.call["result"]
+        return self._options.stream is None and result is not None and bool(result.all(item))
 
     def _begun(self, name: str, fields: dict[str, Json]) -> CallSoFar:
         """The call that an item tells of: one that began before, where its id or its result says so."""

@@ -18,7 +18,7 @@ from karat.errors import ConfigError
 from karat.model.trace import Tokens
 from karat.plugins.code import load
 from karat.suites.diagnostics import Json
-from karat.targets.base import TargetError
+from karat.targets.base import TargetError, asks_for_end
 from karat.targets.config import TargetConfig
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.event_values import DONE, EventKinds, event_json, protocol_error
@@ -29,6 +29,7 @@ from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
 from karat.targets.http.tool_call_log import CallSoFar, arguments_of, arguments_text
 from karat.targets.threads import DaemonThreads
+from karat.telemetry.finish_reasons import ending
 from karat.text.wording import said, shorten, visible
 from karat.traces.clean import jsonable
 
@@ -55,6 +56,8 @@ class OfferedTool:
         doc = inspect.getdoc(self._function) if self._function is not None else ""
         self.description = given.description or (doc or "").partition("\n")[0]
         self.parameters = given.parameters or _schema(self._function)
+        self.schema = self.parameters if given.parameters or self._function is not None else None
+        """The schema of its arguments; None where neither karat.toml nor a function says it."""
 
     @property
     def runs(self) -> bool:
@@ -120,6 +123,7 @@ class ChatReader:
     def ended(self) -> None:
         if not self._finish:
             raise TargetError("bad-answer", "the completion has no `finish_reason`: it is torn")
+        self._heard.ended_by = ending(self._finish)
         if self._finish != "stop":
             self._heard.metadata["finish_reason"] = self._finish
 
@@ -234,8 +238,10 @@ class ResponsesReader:
             raise protocol_error(f"the answer is not a response: it has {', '.join(map(repr, response))[:200]}")
         if response.get("status") in ("failed", "cancelled"):
             raise TargetError("agent", f"the response ended as {response['status']!r}")
+        self._heard.ended_by = ending(str(response.get("status") or ""))
         if response.get("status") == "incomplete":
-            self._heard.metadata["incomplete_details"] = response.get("incomplete_details")
+            self._heard.metadata["incomplete_details"] = why = response.get("incomplete_details")
+            self._heard.ended_by = str(why.get("reason") or "incomplete") if isinstance(why, dict) else "incomplete"
         for item in objects(response["output"]):
             if item.get("type") == "function_call":
                 self._call(item)
@@ -327,6 +333,8 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         self._threads.close()
 
     async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
+        talk.context.lists_tools = True
+        talk.context.tool_schemas = {name: tool.schema for name, tool in self._tools.items()}
         memory = cast("list[object]", talk.notes.setdefault("memory", []))
         memory.append({"role": "user", "content": prompt})
         for step in range(self._options.max_steps):
@@ -337,7 +345,10 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             if not any(ran):
                 heard.checked("the turn")
                 return
-        raise TargetError("agent", f"the model still asks for tools after {self._options.max_steps} steps: max_steps")
+        heard.ended_by = "max_steps"
+        if not asks_for_end(talk.case):
+            what = f"the model still asks for tools after {self._options.max_steps} steps: max_steps"
+            raise TargetError("agent", what)
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options, chat = self._options, self._options.api == "chat"
@@ -373,6 +384,6 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             memory.append(make(call, result_text(None, call.error)))
             return True
         result, error = await tool.call(arguments_of(call), self._threads)
-        heard.book.end(call, result, error, fine=True)
+        heard.book.end(call, result, error)
         memory.append(make(call, result_text(result, error)))
         return True

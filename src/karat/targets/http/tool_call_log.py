@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from karat.model.trace import ToolCall
 from karat.targets.http.streams import loads
-from karat.telemetry.tool_results import missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 from karat.traces.clean import jsonable
 
 MOST = 10_000
@@ -70,14 +70,12 @@ class ToolCallLog:
         """The earliest call of that name that has not ended."""
         return next((call for call in self._calls if call.name == name and not call.ended), None)
 
-    def end(
-        self, call: CallSoFar, result: object = None, error: str | None = None, *, fine: bool | None = None
-    ) -> None:
-        """How it came out; `fine`: what its end means where the result does not mention success."""
+    def end(self, call: CallSoFar, result: object = None, error: str | None = None) -> None:
+        """How it came out."""
         call.result, call.error = result, error
         call.ran = call.ended = True
         call.ended_at = time()
-        call.success = False if error is not None else read_outcome(jsonable(result)).as_success(fine)
+        call.success = call_success(jsonable(result), raised=error is not None)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -9,6 +9,7 @@ from time import time
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from karat.telemetry.tool_definitions import schemas_in
 from karat.traces.clean import text
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class TurnRecorder:
         self.steps: set[int] = set()
         """The steps of the graph itself, by their numbers."""
         self._first_token: float | None = None
+        self.answers: list[Any] = []
+        """What models answered, whether or not it reached the state of the graph."""
+        self.offered: dict[str, object] = {}
+        """The tools that models were offered, each with its schema."""
 
     @property
     def runs(self) -> list[Run]:
@@ -93,6 +98,13 @@ class TurnRecorder:
 
             async def on_llm_new_token(self, token: object, **rest: Any) -> None:
                 book.heard(token)
+
+            async def on_chat_model_start(self, serialized: Any, messages: Any, **rest: Any) -> None:
+                book.offered |= schemas_in((rest.get("invocation_params") or {}).get("tools"))
+
+            async def on_llm_end(self, response: Any, **rest: Any) -> None:
+                for generation in (one for each in response.generations for one in each):
+                    book.answers.append(getattr(generation, "message", None))
 
             async def on_chain_end(self, outputs: object, *, run_id: object, **rest: object) -> None:
                 if run_id in book._nodes:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from karat.model.trace import CallKind, ToolCall
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
-from karat.telemetry.tool_results import ToolOutcome, missing_fields, read_outcome, structured
+from karat.telemetry.tool_results import call_success, missing_fields, shows_failure, structured
 from karat.traces.clean import jsonable
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CallOutcome:
 
     @classmethod
     def from_message(cls, answer: ToolMessage, run: Run | None) -> CallOutcome:
-        broke = answer.status == "error"
+        broke = answer.status == "error" or (run is not None and run.broke)  # middleware may answer for it
         return cls(answer.content, answer.artifact, broke, run.began if run is not None else not broke)
 
     @classmethod
@@ -92,13 +92,8 @@ class CallOutcome:
 
     @property
     def success(self) -> bool | None:
-        """What the result says, else its artifact; if neither mentions success, it went well."""
-        if self.broke or not self.over:
-            return False if self.broke else None
-        outcome = read_outcome(self.result)
-        return (outcome if outcome is not ToolOutcome.NOTHING else read_outcome(jsonable(self.artifact))).as_success(
-            default=True
-        )
+        raised = self.broke or (self.over and shows_failure(jsonable(self.artifact)))
+        return call_success(self.result, raised=raised, ended=self.over)
 
 
 def run_as_call(run: Run) -> ToolCall:
@@ -276,17 +271,14 @@ def _call(name: str, block: dict[str, object], answer: dict[str, object] | None,
 
 
 def _success(status: object, result: object, *, error: bool) -> bool | None:
-    if error or _is_error_result(result):
-        return False
-    outcome = read_outcome({"status": status}) if isinstance(status, str) else ToolOutcome.NOTHING
-    return outcome.as_success(default=True)
+    return call_success({"status": status, "result": result}, raised=error or _is_error_result(result))
 
 
 def _is_error_result(result: object) -> bool:
     """Anthropic's results have a type of their own where they failed."""
     first = result[0] if isinstance(result, list) and result else result
     kind = first.get("type") if isinstance(first, dict) else None
-    return (isinstance(kind, str) and kind.endswith("_error")) or read_outcome(result) is ToolOutcome.FAILURE
+    return isinstance(kind, str) and kind.endswith("_error")
 
 
 def _id(block: dict[str, object]) -> object:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from karat.model.trace import Message, Tokens
+from karat.telemetry.finish_reasons import ending
 from karat.traces.clean import jsonable, text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 ROLES = {"ai": "assistant", "human": "user"}
+FINISH = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
 ASKING = ("question", "message", "prompt", "text", "description")
 
 
@@ -64,9 +66,20 @@ def asked_by(value: object) -> str:
     return msgspec.json.encode(jsonable(value)).decode()
 
 
-def token_counts(messages: Iterable[BaseMessage]) -> Tokens | None:
-    """The tokens of all answers, those in subgraphs included; None if no model reported any."""
-    used = [usage for m in messages if (usage := getattr(m, "usage_metadata", None))]
+def ended_by(turn: Sequence[BaseMessage]) -> str:
+    """How the last model of a turn came to its end, as its finish reason says; empty if it gives none."""
+    last = next((m for m in reversed(turn) if m.type == "ai"), None)
+    about = last.response_metadata if last is not None else {}
+    found = next((about[key] for key in FINISH if about.get(key)), "")
+    return ending(str(found))
+
+
+def token_counts(answers: Iterable[BaseMessage | None], written: Iterable[BaseMessage]) -> Tokens | None:
+    """The tokens of all model calls, and of messages that came from none; None if no model reported any."""
+    heard = [answer for answer in answers if answer is not None]
+    known = {id(answer) for answer in heard} | {answer.id for answer in heard if answer.id}
+    others = [message for message in written if id(message) not in known and message.id not in known]
+    used = [usage for m in (*heard, *others) if (usage := getattr(m, "usage_metadata", None))]
     if not used:
         return None
     return Tokens(sum(u["input_tokens"] for u in used), sum(u["output_tokens"] for u in used))

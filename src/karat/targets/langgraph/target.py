@@ -45,8 +45,6 @@ class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the answer is in the state, as JSONPath; without it, it is the last message."""
     context: dict[str, object] | None = None
     """What the graph gets as its context where no setup hook gives one."""
-    ignore_tools: tuple[str, ...] = ()
-    """Tools that are no part of the trace, with `*` for any part of a name."""
 
 
 class LangGraphTarget:
@@ -83,7 +81,7 @@ class LangGraphTarget:
         given = replace(context, given=self._options.context) if context.given is None else context
         async with AsyncExitStack() as stack:
             graph = await self._graph_for(given, stack)
-            conversation = GraphConversation(graph, self._shapes, self._limit(graph), given, self._options.ignore_tools)
+            conversation = GraphConversation(graph, self._shapes, self._limit(graph), given)
 
             async def turn(prompt: str) -> Trace:
                 task = asyncio.current_task()
@@ -96,7 +94,10 @@ class LangGraphTarget:
                         raise
                     raise _as_target_error(error) from error
 
-            return await converse(case, context, turn, self._config.turn_timeout)
+            try:
+                return await converse(case, context, turn, self._config.turn_timeout)
+            finally:
+                context.tool_schemas, context.lists_tools = given.tool_schemas, given.lists_tools
 
     def _limit(self, graph: object) -> int:
         """The steps that one turn may take."""

@@ -1,4 +1,4 @@
-"""The tools that a graph's tool nodes know, without running it."""
+"""The tools that a graph's tool nodes know, without running it, and the schemas of their arguments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,20 @@ def tools_of(graph: object) -> frozenset[str] | None:
     """The tools of a graph's tool nodes; None if it has no such node, because then any node may call anything."""
     names = {name for node in _nodes(graph, DEEPEST) for name in getattr(node, "tools_by_name", None) or ()}
     return frozenset(names) or None
+
+
+def schemas_of(graph: object) -> dict[str, object]:
+    """The JSON Schema of the arguments that a model gives to each tool of a graph's tool nodes; None if it has none."""
+    tools = [tool for node in _nodes(graph, DEEPEST) for tool in (getattr(node, "tools_by_name", None) or {}).items()]
+    return {name: _schema(tool) for name, tool in tools}
+
+
+def _schema(tool: object) -> object:
+    try:
+        given = getattr(tool, "tool_call_schema", None)
+        return given if isinstance(given, dict) else given.model_json_schema() if given is not None else None
+    except Exception:  # noqa: BLE001 - types of the user's that JSON Schema cannot say raise what they like
+        return None
 
 
 def _nodes(graph: object, depth: int) -> Iterator[object]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from msgspec import structs
+
 from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
-from karat.targets.base import RunContext, TargetError
-from karat.targets.langgraph.callbacks import Run, TurnRecorder, timeline
+from karat.model.trace import Trace
+from karat.targets.base import RunContext, TargetError, asks_for_end
+from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel
-from karat.targets.langgraph.messages import as_messages, final_text, token_counts
+from karat.targets.langgraph.messages import as_messages, ended_by, final_text, token_counts
 from karat.targets.langgraph.shapes import Shapes
+from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.spans import in_process
 from karat.traces.clean import jsonable, loads, table
@@ -32,20 +34,18 @@ NO_MEMORY = (
     "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
 )
+STEPS = "recursion_limit"
 NO_STATE = frozenset({"messages", "__interrupt__"})
 
 
 class GraphConversation:
     """One thread of a graph: setup prompts and the prompt."""
 
-    def __init__(
-        self, graph: Any, shapes: Shapes, limit: int, context: RunContext, ignored: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, graph: Any, shapes: Shapes, limit: int, context: RunContext) -> None:
         self._graph = graph
         self._shapes = shapes
         self._limit = limit
         self._context = context
-        self._ignored = ignored
         self._thread = context.marks.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
@@ -66,11 +66,16 @@ class GraphConversation:
         try:
             state = await self._graph.ainvoke(self._sent(prompt, asked), config, **self._given())
             answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
-        except BaseException:
+        except BaseException as error:
             written = timeline((), book, known)
-            self._context.recorder.tool_calls = self._kept(tool_calls(written, book))
+            self._context.recorder.tool_calls = list(tool_calls(written, book))
             self._context.recorder.messages = list(as_messages(entry.message for entry in written))
+            if _is_out_of_steps(error) and asks_for_end(case):
+                return self._cut_off(case, book, written, started_at)
             raise
+        finally:
+            own = schemas_of(pregel(self._graph))
+            self._context.tool_schemas, self._context.lists_tools = {**book.offered, **own}, bool(own)
         took = round((perf_counter() - began) * 1000, 3)
         self._history = answered
         self._waiting = list(state.get("__interrupt__", ())) if isinstance(state, dict) else []
@@ -85,19 +90,36 @@ class GraphConversation:
             input=case.prompt,
             final_message=final_text(turn, interrupts),
             messages=as_messages(turn),
-            tool_calls=tuple(self._kept(tool_calls(written, book, before, structured))),
+            tool_calls=tool_calls(written, book, before, structured),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
             steps=len(book.steps),
             timings=book.timings(started_at),
-            tokens=token_counts(entry.message for entry in written),
+            tokens=token_counts(book.answers, (entry.message for entry in written)),
+            ended_by="" if interrupts or self._held else ended_by(turn),
             metadata={name: value for name, value in waits.items() if value},
             state=_state(state),
         )
+        if trace.final_message == OUT_OF_STEPS and asks_for_end(case):
+            return structs.replace(trace, ended_by=STEPS)
         if trace.final_message == OUT_OF_STEPS:
             raise TargetError("agent", f"the agent ran out of steps ({self._limit}): {MORE_STEPS}", partial=trace)
         return trace
+
+    def _cut_off(self, case: Case, book: TurnRecorder, written: Sequence[WrittenMessage], started_at: float) -> Trace:
+        """What was seen of a turn that ran into the limit of its graph."""
+        return Trace(
+            case_id=case.id,
+            input=case.prompt,
+            messages=as_messages(entry.message for entry in written),
+            tool_calls=tool_calls(written, book),
+            unobserved={"telemetry": NO_TELEMETRY, "state": STEPS},
+            started_at=started_at,
+            steps=len(book.steps),
+            tokens=token_counts(book.answers, (entry.message for entry in written)),
+            ended_by=STEPS,
+        )
 
     def _sent(self, prompt: str, asked: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
@@ -132,14 +154,17 @@ class GraphConversation:
         given = self._context.given
         return {"context": given} if given is not None and isinstance(pregel(self._graph), Pregel) else {}
 
-    def _kept(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
-        return [call for call in calls if not any(fnmatchcase(call.name, pattern) for pattern in self._ignored)]
-
     def _record(self, run: Run) -> None:
         """Keep what is seen as it is seen: a turn that never ends is cut off without a word to it."""
         calls = self._context.recorder.tool_calls or []
         calls[run.place : run.place + 1] = [run_as_call(run)]
         self._context.recorder.tool_calls = calls
+
+
+def _is_out_of_steps(error: BaseException) -> bool:
+    from langgraph.errors import GraphRecursionError
+
+    return isinstance(error, GraphRecursionError)
 
 
 def _only_waits(state: object) -> bool:

@@ -81,6 +81,8 @@ class SpanCapture:
             answered = True
             await in_process.flush()
             await self._arrival(window)
+            for reading in self._readings(window):
+                context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
             return self._joined(trace, window)
         except TargetError as error:
             partial = error.partial or context.recorder.partial(case, error.error)
@@ -148,6 +150,7 @@ class SpanCapture:
             tool_calls=calls,
             unobserved=unobserved,
             spans=reading.nodes,
+            ended_by=trace.ended_by or reading.ended_by,
             tokens=trace.tokens or reading.tokens,
             state=trace.state or reading.state,
             metadata={**trace.metadata, **reading.costs},

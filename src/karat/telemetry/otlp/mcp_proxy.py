@@ -14,12 +14,16 @@ from msgspec import Struct
 
 from karat.model.trace import ToolCall
 from karat.telemetry.otlp.loopback import BODY_CAP, HttpRequest, LoopbackServer, RefusedRequest, Wire, answered
-from karat.telemetry.tool_results import read_outcome, structured
+from karat.telemetry.tool_definitions import schemas_in
+from karat.telemetry.tool_results import call_success, structured
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "expect"})
 SILENCE = 300.0
 KEPT = 10_000
 """So many calls are kept, the newest."""
+
+CALL, LIST = "tools/call", "tools/list"
+RECORDED = frozenset({CALL, LIST})
 
 Message = Mapping[str, object]
 """One of JSON-RPC."""
@@ -40,6 +44,8 @@ class McpProxy:
         self._to = urlsplit(upstream)
         self._server = LoopbackServer(self._serve, "the recording MCP proxy")
         self.crossed: deque[CrossedCall] = deque(maxlen=KEPT)
+        self.tools: dict[str, object] = {}
+        """The tools that the server listed, each with the JSON Schema of its arguments."""
 
     @property
     def url(self) -> str:
@@ -63,7 +69,7 @@ class McpProxy:
 
     def _handed_on(self, wire: Wire, request: HttpRequest) -> bool:
         """Whether the connection can go on after this request."""
-        asked = {str(one.get("id")): one for one in _messages(request.body) if one.get("method") == "tools/call"}
+        asked = {str(one.get("id")): one for one in _messages(request.body) if one.get("method") in RECORDED}
         kind = http.client.HTTPSConnection if self._to.scheme == "https" else http.client.HTTPConnection
         upstream = kind(self._to.netloc, timeout=SILENCE)
         started = time.time()
@@ -89,12 +95,16 @@ class McpProxy:
             return False
         finally:
             upstream.close()
-            for left in asked.values():
+            for left in (one for one in asked.values() if one.get("method") == CALL):
                 self._keep(left, request, ToolCall(_name(left), _arguments(left), started_at=started))
 
     def _note(self, asked: dict[str, Message], answers: Iterator[Message], request: HttpRequest, began: float) -> None:
         for answer in answers:
-            if "method" not in answer and (call := asked.pop(str(answer.get("id")), None)) is not None:
+            if "method" in answer or (call := asked.pop(str(answer.get("id")), None)) is None:
+                continue
+            if call.get("method") == LIST:
+                self.tools |= schemas_in(answer.get("result"))
+            else:
                 self._keep(call, request, _ended(call, answer, began))
 
     def _keep(self, asked: Message, request: HttpRequest, call: ToolCall) -> None:
@@ -128,13 +138,12 @@ def _ended(asked: Message, answer: Message, began: float) -> ToolCall:
     fault, given = answer.get("error"), answer.get("result")
     table = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
     result = table.get("structuredContent", structured(table.get("content")))
-    failed = table.get("isError") is True or fault is not None
     return ToolCall(
         _name(asked),
         _arguments(asked),
         result=result,
         error=str(fault.get("message", "error")) if isinstance(fault, Mapping) else None,
-        success=False if failed else read_outcome(result).as_success(default=True),
+        success=call_success(table, raised=fault is not None),
         started_at=began,
         ended_at=time.time(),
     )

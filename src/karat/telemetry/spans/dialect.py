@@ -48,6 +48,8 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
     said: tuple[Messages, ...] = ()
     """What it answered."""
     finish: tuple[Place, ...] = ()
+    offered: tuple[Place, ...] = ()
+    """The definitions of the tools that the model was offered."""
     answer: tuple[Place, ...] = ()
     """The answer of the whole turn, as its root tells it."""
     state: tuple[Place, ...] = ()
@@ -66,6 +68,20 @@ def spoken(places: tuple[Messages, ...], span: SpanRecord) -> tuple[Utterance, .
 def attribute(*names: str) -> Place:
     def place(span: SpanRecord) -> object:
         return next((span.attributes[name] for name in names if name in span.attributes), NOT_RECORDED)
+
+    return place
+
+
+def numbered(prefix: str) -> Place:
+    """What is spread over attributes `prefix.0.x.y`, as a list of objects; their last steps are the keys."""
+
+    def place(span: SpanRecord) -> object:
+        found: dict[str, dict[str, object]] = {}
+        for key, value in span.attributes.items():
+            if key.startswith(f"{prefix}."):
+                number, _, rest = key.removeprefix(f"{prefix}.").partition(".")
+                found.setdefault(number, {})[rest.rpartition(".")[2]] = value
+        return list(found.values()) or NOT_RECORDED
 
     return place
 

@@ -47,6 +47,10 @@ class SpanFacts(Struct, frozen=True):
     said: tuple[Utterance, ...] | None = None
     asks: bool = False
     """Whether the model ended by asking for tools, as its finish reason says."""
+    finish: tuple[str, ...] = ()
+    """Why the model stopped, in its own words."""
+    offered: object = NOT_RECORDED
+    """The definitions of the tools that the model was offered."""
     answer: object = NOT_RECORDED
     state: object = NOT_RECORDED
 
@@ -65,6 +69,7 @@ def facts(span: SpanRecord) -> SpanFacts | None:
     if dialect is None:
         return SpanFacts(span)
     name = first(dialect.tool if kind == "tool" else dialect.agent, span) if kind in ("tool", "agent") else ""
+    finish = _words(first(dialect.finish, span))
     counted = [number(first(places, span)) for places in (dialect.input_tokens, dialect.output_tokens)]
     return SpanFacts(
         span,
@@ -79,7 +84,9 @@ def facts(span: SpanRecord) -> SpanFacts | None:
         cost=number(first(dialect.cost, span)) if kind == "model" else None,
         given=spoken(dialect.given, span),
         said=spoken(dialect.said, span),
-        asks=not ASKS.isdisjoint(_words(first(dialect.finish, span))),
+        asks=not ASKS.isdisjoint(finish),
+        finish=tuple(finish) if kind == "model" else (),
+        offered=first(dialect.offered, span) if kind == "model" else NOT_RECORDED,
         answer=first(dialect.answer, span),
         state=first(dialect.state, span),
     )

@@ -9,12 +9,14 @@ from msgspec import Struct
 
 from karat.model.cost import COST
 from karat.model.trace import CallKind, SpanNode, Tokens, ToolCall
+from karat.telemetry.finish_reasons import ending
 from karat.telemetry.spans.dialect import NOT_RECORDED
 from karat.telemetry.spans.facts import MCP, SpanFacts, facts, final_state, final_words
 from karat.telemetry.spans.marks import TurnMark
 from karat.telemetry.spans.messages import AskedCall, decoded, since_the_prompt
 from karat.telemetry.spans.record import SpanRecord
-from karat.telemetry.tool_results import missing_fields, read_outcome, structured
+from karat.telemetry.tool_definitions import schemas_in
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 
 NODES = 2_000
 NAME_CAP = 200
@@ -39,6 +41,9 @@ class SpanReading(Struct, frozen=True):
     state: dict[str, object] = {}
     doubt: str = ""
     """Why something is missing, or may still come; the empty string if nothing seems to be."""
+    tool_schemas: dict[str, object] = {}
+    """The tools that models were offered, each with the JSON Schema of its arguments."""
+    ended_by: str = ""
     proved: bool = False
     """Whether the last model call tells of every call before it, or the root counts them: none is missing unnoticed."""
 
@@ -75,6 +80,8 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_co
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
+        tool_schemas={name: schema for entry in models for name, schema in schemas_in(entry.offered).items()},
+        ended_by=next(map(ending, models[-1].finish), "") if models else "",
         proved=bool(counts) or (bool(models) and models[-1].given is not None and models[-1].said is not None),
     )
 
@@ -194,7 +201,21 @@ def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
     within = {entry.span.span_id: entry for entry in turn}
     tools = called(turn)
     asked = _asked_for(tools, turn)
-    return [_call(entry, asked.get(entry.span.span_id), _parent(entry, within)) for entry in tools]
+    failed = _failed_within(turn, within)
+    return [
+        _call(entry, asked.get(entry.span.span_id), _parent(entry, within), inner=failed.get(entry.span.span_id))
+        for entry in tools
+    ]
+
+
+def _failed_within(turn: Sequence[SpanFacts], within: Mapping[str, SpanFacts]) -> dict[str, SpanFacts]:
+    """The calls of which a span within, of the same call, failed as the last of its kind, by the outer span."""
+    last: dict[str, SpanFacts] = {}
+    for entry in sorted((one for one in turn if one.kind == "tool"), key=lambda one: one.span.started):
+        for outer in _ancestors(entry, within):
+            if _same(entry, outer):
+                last[outer.span.span_id] = entry
+    return {outer: entry for outer, entry in last.items() if entry.span.failed}
 
 
 def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
@@ -269,7 +290,7 @@ def _asked_for(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[st
     return found
 
 
-def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None) -> ToolCall:
+def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None, inner: SpanFacts | None) -> ToolCall:
     span = entry.span
     arguments, result = _arguments(entry, asked), _result(entry.result)
     lost = {"arguments": NO_ARGUMENTS} if arguments is NOT_RECORDED else {}
@@ -288,7 +309,7 @@ def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None) -> Tool
         id=entry.call_id or (asked.id if asked else "") or None,
         result=None if error is not None else plain,
         error=error,
-        success=_success(entry, result, failed=error is not None or span.failed),
+        success=_success(entry, result, failed=error is not None or span.failed or inner is not None),
         missing_fields=missing_fields(plain),
         started_at=span.started,
         ended_at=span.ended,
@@ -338,10 +359,6 @@ def _result(found: object) -> object:
 
 
 def _success(entry: SpanFacts, result: object, *, failed: bool) -> bool | None:
-    if failed:
-        return False
-    if entry.verdict in ("success", "error"):
-        return entry.verdict == "success" and read_outcome(None if result is NOT_RECORDED else result).as_success(
-            default=True
-        )
-    return None if result is NOT_RECORDED else read_outcome(result).as_success(default=True)
+    claimed = entry.verdict == "success" if entry.verdict in ("success", "error") else None
+    seen = result is not NOT_RECORDED
+    return call_success(result if seen else None, raised=failed, claimed=claimed, ended=seen)

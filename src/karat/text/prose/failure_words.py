@@ -44,32 +44,27 @@ _FLAG = lazy.pattern(
     r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
     re.IGNORECASE | re.MULTILINE,
 )
-_NOTHING_DONE = (
-    r"no \w+ (?:was|were|has been|have been) (?:\w+ed|made|sent)\b|(?:[^\W\d]+ ){1,3}(?:could not|was not)\b"
-    rf"|errors\s*:{_ZERO}"
-)
+_REFUSED = rf"(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
 
 
-def speaks_of_failure(text: str) -> bool | None:
-    """True: it says that something failed. None: it may say so. False: it does not."""
+def opens_with_failure(text: str) -> bool:
+    """Whether a text opens with words that say that something failed."""
     head = text[:HEAD].lstrip()
     line = _bare(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
     if _COUNT.match(line):
         return False
-    if _RAISED.match(line) or _opening().match(line) or _SUBJECT_FAILED.match(line) or _FLAG.search(head):
-        return True
-    return None if _doubtful().match(line) else False
+    openings = (_RAISED, _opening(), _SUBJECT_FAILED)
+    return any(opening.match(line) for opening in openings) or _FLAG.search(head) is not None
 
 
 @cache
 def _opening() -> regex.Pattern[str]:
-    kinds, listed = any_of(PUBLISHED.entries("failure_kinds")), any_of(PUBLISHED.entries("failure_openings"))
-    return regex.compile(rf"(?:{kinds}\s+)*(?:{_NAMED})|{listed}", regex.IGNORECASE)
-
-
-@cache
-def _doubtful() -> regex.Pattern[str]:
-    return regex.compile(rf"{any_of(PUBLISHED.entries('doubtful_openings'))}|{_NOTHING_DONE}", regex.IGNORECASE)
+    kinds, elsewhere, listed, refused = (
+        any_of(PUBLISHED.entries(name))
+        for name in ("failure_kinds", "errors_in_other_languages", "failure_openings", "refusal_openings")
+    )
+    named = rf"(?:{kinds}\s+)*(?:{_NAMED})|{elsewhere}\s*[:\uff1a]"
+    return regex.compile(rf"{named}|{listed}|{refused}|{_REFUSED}", regex.IGNORECASE)
 
 
 def _bare(line: str) -> str:

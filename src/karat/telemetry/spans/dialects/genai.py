@@ -31,5 +31,6 @@ GENAI = SpanDialect(
     given=(messages(attribute("gen_ai.input.messages")), spread("gen_ai.prompt")),
     said=(messages(attribute("gen_ai.output.messages")), spread("gen_ai.completion")),
     finish=(attribute("gen_ai.response.finish_reasons"),),
+    offered=(attribute("gen_ai.tool.definitions", "gen_ai.request.tools", "ai.prompt.tools"),),
     answer=(attribute("final_result"),),
 )

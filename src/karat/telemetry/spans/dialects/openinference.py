@@ -3,7 +3,7 @@
 A tool that takes one plain argument has that value alone for its input: which argument it was, the model's span tells.
 """
 
-from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, kind_by, spread
+from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, kind_by, numbered, spread
 
 KIND = "openinference.span.kind"
 INPUT, OUTPUT = attribute("input.value"), attribute("output.value")
@@ -24,6 +24,7 @@ OPENINFERENCE = SpanDialect(
     given=(spread("llm.input_messages"),),
     said=(spread("llm.output_messages"),),
     finish=(attribute("llm.finish_reason"),),
+    offered=(numbered("llm.tools"),),
     answer=(OUTPUT,),
     state=(OUTPUT,),
 )

@@ -48,6 +48,7 @@ STRANDS = SpanDialect(
     cost=GENAI.cost,
     given=(*GENAI.given, messages(event(DETAILS, "gen_ai.input.messages")), _messages_in(ROLES)),
     said=(*GENAI.said, messages(event(DETAILS, "gen_ai.output.messages")), _messages_in(CHOICE)),
+    offered=GENAI.offered,
     finish=(*GENAI.finish, event("gen_ai.choice", "finish_reason")),
     answer=GENAI.answer,
 )

@@ -1,7 +1,7 @@
 """Traceloop's envelopes: the names are OpenTelemetry's, the values are what the framework handed over, wrapped."""
 
 from karat.model.trace import SpanKind
-from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside
+from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, numbered
 from karat.telemetry.spans.dialects.genai import GENAI
 from karat.telemetry.spans.record import SpanRecord
 
@@ -32,6 +32,7 @@ TRACELOOP = SpanDialect(
     given=GENAI.given,
     said=GENAI.said,
     finish=GENAI.finish,
+    offered=(*GENAI.offered, numbered("llm.request.functions")),
     answer=(OUTPUT,),
     state=(OUTPUT,),
 )
