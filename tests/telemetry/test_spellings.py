@@ -124,7 +124,7 @@ def test_a_line_that_was_not_understood_proves_nothing(line: str | dict[str, Any
     "line", [*NOT_UNDERSTOOD[:3], NOT_UNDERSTOOD[5], {"event": "used a tool"}, "Function call: f"], ids=str
 )
 def test_any_tool_counts_where_none_is_named(line: str | dict[str, Any]) -> None:
-    trace = Trace(case_id="a", final_message="Done.", telemetry=log([line]))
+    trace = Trace(case_id="a", final_message="Done.", tool_calls=(), telemetry=log([line]))
     assert ToolsUsed(()).judge(trace).status is Status.UNKNOWN
 
 
@@ -139,7 +139,7 @@ def test_any_tool_counts_where_none_is_named(line: str | dict[str, Any]) -> None
     ids=str,
 )
 def test_other_lines_leave_the_proof_as_it_is(line: str | dict[str, Any]) -> None:
-    trace = Trace(case_id="a", final_message="Done.", telemetry=log([line]))
+    trace = Trace(case_id="a", final_message="Done.", tool_calls=(), telemetry=log([line]))
     assert ToolCallsNone("delete_user").judge(trace).status is Status.PASSED
     assert ToolsUsed(()).judge(trace).status is Status.PASSED
 

@@ -79,7 +79,6 @@ class Conversation:
 
 OFFERED = ("case", "conversation", "context")
 TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
-NO_TOOLS_IN_TRACE = "the agent's Trace has no tool calls; if none were made, return a dict with `tool_calls: []`"
 
 
 class PythonTarget:
@@ -175,8 +174,6 @@ def _whole(trace: Trace, case: Case) -> Trace:
     known = get_args(Channel)
     for channel in sorted((trace.unobserved.keys() | trace.cuts.keys()) - set(known)):
         raise ValueError(f"there is no channel {channel!r}. {did_you_mean(channel, known)}".rstrip())
-    if not trace.tool_calls and not trace.telemetry and not trace.unseen("tools"):
-        trace = structs.replace(trace, unobserved={**trace.unobserved, "tools": NO_TOOLS_IN_TRACE})
     if trace.error is not None:
         broke = trace.error
         raise TargetError(broke.kind, broke.message, detail=broke.detail, partial=trace, retry_after=broke.retry_after)

@@ -85,6 +85,7 @@ class WithSuccessRules:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.after_setup = self._refuse_broken
+        context.recorder.dialect = self._dialect
         try:
             trace = self._read(await self._target.run(case, context))
         except TargetError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from unicodedata import category, normalize
 
@@ -12,15 +13,29 @@ from karat.text.regexes import lazy
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
 _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
+_PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
+"""What some frameworks put before the name of a function: `Desk-send_email`."""
 _REST = lazy.pattern(r"[\W_]+")
 
 
 def is_same_tool(forbidden: str, called: str) -> bool:
-    """Whether a call goes to a tool that is forbidden, in whatever name space it was called."""
+    """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
     if forbidden == called:
         return True
-    ban, parts = "".join(_own(forbidden)), _parts(called)
-    return bool(ban) and any("".join(parts[at:]) == ban for at in range(len(parts)))
+    ban = "".join(_own(forbidden))
+    return bool(ban) and ban in ("".join(_own(called)), "".join(_parts(called)))
+
+
+def may_be_same_tool(forbidden: str, called: str) -> bool:
+    """Whether the name of a call ends with a forbidden one behind a name space, so that it may be the same tool."""
+    ban, parts = "".join(_own(forbidden)), _parts(_PLUGIN.sub(r"\1.", called))
+    return bool(ban) and any("".join(parts[at:]) == ban for at in range(1, len(parts)))
+
+
+@lru_cache(maxsize=4096)
+def is_word_of(tool: str, words: str) -> bool:
+    """Whether a text names a tool, as a word of its own."""
+    return re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", words, re.IGNORECASE) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -34,7 +49,9 @@ def named_in(tool: str, line: str) -> bool:
 def _own(name: str) -> tuple[str, ...]:
     """The parts of a name without a name space that says nothing."""
     parts = _parts(name)
-    return parts[1:] if len(parts) > 1 and parts[0] in GENERIC else parts
+    while len(parts) > 1 and parts[0] in GENERIC:
+        parts = parts[1:]
+    return parts
 
 
 @lru_cache(maxsize=4096)

@@ -28,6 +28,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         last,
         messages=tuple([message for turn in turns for message in turn.messages]),
         tool_calls=tuple([call for turn in turns for call in turn.tool_calls]),
+        possible_calls=tuple(dict.fromkeys([call for turn in turns for call in turn.possible_calls])),
         telemetry=tuple([line for turn in turns for line in turn.telemetry]),
         page_before=first.page_before,
         unobserved=_merged(turn.unobserved for turn in turns),
