@@ -113,7 +113,9 @@ NOT_UNDERSTOOD: list[str | dict[str, Any]] = [
 
 @pytest.mark.parametrize("line", NOT_UNDERSTOOD, ids=str)
 def test_a_line_that_was_not_understood_proves_nothing(line: str | dict[str, Any]) -> None:
-    trace = Trace(case_id="a", final_message="Done.", telemetry=log([{"source": "turn", "event": "end"}, line]))
+    trace = Trace(
+        case_id="a", final_message="Done.", tool_calls=(), telemetry=log([{"source": "turn", "event": "end"}, line])
+    )
     assert ToolCallsNone("delete_user").judge(trace).status is Status.UNKNOWN
     assert ToolCallsNone("refund").judge(trace).status is Status.PASSED
     assert ToolCallsAny(("delete_user",)).judge(trace).status is Status.UNKNOWN

@@ -177,7 +177,8 @@ class _TraceMeta(StructMeta):
 class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_TraceMeta):
     """What was observed of the judged turn, or of a whole conversation and its last answer, and what was not.
 
-    Made without `tool_calls`, it did not observe them: `tool_calls=()` says that there were none. `page` of None without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
+    Made without `tool_calls`, it did not observe them: `tool_calls=()` says that there were none. `page` of None
+    without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
     """
 
     case_id: str

@@ -67,6 +67,11 @@ class Conversation:
         """A name that no other conversation ever has, for agents that keep threads."""
         return self._marks.conversation_id
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """`traceparent` and `baggage` of the turn: a request that carries them is known to be this case's."""
+        return self._marks.headers
+
     def tool_call(self, name: str, **rest: object) -> None:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
         self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **rest}, ShortCall)))

@@ -20,7 +20,17 @@ class Recorder:
     None means that nothing was seen of a channel, which is not the same as seeing that nothing happened.
     """
 
-    __slots__ = ("_prompt", "dialect", "final_message", "messages", "page", "page_before", "telemetry", "tool_calls", "turns")
+    __slots__ = (
+        "_prompt",
+        "dialect",
+        "final_message",
+        "messages",
+        "page",
+        "page_before",
+        "telemetry",
+        "tool_calls",
+        "turns",
+    )
 
     def __init__(self) -> None:
         self.turns: list[Trace] = []
