@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import karat
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from karat.model.verdict import Status
-from karat.targets.base import RunContext
-from karat.targets.browser.log import own_lines
+from karat.targets.base import RunContext, TargetError
+from karat.targets.browser.log import TurnLog, own_lines
+from karat.targets.browser.options import LogOptions
 from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
 from targets.conftest import ask, case, opened
@@ -212,3 +214,23 @@ def test_without_a_field_that_names_it_a_logged_call_may_be_a_late_one() -> None
     assert own == (lines[0], named)
     assert [one.text for one in possible] == ["delete", "refund"]
     assert all("telemetry = { complete = true }" in one.why and "correlation_field" in one.why for one in possible)
+
+
+@pytest.mark.parametrize(
+    ("field", "broken"),
+    [
+        pytest.param("", "", id="without-correlation"),
+        pytest.param("talk", "an event of tool.delete has no 'talk'", id="with-a-field-that-it-lacks"),
+    ],
+)
+async def test_the_log_of_a_page_knows_the_configured_events(tmp_path: Path, field: str, broken: str) -> None:
+    file = tmp_path / "log.jsonl"
+    file.touch()
+    options = LogOptions(correlation_field=field)
+    with closing(TurnLog(file, options, "mine", dialect=DIALECT)) as log:
+        file.write_text("-> delete\n")
+        if not broken:
+            assert [call.name for call in log.calls] == ["delete"]
+            return
+        with pytest.raises(TargetError, match=broken):
+            log.ended()
