@@ -39,7 +39,16 @@ class Watched(Trace):
         return super().__getattribute__(name)
 
 
-CONTENT = set(Trace.__struct_fields__) - {"case_id", "unobserved", "cuts", "dialect", "turns", "earlier", "setup_calls"}
+CONTENT = set(Trace.__struct_fields__) - {
+    "case_id",
+    "unobserved",
+    "cuts",
+    "dialect",
+    "possible_calls",
+    "turns",
+    "earlier",
+    "setup_calls",
+}
 """What was seen of the agent, not how it was seen or is to be read; turns are traces themselves."""
 LOOKED_AT: set[str] = set()
 TRIED = [Watched(**msgspec.structs.asdict(example.trace)) for cls in CHECKS for example in cls.examples]

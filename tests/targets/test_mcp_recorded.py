@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 
 import karat
+from karat.model.run import CaseRecord
 from karat.targets.config import TargetConfig
+from karat.targets.python import Conversation
+from karat.telemetry.otlp.mcp_proxy import McpProxy
 
 
 class StandIn(BaseHTTPRequestHandler):
@@ -45,33 +50,149 @@ def server() -> Iterator[str]:
         made.shutdown()
 
 
-def silent_agent(prompt: str) -> str:
-    """Calls the tool that the prompt names, and says nothing of it."""
-    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": prompt, "arguments": {"n": 1}}}
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    request = urllib.request.Request(os.environ["KARAT_MCP_URL"], json.dumps(message).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as response:
+def call(tool: str, url: str = "", body: bytes = b"", **headers: str) -> None:
+    params = {"name": tool, "arguments": {"n": 1}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode()
+    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
+    with urllib.request.urlopen(
+        urllib.request.Request(url or address(), body or message, sent), timeout=20
+    ) as response:
         assert b"jsonrpc" in response.read()
+
+
+def address() -> str:
+    return os.environ["KARAT_MCP_URL"]
+
+
+def silent_agent(prompt: str, conversation: Conversation) -> str:
+    """Calls the tool that the prompt names, and says nothing of it."""
+    if prompt != "nothing":
+        call(prompt, **conversation.headers)
     return "I did nothing."
 
 
+def secretive_agent(prompt: str) -> str:
+    """Calls the tool that the prompt names, and does not say for whom."""
+    if prompt != "nothing":
+        call(prompt)
+    return "I did nothing."
+
+
+EARLIER: list[dict[str, str]] = []
+
+
+def tardy_agent(prompt: str, conversation: Conversation) -> str:
+    """Calls the tool of the case before, when that is over."""
+    for headers in EARLIER:
+        call("plain", **headers)
+    EARLIER[:] = [conversation.headers]
+    return "I did nothing."
+
+
+def judged(
+    folder: Path, agent: str, server: str, cases: dict[str, tuple[str, dict[str, object]]], *, complete: bool = False
+) -> dict[str, CaseRecord]:
+    file = folder / "suite.json"
+    listed = [{"id": key, "prompt": prompt, "expected": expected} for key, (prompt, expected) in cases.items()]
+    file.write_text(json.dumps({"version": "0.3", "cases": listed}))
+    root = Path(__file__).parent
+    target = TargetConfig(
+        kind="python", spec=f"{__name__}:{agent}", root=root, mcp_record=server, mcp_complete=complete
+    )
+    return {record.case.id: record for record in karat.run(str(file), target, results_dir=folder)}
+
+
+def statuses(records: dict[str, CaseRecord]) -> dict[str, str]:
+    return {case_id: str(record.verdict.status) for case_id, record in records.items()}
+
+
+def called(tool: str, success: bool = True) -> tuple[str, dict[str, object]]:
+    return tool, {"tool_calls": [{"tool": tool, "arguments": {"n": 1}, "success": success}]}
+
+
 def test_what_crossed_the_proxy_was_called(server: str, tmp_path: Path) -> None:
-    file = tmp_path / "suite.json"
-    found = {"plain": True, "stream": True, "fail": False}
-    cases = [
-        {"id": tool, "prompt": tool, "expected": {"tool_calls": [{"tool": tool, "arguments": {"n": 1}, "success": ok}]}}
-        for tool, ok in found.items()
-    ]
-    forbidden = {"id": "forbidden", "prompt": "plain", "expected": {"tool_calls_none": ["plain"]}}
-    unproved = {"id": "unproved", "prompt": "plain", "expected": {"tool_calls_none": ["other"]}}
-    file.write_text(json.dumps({"version": "0.3", "cases": [*cases, forbidden, unproved]}))
-    target = TargetConfig(kind="python", spec=f"{__name__}:silent_agent", root=Path(__file__).parent, mcp_record=server)
-    records = {record.case.id: record for record in karat.run(str(file), target, results_dir=tmp_path)}
-    assert {case_id: str(record.verdict.status) for case_id, record in records.items()} == {
-        **dict.fromkeys(found, "PASS"),
+    cases = {
+        "plain": called("plain"),
+        "stream": called("stream"),
+        "fail": called("fail", success=False),
+        "forbidden": ("plain", {"tool_calls_none": ["plain"]}),
+        "unproved": ("plain", {"tool_calls_none": ["other"]}),
+    }
+    records = judged(tmp_path, "silent_agent", server, cases)
+    assert statuses(records) == {
+        **dict.fromkeys(("plain", "stream", "fail"), "PASS"),
         "forbidden": "FAIL",
         "unproved": "PARTIAL",
     }
-    (call,) = records["stream"].trace.tool_calls
-    assert (call.result, call.success) == ({"got": {"n": 1}}, True)
-    assert call.started_at is not None
+    (found,) = records["stream"].trace.tool_calls
+    assert (found.result, found.success) == ({"got": {"n": 1}}, True)
+    assert found.started_at is not None
+
+
+def test_where_the_user_vouches_for_it_nothing_else_was_called(server: str, tmp_path: Path) -> None:
+    cases = {
+        "other": ("plain", {"tool_calls_none": ["other"]}),
+        "forbidden": ("plain", {"tool_calls_none": ["plain"]}),
+        "none": ("nothing", {"tool_calls_none": ["plain"]}),
+    }
+    records = judged(tmp_path, "silent_agent", server, cases, complete=True)
+    assert statuses(records) == {"other": "PASS", "forbidden": "FAIL", "none": "PASS"}
+
+
+def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_was_not(
+    server: str, tmp_path: Path
+) -> None:
+    cases = {
+        "required": called("plain"),
+        "forbidden": ("plain", {"tool_calls_none": ["plain"]}),
+        "another": ("plain", {"tool_calls_none": ["other"]}),
+        "none": ("nothing", {"tool_calls_none": ["plain"]}),
+    }
+    records = judged(tmp_path, "secretive_agent", server, cases, complete=True)
+    assert statuses(records) == {"required": "PARTIAL", "forbidden": "PARTIAL", "another": "PASS", "none": "PASS"}
+    told = [check.found for check in records["forbidden"].verdict.checks if check.name == "tool_calls_none"]
+    assert "a call of 'plain' crossed the MCP proxy while the case ran" in told[0]
+    assert "`traceparent`" in told[0]
+
+
+def test_a_late_call_of_a_finished_case_is_not_the_next_ones(server: str, tmp_path: Path) -> None:
+    EARLIER.clear()
+    forbidden = ("x", {"tool_calls_none": ["plain"]})
+    cases = {"first": forbidden, "second": forbidden, "required": called("plain")}
+    records = judged(tmp_path, "tardy_agent", server, cases, complete=True)
+    assert statuses(records) == {"first": "PASS", "second": "PASS", "required": "FAIL"}
+
+
+def test_what_cannot_be_read_may_be_any_call(server: str) -> None:
+    proxy = McpProxy(server)
+    proxy.open()
+    try:
+        with pytest.raises(HTTPError, match="502"):
+            call("plain", proxy.url, b"\x1f\x8b")
+        call("plain", proxy.url_of("mine"))
+    finally:
+        proxy.close()
+    assert [(one.call.name, one.conversation) for one in proxy.crossed] == [("", ""), ("plain", "mine")]
+
+
+def test_a_process_of_its_own_has_an_address_of_its_own(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "agent.py"
+    script.write_text(
+        "import json, os, sys, urllib.request\n"
+        "message = {'id': 1, 'method': 'tools/call', 'params': {'name': 'plain', 'arguments': {'n': 1}}}\n"
+        "asked = urllib.request.Request(os.environ['MINE'], json.dumps(message).encode(), {'Content-Type': 'x/y'})\n"
+        "urllib.request.urlopen(asked).read()\n"
+        "print(json.dumps({'final_message': 'Done.'}))\n"
+    )
+    (tmp_path / "karat.toml").write_text(
+        f'[targets.desk]\nuse = "command:{sys.executable} {script}"\nenv = {{ MINE = "{{mcp}}" }}\n'
+        f'mcp_record = {{ url = "{server}", complete = true }}\n'
+    )
+    suite = tmp_path / "suite.json"
+    expected = {"tool_calls_any": ["plain"], "tool_calls_none": ["other"]}
+    suite.write_text(json.dumps({"version": "0.3", "cases": [{"id": "a", "prompt": "Hi", "expected": expected}]}))
+    (record,) = karat.run(str(suite), "desk", results_dir=tmp_path)
+    assert str(record.verdict.status) == "PASS", record.verdict

@@ -107,7 +107,7 @@ async def test_a_line_that_says_nothing_of_tools(file: Path, more: dict[str, Any
 async def test_a_whole_trace_without_a_journal(file: Path, line: dict[str, Any]) -> None:
     file.write_text(lines(line))
     async with opened("replay", file.name, file.parent) as target:
-        assert await ask(target, "p") == Trace(case_id="one")
+        assert await ask(target, "p") == Trace(case_id="one", tool_calls=())
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ NOT_UNDERSTOOD: list[str | dict[str, Any]] = [
 
 @pytest.mark.parametrize("line", NOT_UNDERSTOOD, ids=str)
 def test_a_line_that_was_not_understood_proves_nothing(line: str | dict[str, Any]) -> None:
-    trace = Trace(case_id="a", final_message="Done.", telemetry=log([{"source": "turn", "event": "end"}, line]))
+    trace = Trace(
+        case_id="a", final_message="Done.", tool_calls=(), telemetry=log([{"source": "turn", "event": "end"}, line])
+    )
     assert ToolCallsNone("delete_user").judge(trace).status is Status.UNKNOWN
     assert ToolCallsNone("refund").judge(trace).status is Status.PASSED
     assert ToolCallsAny(("delete_user",)).judge(trace).status is Status.UNKNOWN
@@ -124,7 +126,7 @@ def test_a_line_that_was_not_understood_proves_nothing(line: str | dict[str, Any
     "line", [*NOT_UNDERSTOOD[:3], NOT_UNDERSTOOD[5], {"event": "used a tool"}, "Function call: f"], ids=str
 )
 def test_any_tool_counts_where_none_is_named(line: str | dict[str, Any]) -> None:
-    trace = Trace(case_id="a", final_message="Done.", telemetry=log([line]))
+    trace = Trace(case_id="a", final_message="Done.", tool_calls=(), telemetry=log([line]))
     assert ToolsUsed(()).judge(trace).status is Status.UNKNOWN
 
 
@@ -139,7 +141,7 @@ def test_any_tool_counts_where_none_is_named(line: str | dict[str, Any]) -> None
     ids=str,
 )
 def test_other_lines_leave_the_proof_as_it_is(line: str | dict[str, Any]) -> None:
-    trace = Trace(case_id="a", final_message="Done.", telemetry=log([line]))
+    trace = Trace(case_id="a", final_message="Done.", tool_calls=(), telemetry=log([line]))
     assert ToolCallsNone("delete_user").judge(trace).status is Status.PASSED
     assert ToolsUsed(()).judge(trace).status is Status.PASSED
 

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_understood
+from karat.checks.tools import called, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
@@ -137,7 +137,7 @@ class MaxCalls(Check, Struct, frozen=True):
             return self.failed(
                 f"{len(made)} calls: {called(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
             )
-        why = trace.doubt("tools") or not_understood(trace, (self.tool,))
+        why = trace.doubt("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(f"{len(made)} calls")
 
 

@@ -47,7 +47,7 @@ def logs(*events: dict[str, Any] | str) -> Trace:
 
 def shows(page: str, before: str | None = None, text: str = "Done.") -> Trace:
     """An agent with a page: the accessibility snapshot after the turn, and before it where known."""
-    return Trace(case_id="example", final_message=text, page=page, page_before=before)
+    return Trace(case_id="example", final_message=text, tool_calls=(), page=page, page_before=before)
 
 
 UNSEEN_TOOLS = says("Done.")

@@ -13,7 +13,7 @@ from karat.checks.assignment import assigned
 from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.call_patterns import CallPattern, Times, WantedCall
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_understood
+from karat.checks.tools import called, nameless, not_ruled_out, not_understood
 from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Cut, ToolCall, Trace
@@ -237,7 +237,8 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if True in told:
             index = told.index(True)
             return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
-        why = self._unseen(trace) or (self._untold(trace) if None in told else None)
+        why = self._unseen(trace) or not_ruled_out(trace, self.tool)
+        why = why or (self._untold(trace) if None in told else None)
         return self.unknown(why) if why else self.passed(called(trace))
 
     def _tally(self, told: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, Phrases
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_understood
+from karat.checks.tools import called, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -161,5 +161,5 @@ class ToolRequires(Check, Struct, frozen=True):
                     found = f"call {index + 1}, {call}, without {needed} before it: {called(trace)}"
                     return self.unknown(why) if why else self.failed(found, EvidenceLocation("tool_calls", index=index))
                 unsure = f"nothing says whether {needed} succeeded"
-        why = unsure or trace.doubt("tools") or not_understood(trace, (self.tool,))
+        why = unsure or trace.doubt("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(called(trace))

@@ -10,18 +10,24 @@ from msgspec import Struct
 from karat.checks.base import CALLS, Check, CheckRequest, Phrases, each, excerpt, quoted
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Trace
+from karat.model.trace import PossibleCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.events import unread
-from karat.telemetry.spellings import speaks_of_calls
+from karat.telemetry.spellings import asks_in_words, speaks_of_calls
 from karat.text.tool_names import (
     ANY_EFFECT,
     invisible_in,
     is_any_named,
     is_every_tool,
     is_same_tool,
+    is_word_of,
+    may_be_same_tool,
     named_in,
 )
+
+NUL = "\0"
+APPEND = "Let the app open its log to append, or let nothing else truncate it."
+UNOWNED = PossibleCall("delete", "a call of 'delete' cannot be attributed. Pass `traceparent` on.")
 
 
 class ToolCallsAny(Check, Struct, frozen=True):
@@ -77,6 +83,8 @@ class ToolCallsNone(Check, Struct, frozen=True):
         Example({"tool": "delete_*"}, calls("functions.Delete-All:refused"), Status.FAILED),
         Example({"tool": "delete_*"}, calls("lookup"), Status.PASSED),
         Example({"tool": "*"}, calls("lookup"), Status.FAILED),
+        Example({"tool": "delete"}, calls("crm.delete"), Status.UNKNOWN),
+        Example({"tool": "delete"}, calls("lookup", possible_calls=(UNOWNED,)), Status.UNKNOWN),
         Example({"tool": "delete"}, calls("lookup", telemetry=("12:00 running delete()",)), Status.UNKNOWN),
         Example({"tool": "delete"}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
@@ -97,19 +105,37 @@ class ToolCallsNone(Check, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if is_same_tool(self.tool, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.doubt("tools") or not_understood(trace, (self.tool,))
+        why = trace.doubt("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(called(trace))
 
 
+def not_ruled_out(trace: Trace, tool: str) -> str | None:
+    """Why what was seen does not prove that a tool that is forbidden was not called."""
+    for call in trace.tool_calls:
+        if not is_same_tool(tool, call.name) and may_be_same_tool(tool, call.name):
+            return f"{call.name!r} was called, which may be {tool!r} in a name space. Forbid it by its whole name."
+    return not_understood(trace, (tool,))
+
+
 def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
-    """Why the log does not prove that these tools (or any, if none is named) were not called."""
-    if not trace.telemetry:
-        return None
+    """Why what was seen does not prove that these tools (or any, if none is named) were not called."""
     named = () if any(map(is_every_tool, tools)) else tools
-    for line in unread(trace.telemetry, trace.dialect):
+    for line in unread(trace.telemetry, trace.dialect) if trace.telemetry else ():
+        if NUL in line:
+            return f"a line of the log was lost: it holds {line.count(NUL):,} NUL characters. {APPEND}"
         if any(named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
             return f"a line of the log was not understood: {excerpt(line, 80)}"
-    return None
+    return next((one.why for one in trace.possible_calls if _may_be(one, trace, tools)), None)
+
+
+def _may_be(possible: PossibleCall, trace: Trace, tools: Sequence[str]) -> bool:
+    """Whether it may be a call of one of these tools, or of any, that is not among those that were seen."""
+    if possible.of == "call":
+        return not tools or any(is_same_tool(t, possible.text) or may_be_same_tool(t, possible.text) for t in tools)
+    seen = {call.name for call in trace.tool_calls}
+    if tools:
+        return any(tool not in seen and is_word_of(tool, possible.text) for tool in tools)
+    return asks_in_words(possible.text, seen)
 
 
 def nameless(*tools: str) -> Iterator[CheckProblem]:

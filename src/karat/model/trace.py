@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, StructMeta, field
 
 Channel = Literal[
     "tools",
@@ -159,10 +159,38 @@ class TraceError(Struct, frozen=True, omit_defaults=True):
     retry_after: float | None = None
 
 
-class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class PossibleCall(Struct, frozen=True, omit_defaults=True):
+    """What may be a call of this turn, and cannot be shown to be one: it proves no call, and no absence of one."""
+
+    text: str
+    """The name of a tool, or what names tools: words of a model, a line of a log."""
+    why: str
+    """What is missing, and how it is fixed."""
+    of: Literal["call", "words"] = "call"
+
+
+NO_CALLS_GIVEN = (
+    "the Trace was made without `tool_calls`, so its calls were not observed: give it tool_calls=() if there were none"
+)
+
+
+class _TraceMeta(StructMeta):
+    """A Trace that is made without `tool_calls` did not observe them. One that is decoded says itself what it did not.
+
+    A journal leaves out what is empty, so this can only be known where a Trace is made.
+    """
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        if "tool_calls" not in given and "tools" not in given.get("unobserved", ()):
+            given["unobserved"] = {**given.get("unobserved", {}), "tools": NO_CALLS_GIVEN}
+        return super().__call__(*args, **given)
+
+
+class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_TraceMeta):
     """What was observed of the judged turn, or of a whole conversation and its last answer, and what was not.
 
-    `page` of None without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
+    Made without `tool_calls`, it did not observe them: `tool_calls=()` says that there were none. `page` of None
+    without an entry in `unobserved` means that the agent has none; with one, that it was not captured.
     """
 
     case_id: str
@@ -179,6 +207,7 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """
     ended_by: str = ""
     """`itself`, or the limit that cut the turn off, such as `length`; empty if it is not known."""
+    possible_calls: tuple[PossibleCall, ...] = ()
     telemetry: tuple[str, ...] = ()
     dialect: str = ""
     """How the target's configuration says that its log spells tool calls, as JSON."""

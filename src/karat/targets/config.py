@@ -18,6 +18,7 @@ from karat.text.wording import did_you_mean
 
 Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]
 Text = Annotated[str, Meta(min_length=1)]
+Address = Annotated[str, Meta(pattern="^https?://.")]
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -55,6 +56,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     """Tools that are no part of a trace, with `*` for any part of a name."""
     telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: str | None = None
+    mcp_complete: bool = False
+    """Whether the user vouches that every tool call of the agent goes through `mcp_record`."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
@@ -89,6 +92,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "ignore_tools": list(self.ignore_tools),
             "telemetry": self.telemetry,
             "mcp_record": self.mcp_record,
+            "mcp_complete": self.mcp_complete or None,
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
@@ -106,6 +110,11 @@ class Config(Struct, frozen=True, kw_only=True):
     targets: dict[str, TargetConfig] = field(default_factory=dict)
 
 
+class _McpTable(Struct, forbid_unknown_fields=True, kw_only=True):
+    url: Address
+    complete: bool = False
+
+
 class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     use: Text
     timeout: Seconds | None = None
@@ -120,7 +129,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     tool_names: dict[Text, Text] = field(default_factory=dict)
     ignore_tools: tuple[Text, ...] = ()
     telemetry: dict[str, object] = field(default_factory=dict)
-    mcp_record: Annotated[str, Meta(pattern="^https?://.")] | None = None
+    mcp_record: Address | _McpTable | None = None
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
     version: Text | None = None
@@ -246,6 +255,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     except ConfigError as error:
         error.where = line_of(file, place, "rate")
         raise
+    recorded = _McpTable(url=given.mcp_record) if isinstance(given.mcp_record, str) else given.mcp_record
     return TargetConfig(
         kind=kind,
         spec=spec,
@@ -265,7 +275,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         tool_names=given.tool_names,
         ignore_tools=given.ignore_tools,
         telemetry=given.telemetry,
-        mcp_record=given.mcp_record,
+        mcp_record=recorded.url if recorded else None,
+        mcp_complete=recorded is not None and recorded.complete,
         limits=limits,
         version=given.version or "",
         options={**given.options, **own},

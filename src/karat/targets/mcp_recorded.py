@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import time
 
 from msgspec import structs
 
 from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
+from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.otlp.options import filled_in
 from karat.telemetry.otlp.mcp_proxy import CrossedCall, McpProxy
+from karat.telemetry.spans.marks import conversation_in
 from karat.traces.recorder import completed
+from karat.traces.turns import conversation
 
 MCP = "{mcp}"
 ENVIRONMENT = "KARAT_MCP_URL"
-AMBIGUOUS = (
-    "calls crossed the MCP proxy while several cases ran, and nothing says whose they are: pass `traceparent` on"
+OF_NOBODY = (
+    "a call of {!r} crossed the MCP proxy while the case ran, and nothing says whose it is: let the agent pass "
+    "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
+UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
+REMEMBERED = 20_000
 
 
 class McpRecorded:
@@ -27,18 +32,21 @@ class McpRecorded:
 
     def __init__(self, make: Callable[[TargetConfig], Target], config: TargetConfig, upstream: str) -> None:
         self._make = make
+        self._complete = config.mcp_complete
         self._config = config
         self._proxy = McpProxy(upstream)
         self._target = make(config)
+        self._over: dict[str, None] = {}
+        """The traces and names of conversations that are over, the latest last."""
         self._running: list[RunContext] = []
-        self._shared: list[RunContext] = []
         self.limits = self._target.limits
         self.options = self._target.options
         self.secrets = secrets_of(self._target)
 
     async def open(self) -> None:
         self._proxy.open()
-        self._target = self._make(filled_in(self._config, MCP, self._proxy.url, {ENVIRONMENT: self._proxy.url}))
+        self._config = filled_in(self._config, MCP, self._proxy.url, {ENVIRONMENT: self._proxy.url})
+        self._target = self._make(self._config)
         await self._target.open()
 
     async def close(self) -> None:
@@ -49,42 +57,72 @@ class McpRecorded:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.marks.listen(case.id)
+        general, own = self._proxy.url, self._proxy.url_of(context.marks.conversation_id)
+        told = {name: value for name, value in self._config.env.items() if general in value}
+        context.marks.process_env |= {name: value.replace(general, own) for name, value in told.items()}
         self._running.append(context)
-        if len(self._running) > 1:
-            self._shared += [other for other in self._running if other not in self._shared]
         began = time()
         try:
             trace = await self._target.run(case, context)
-            crossed = [one for one in list(self._proxy.crossed) if (one.call.started_at or 0) >= began]
-            return self._joined(trace, context, crossed)
+            return self._joined(trace, context, [one for one in list(self._proxy.crossed) if _start(one) >= began])
         finally:
             self._running.remove(context)
-            self._shared = [other for other in self._shared if other in self._running]
+            self._over |= dict.fromkeys(_names(context))
+            for name in list(self._over)[:-REMEMBERED]:
+                del self._over[name]
 
     def _joined(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
-        """Of a conversation, the whole; of one prompt, what was called since it was sent."""
-        since = context.marks.turns[-1].began if context.marks.turns and not trace.turns else 0.0
-        own = [one for one in crossed if self._is_own(one, context) and (one.call.started_at or 0) >= since]
-        if any(self._is_anybodys(one, context) for one in crossed):
-            context.notices.append(AMBIGUOUS)
-        calls: list[ToolCall] = [one.call for one in own]
+        """The trace, and each of its turns, with the calls that were made since its prompt was sent."""
+        names = _names(context)
         context.tool_schemas = {**self._proxy.tools, **context.tool_schemas}
-        elsewhere = next((one.name for one in trace.tool_calls if one.name not in {call.name for call in calls}), None)
+        crossing = {one.call.name for one in crossed}
+        elsewhere = next((one.name for one in trace.tool_calls if one.name not in crossing), None)
         if elsewhere is not None:
             context.more_tools = f"{elsewhere!r} did not cross the MCP proxy, so the agent has other tools as well"
-        return structs.replace(trace, tool_calls=tuple(completed(trace.tool_calls, calls))) if calls else trace
+        own = [one for one in crossed if _is_of(one, names)]
+        others = {*self._over}.union(*(_names(other) for other in self._running))
+        unowned = [one for one in crossed if not _is_of(one, others)]
+        if not trace.turns:
+            return self._with(trace, _since(own, context, -1), unowned)
+        turns = [
+            self._with(turn, _since(own, context, number - len(trace.turns)), unowned)
+            for number, turn in enumerate(trace.turns)
+        ]
+        joined = conversation(turns, trace.error)
+        return structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
 
-    def _is_own(self, one: CrossedCall, context: RunContext) -> bool:
-        if self._names(one, context):
-            return True
-        return context not in self._shared and not self._named(one)
+    def _with(self, trace: Trace, own: list[CrossedCall], unowned: list[CrossedCall]) -> Trace:
+        calls = [one.call for one in own if one.call.name]
+        nobodys = dict.fromkeys(one.call.name for one in unowned if one.call.name)
+        unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools" or not self._complete}
+        if any(not one.call.name for one in (*own, *unowned)):
+            unobserved["tools"] = UNREAD
+        return structs.replace(
+            trace,
+            tool_calls=tuple(completed(trace.tool_calls, calls)),
+            possible_calls=(*trace.possible_calls, *(PossibleCall(name, OF_NOBODY.format(name)) for name in nobodys)),
+            unobserved=unobserved,
+        )
 
-    def _is_anybodys(self, one: CrossedCall, context: RunContext) -> bool:
-        return context in self._shared and not self._named(one)
 
-    def _named(self, one: CrossedCall) -> bool:
-        return any(self._names(one, other) for other in self._running)
+def _start(one: CrossedCall) -> float:
+    return one.call.started_at or 0.0
 
-    def _names(self, one: CrossedCall, context: RunContext) -> bool:
-        traces = {turn.trace_id for turn in context.marks.turns}
-        return one.traceparent[3:35] in traces or context.marks.conversation_id in one.baggage
+
+def _since(own: list[CrossedCall], context: RunContext, turn: int) -> list[CrossedCall]:
+    """The calls of a turn, which is counted from the end."""
+    began = [mark.began for mark in context.marks.turns]
+    first = began[turn] if len(began) >= -turn else 0.0
+    last = began[turn + 1] if turn < -1 and len(began) >= -turn else float("inf")
+    return [one for one in own if first <= _start(one) < last]
+
+
+def _names(context: RunContext) -> set[str]:
+    """By what a call is known to be of this run of a case."""
+    return {context.marks.conversation_id, *(turn.trace_id for turn in context.marks.turns)}
+
+
+def _is_of(one: CrossedCall, names: Collection[str]) -> bool:
+    entries = (entry.partition("=")[2].partition(";")[0].strip() for entry in one.baggage.split(","))
+    told = {one.conversation, one.traceparent[3:35], *map(conversation_in, entries)} - {""}
+    return not told.isdisjoint(names)

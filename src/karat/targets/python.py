@@ -67,6 +67,11 @@ class Conversation:
         """A name that no other conversation ever has, for agents that keep threads."""
         return self._marks.conversation_id
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """`traceparent` and `baggage` of the turn: a request that carries them is known to be this case's."""
+        return self._marks.headers
+
     def tool_call(self, name: str, **rest: object) -> None:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
         self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **rest}, ShortCall)))
@@ -79,7 +84,6 @@ class Conversation:
 
 OFFERED = ("case", "conversation", "context")
 TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
-NO_TOOLS_IN_TRACE = "the agent's Trace has no tool calls; if none were made, return a dict with `tool_calls: []`"
 
 
 class PythonTarget:
@@ -175,8 +179,6 @@ def _whole(trace: Trace, case: Case) -> Trace:
     known = get_args(Channel)
     for channel in sorted((trace.unobserved.keys() | trace.cuts.keys()) - set(known)):
         raise ValueError(f"there is no channel {channel!r}. {did_you_mean(channel, known)}".rstrip())
-    if not trace.tool_calls and not trace.telemetry and not trace.unseen("tools"):
-        trace = structs.replace(trace, unobserved={**trace.unobserved, "tools": NO_TOOLS_IN_TRACE})
     if trace.error is not None:
         broke = trace.error
         raise TargetError(broke.kind, broke.message, detail=broke.detail, partial=trace, retry_after=broke.retry_after)

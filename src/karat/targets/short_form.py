@@ -180,7 +180,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         input=case.prompt,
         final_message=short.final_message or "",
         messages=_messages(short, recorder),
-        tool_calls=joined(calls or (), telemetry or ()),
+        tool_calls=joined(calls or (), telemetry or (), recorder.dialect if recorder else ""),
         telemetry=telemetry or (),
         page=None if short.page is UNSET else short.page,
         page_before=short.page_before,

@@ -94,6 +94,7 @@ class WithSuccessRules:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.after_setup = self._refuse_broken
+        context.recorder.dialect = self._dialect
         try:
             trace = self._read(await self._target.run(case, context))
             trace = self._with_tools(trace, case, context)

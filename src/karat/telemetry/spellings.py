@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,8 @@ INSIDE = ("data", "payload", "params", "attributes", "tool_call", "toolCall", "c
 OUTCOMES = ("result", "output", "success", "ok", "response")
 
 _SOURCE = lazy.pattern(r"(?:tools?|functions?)[.:/](.+)", re.DOTALL)
+_NAME_SPACE = lazy.pattern(r"\b(?:response|output|message|completion)[.:/](?=[^.:/]*(?:tool|function))", re.IGNORECASE)
+"""Where a model streams a call, this says whose event it is, and not that the call has ended: `response.tool_call`."""
 _CAMEL = lazy.pattern(r"(?<=[a-z])(?=[A-Z])")
 _WORD = lazy.pattern(r"[a-z]+")
 _ERROR = frozenset({"error", "errored", "failed", "failure", "exception"})
@@ -70,6 +72,18 @@ def speaks_of_calls(line: str) -> bool:
     return _TALK.search(line) is not None
 
 
+def asks_in_words(words: str, known: Collection[str] = ()) -> bool:
+    """Whether a model asks in its words for a tool that is none of the known ones, or, if none is known, in code."""
+    named = [name for found in _ACTION.finditer(words) if (name := found[1] or found[2])]
+    return any(name not in known for name in named) or (not known and _CODE.search(words) is not None)
+
+
+_ACTION = lazy.pattern(
+    r"^\W{0,4}Action\s*:\W{0,4}(\w[\w.:/-]*)|[\"'](?:action|tool|tool_name|function)[\"']\s*:\s*[\"'](\w[\w.:/-]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CODE = lazy.pattern(r"```|<(?:code|tool|function|invoke|execute)\b|^\W{0,4}Action\s*:", re.IGNORECASE | re.MULTILINE)
+
 _TALK = lazy.pattern(
     r"(?:tool|function)s?[\W_]{0,3}(?:call|use[sd]?\b|using|start|invo|exec|run|result|output|error|fail|finish|name|end)"
     r"|(?:call|us|invok|execut|runn)(?:ing|ed|s|e|es)?\W{1,3}(?:the\W{1,3}|a\W{1,3})?(?:tool|function)"
@@ -93,7 +107,7 @@ def _named(top: Mapping[str, object], stage: Stage) -> Spelled | None:
 @lru_cache(maxsize=1024)
 def _stage(kind: str) -> tuple[bool, Stage | None]:
     """Whether a kind is about tools, and what it tells of a call."""
-    words = set(_WORD.findall(_CAMEL.sub("_", kind).lower()))
+    words = set(_WORD.findall(_CAMEL.sub("_", _NAME_SPACE.sub("", kind)).lower()))
     about = not words.isdisjoint({"tool", "tools"}) or {"function", "call"} <= words
     stages: tuple[tuple[Stage, frozenset[str]], ...] = (
         ("other", _PART),

@@ -1,6 +1,6 @@
 """One rule for the success of a tool call, whatever target it was seen by.
 
-A sign of failure (the lists of `karat.text.words`, and text that opens with a word of failure) is a failure, whatever else
+A sign of failure (a list of `karat.text.words`, or text that opens with a word of failure) is a failure, whatever else
 claims success; a call that returned without one succeeded; a call whose end was not observed is unknown. Records that
 a tool looked up are data: what a list of them says is not said of the call.
 """

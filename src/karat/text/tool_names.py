@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
@@ -16,6 +17,8 @@ from karat.text.regexes import lazy
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
 _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
+_PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
+"""What some frameworks put before the name of a function: `Desk-send_email`."""
 _REST = lazy.pattern(r"[\W_]+")
 ANY_EFFECT = "@effects"
 """In a suite: all tools of `effects`; among them: words that claim any of them."""
@@ -40,11 +43,23 @@ def is_any_named(patterns: Iterable[str], called: str) -> bool:
 
 
 def is_same_tool(forbidden: str, called: str) -> bool:
-    """Whether a call goes to a tool that is forbidden, in whatever name space it was called."""
+    """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
     if forbidden == called:
         return True
-    parts = _parts(called)
-    return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(len(parts)))
+    whole = ("".join(_own(called)), "".join(_parts(called)))
+    return any(ban.fullmatch(name) for ban in _bans(forbidden) for name in whole)
+
+
+def may_be_same_tool(forbidden: str, called: str) -> bool:
+    """Whether the name of a call ends with a forbidden one after a name space, so that it may be the same tool."""
+    parts = _parts(_PLUGIN.sub(r"\1.", called))
+    return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(1, len(parts)))
+
+
+@lru_cache(maxsize=4096)
+def is_word_of(tool: str, words: str) -> bool:
+    """Whether a text names a tool, as a word of its own."""
+    return re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", words, re.IGNORECASE) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -84,7 +99,9 @@ def _bans(name: str) -> tuple[Pattern[str], ...]:
 def _own(name: str) -> tuple[str, ...]:
     """The parts of a name without a name space that says nothing."""
     parts = _parts(name)
-    return parts[1:] if len(parts) > 1 and parts[0] in GENERIC else parts
+    while len(parts) > 1 and parts[0] in GENERIC:
+        parts = parts[1:]
+    return parts
 
 
 @lru_cache(maxsize=4096)

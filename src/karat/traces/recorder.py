@@ -20,11 +20,23 @@ class Recorder:
     None means that nothing was seen of a channel, which is not the same as seeing that nothing happened.
     """
 
-    __slots__ = ("_prompt", "final_message", "messages", "page", "page_before", "telemetry", "tool_calls", "turns")
+    __slots__ = (
+        "_prompt",
+        "dialect",
+        "final_message",
+        "messages",
+        "page",
+        "page_before",
+        "telemetry",
+        "tool_calls",
+        "turns",
+    )
 
     def __init__(self) -> None:
         self.turns: list[Trace] = []
         """The turns of a conversation that are over."""
+        self.dialect = ""
+        """How the target's configuration says that its log spells tool calls."""
         self._prompt: str | None = None
         self.restart()
 
@@ -73,8 +85,9 @@ class Recorder:
             input=case.prompt if self._prompt is None else self._prompt,
             final_message=self.final_message,
             messages=tuple(self.messages),
-            tool_calls=joined(tuple(self.tool_calls or ()), telemetry),
+            tool_calls=joined(tuple(self.tool_calls or ()), telemetry, self.dialect),
             telemetry=telemetry,
+            dialect=self.dialect,
             page=self.page,
             page_before=self.page_before,
             unobserved={channel: why for channel, why in unobserved.items() if not seen[channel]},
@@ -82,12 +95,12 @@ class Recorder:
         )
 
 
-def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...]) -> tuple[ToolCall, ...]:
+def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...], dialect: str = "") -> tuple[ToolCall, ...]:
     """The reported calls, completed by the telemetry, then those that only the telemetry has.
 
     Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
     """
-    return tuple(completed(calls, tool_calls(telemetry))) if telemetry else tuple(calls)
+    return tuple(completed(calls, tool_calls(telemetry, dialect))) if telemetry else tuple(calls)
 
 
 def completed(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:

@@ -30,6 +30,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         tool_calls=tuple([call for turn in turns for call in turn.tool_calls]),
         tool_schemas={name: schema for turn in turns for name, schema in turn.tool_schemas.items()},
         ended_by=_ended_by([turn.ended_by for turn in turns]),
+        possible_calls=tuple(dict.fromkeys([call for turn in turns for call in turn.possible_calls])),
         telemetry=tuple([line for turn in turns for line in turn.telemetry]),
         page_before=first.page_before,
         unobserved=_merged(turn.unobserved for turn in turns),

@@ -45,6 +45,28 @@ async def test_tools_come_from_the_turns_own_lines(logging_stub: Stub) -> None:
     assert trace.unobserved == {}
 
 
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        pytest.param({}, False, id="names-no-conversation"),
+        pytest.param({"complete": True}, True, id="vouched-for"),
+        pytest.param({"session_query": "conversation"}, True, id="the-line-names-it"),
+        pytest.param({"session_query": "conversation", "session": "all"}, False, id="all-share-it"),
+    ],
+)
+async def test_from_the_second_case_on_a_tool_event_may_be_a_late_one(
+    logging_stub: Stub, given: dict[str, Any], known: bool
+) -> None:
+    options = telemetry(logging_stub.log, **{key: given[key] for key in ("complete",) if key in given})
+    rest = {key: value for key, value in given.items() if key != "complete"}
+    async with opened(logging_stub.url, **options, **rest) as target:
+        first, second = [await ask(target, f"say {word}", case_id=word) for word in ("a", "b")]
+    assert [call.name for call in first.tool_calls] == ["look"]
+    assert [call.name for call in second.tool_calls] == (["look"] if known else [])
+    assert [call.text for call in second.possible_calls] == ([] if known else ["look"])
+    assert ("telemetry" in second.unobserved) is not known
+
+
 async def test_side_by_side_by_correlation(logging_stub: Stub) -> None:
     options = telemetry(logging_stub.log, correlation_field="conversation", wait_ms=5000)
     async with opened(logging_stub.url, **options, session_query="conversation") as target:

@@ -7,9 +7,12 @@ import json
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
+from karat.checks.tools import not_understood
+from karat.model.trace import Trace
 from karat.telemetry.spans.messages import conversation, since_the_prompt
 from karat.telemetry.spans.protobuf import ProtobufBatch
 from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.record import SpanRecord
 from telemetry.spans.made import Span, request, span, tool
 
 T = "11" * 16
@@ -139,6 +142,8 @@ COUNTING = span("invoke_agent", T, gen_ai__operation__name="invoke_agent")
 COUNTING.attributes.append(KeyValue(key="app.calls", value=AnyValue(int_value=1)))
 COUNTED = tool("find", T, parent=COUNTING.span_id.hex())
 SILENT = span("chat m", T, parent=TOP, gen_ai__operation__name="chat")
+WRAPPED = span("chat m", T, parent=TOP, gen_ai__operation__name="chat")
+INNER = chat(WRAPPED.span_id.hex(), [USER], [SAYS])
 
 
 @pytest.mark.parametrize(
@@ -148,6 +153,8 @@ SILENT = span("chat m", T, parent=TOP, gen_ai__operation__name="chat")
         pytest.param([ROOT, FIND], "would not be missed", id="a-root-and-its-call"),
         pytest.param([ROOT, SILENT, FIND], "would not be missed", id="a-model-that-tells-nothing"),
         pytest.param([ROOT, chat(TOP, [USER], [SAYS])], "", id="a-model-that-tells-all"),
+        pytest.param([ROOT, SILENT, chat(TOP, [USER], [SAYS])], "'chat m' does not carry", id="the-last-of-two-tells"),
+        pytest.param([ROOT, WRAPPED, INNER], "", id="one-call-seen-twice"),
         pytest.param([COUNTING], "counts 1 tool calls, and spans of 0", id="counted-and-lost"),
         pytest.param([COUNTING, COUNTED], "", id="counted"),
     ],
@@ -168,3 +175,59 @@ def test_a_cost_is_known_where_every_model_call_tells_it() -> None:
     assert read(ROOT, costing(0.5), costing(0.5), costing(0)).costs == {"cost_usd": 1.0}
     assert read(ROOT, costing(0.5), chat(TOP, [USER], [SAYS])).costs == {}
     assert read(ROOT).costs == {}
+
+
+def records_of(*spans: Span) -> list[SpanRecord]:
+    return [origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()]
+
+
+@pytest.mark.parametrize(
+    ("answer", "proved"),
+    [
+        pytest.param("Done.", True, id="said"),
+        pytest.param("Agent:  done. Bye!", True, id="within-the-answer"),
+        pytest.param("", True, id="answer-not-known"),
+        pytest.param("Your files are deleted.", False, id="said-by-no-model-call"),
+    ],
+)
+def test_a_title_or_guardrail_call_does_not_prove_that_the_call_that_answered_was_seen(
+    answer: str, proved: bool
+) -> None:
+    reading = read_turn(records_of(ROOT, chat(TOP, [USER], [SAYS])), answer=answer)
+    assert (not reading.gap) is proved
+    assert proved or "telemetry = { otlp = { complete = true } }" in reading.gap
+
+
+def test_an_answer_may_be_the_argument_of_a_call() -> None:
+    asks = {"role": "assistant", "tool_calls": [{"function": {"name": "reply", "arguments": '{"text": "Bye now"}'}}]}
+    assert not read_turn(records_of(ROOT, chat(TOP, [USER], [asks])), answer="Bye now").gap
+
+
+REACT = {"role": "assistant", "content": "Thought: it must go.\nAction: delete_all\nAction Input: {}"}
+CODE = {"role": "assistant", "content": "```py\ndelete_all(force=True)\n```"}
+PLAIN = {"role": "assistant", "content": "Nothing to do."}
+DEFINED = {"gen_ai__tool__definitions": '[{"name": "delete_all"}]'}
+
+
+@pytest.mark.parametrize(
+    ("spans", "tools", "doubted"),
+    [
+        pytest.param([chat(TOP, [USER], [REACT])], ("delete_all",), True, id="an-action-in-words"),
+        pytest.param(
+            [chat(TOP, [USER], [CODE]), chat(TOP, [USER], [PLAIN])], ("delete_all",), True, id="code-not-last"
+        ),
+        pytest.param([chat(TOP, [USER], [REACT])], (), True, id="of-any-tool"),
+        pytest.param([chat(TOP, [USER], [CODE])], (), True, id="of-any-tool-in-code"),
+        pytest.param([chat(TOP, [USER], [REACT])], ("refund",), False, id="a-tool-that-no-word-names"),
+        pytest.param([chat(TOP, [USER], [PLAIN])], (), False, id="words-alone"),
+        pytest.param([chat(TOP, [USER], [REACT]), tool("delete_all", T, parent=TOP)], (), False, id="with-its-record"),
+        pytest.param([chat(TOP, [USER], [REACT], **DEFINED)], ("delete_all",), False, id="calls-are-structured"),
+    ],
+)
+def test_a_tool_that_a_models_words_name_is_not_absent_where_calls_are_not_structured(
+    spans: list[Span], tools: tuple[str, ...], doubted: bool
+) -> None:
+    reading = read(ROOT, *spans)
+    assert not reading.unproved
+    trace = Trace(case_id="a", tool_calls=reading.calls, possible_calls=reading.possible_calls)
+    assert ("telemetry = { otlp = { complete = true } }" in (not_understood(trace, tools) or "")) is doubted

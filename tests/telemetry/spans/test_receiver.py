@@ -13,7 +13,7 @@ import pytest
 from karat.errors import ConfigError
 from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.receiver import Receiver
-from karat.telemetry.spans.marks import Marks
+from karat.telemetry.spans.marks import Marks, TurnMark
 from telemetry.spans.made import post, request, span, tool
 
 TRACE = "11" * 16
@@ -68,8 +68,8 @@ JSON = json.dumps(
 
 def test_json_is_read_as_protobuf_is(receiver: Receiver) -> None:
     own = marks()
+    own.turns[0] = TurnMark(TRACE, "ab" * 8, 0.0)
     window = receiver.inbox.open_window(own)
-    window.began = 0
     assert post(receiver.endpoint, JSON, Content_Type="application/json; charset=utf-8") == 200
     (record,) = window.records()
     assert (record.trace_id, record.span_id, record.failed, record.status) == (TRACE, "ab" * 8, True, "no")
@@ -128,7 +128,7 @@ def test_a_port_in_use_is_told_in_a_line(receiver: Receiver) -> None:
         Receiver().open(port)
 
 
-def test_spans_are_known_by_trace_conversation_entry_or_time_alone(receiver: Receiver) -> None:
+def test_spans_are_known_by_trace_conversation_or_entry(receiver: Receiver) -> None:
     inbox = receiver.inbox
     first, second = marks(), marks()
     windows = [inbox.open_window(first), inbox.open_window(second)]
@@ -167,25 +167,30 @@ def test_several_cases_in_one_trace_have_what_stands_below_their_own_span(receiv
     ]
 
 
-@pytest.mark.parametrize(
-    ("began", "root", "others", "found"),
-    [
-        pytest.param(50.0, True, 0, 2, id="within-the-time-of-the-only-case"),
-        pytest.param(150.0, True, 0, 0, id="begun-before-it"),
-        pytest.param(50.0, False, 0, 0, id="without-its-root"),
-        pytest.param(50.0, True, 1, 0, id="while-another-ran"),
-    ],
-)
-def test_time_alone_tells_only_where_one_case_runs(
-    receiver: Receiver, began: float, root: bool, others: int, found: int
-) -> None:
+def test_time_alone_gives_a_trace_to_no_case_though_only_one_runs(receiver: Receiver) -> None:
     window = receiver.inbox.open_window(marks())
-    window.began = began
-    for _ in range(others):
-        receiver.inbox.open_window(marks()).close()
-    top = span("root", TRACE, parent="" if root else "77" * 8)
+    top = span("root", TRACE)
     post(receiver.endpoint, request([top, tool("t", TRACE, parent=top.span_id.hex())]))
-    assert len(window.records()) == found
+    assert window.records() == []
+    assert [record.name for record in window.unowned()] == ["root", "execute_tool t"]
+
+
+def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver: Receiver) -> None:
+    first = marks()
+    first.known_as.add("shared")
+    receiver.inbox.open_window(first).close()
+    second = marks()
+    second.known_as.add("shared")
+    window = receiver.inbox.open_window(second)
+    late = [
+        tool("by-trace", first.turns[0].trace_id),
+        tool("by-conversation", "22" * 16, session__id=first.conversation_id),
+        tool("by-entry", "33" * 16, karat__case=first.case_entry),
+    ]
+    post(receiver.endpoint, request([*late, tool("of-either", "44" * 16, session__id="shared")]))
+    assert window.records() == []
+    assert [record.name for record in window.unowned()] == ["execute_tool of-either"]
+    assert receiver.inbox.late == 3
 
 
 def test_what_has_no_room_is_lost_and_told() -> None:

@@ -8,28 +8,38 @@ from pathlib import Path
 
 from msgspec import structs
 
+from karat.model.trace import PossibleCall, ToolCall
 from karat.targets.base import TargetError
 from karat.targets.browser.options import Line, LogOptions
-from karat.telemetry.events import PREFIX
+from karat.telemetry.calls import tool_calls
+from karat.telemetry.events import PREFIX, parse, parse_all
 from karat.telemetry.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.text.wording import shorten, visible
 
 FOLLOW = 0.05
 EXCERPT = 80
 COMPLAINT = 300
+MAY_BE_LATE = (
+    "a call of {!r} was logged during the turn, and it may be a late one of an earlier case: name the field that holds "
+    "the conversation, telemetry = {{ correlation_field = ... }}, or vouch that nothing is logged after a turn has "
+    "ended, telemetry = {{ complete = true }}"
+)
 
 
 class TurnLog:
     """Begun before the prompt is sent, and read all along. A capture that is broken makes the case an ERROR."""
 
-    def __init__(self, path: Path, telemetry: LogOptions, session: str, session_query: str = "") -> None:
+    def __init__(
+        self, path: Path, telemetry: LogOptions, session: str, session_query: str = "", dialect: str = ""
+    ) -> None:
         self._telemetry = telemetry
+        self._dialect = dialect
         field = telemetry.correlation_field
         ends = _is_event(telemetry.end_source, telemetry.end_event) if telemetry.end_event else None
         if ends is not None and session_query and not field:
             ends = _own(ends, session_query, session)
         try:
-            self._segment = LogSegment(path, _has(field, session) if field else None, ends)
+            self._segment = LogSegment(path, _has(field, session, dialect) if field else None, ends)
         except CaptureBrokenError as error:
             raise _broken(error) from error
         self._judged = 0
@@ -56,6 +66,11 @@ class TurnLog:
         """What was seen of the turn, whether or not it ended."""
         self._read()
         return self._segment.lines
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls that it tells of so far."""
+        return tool_calls(tuple(self.so_far()), self._dialect)
 
     async def finish(self) -> tuple[str, ...]:
         """All lines of the turn, once it has ended."""
@@ -87,22 +102,35 @@ class TurnLog:
                 self._why = error
 
 
+def own_lines(lines: tuple[str, ...], session: str, dialect: str) -> tuple[tuple[str, ...], tuple[PossibleCall, ...]]:
+    """The lines of a turn, without events of tools that do not name its conversation, and the calls these may be."""
+    own: list[str] = []
+    possible: dict[str, PossibleCall] = {}
+    for line, event in zip(lines, parse_all(lines, dialect), strict=True):
+        if event is None or event.tool is None or (session and session in line):
+            own.append(line)
+        else:
+            possible[event.tool] = PossibleCall(event.tool, MAY_BE_LATE.format(event.tool))
+    return tuple(own), tuple(possible.values())
+
+
 def _broken(error: CaptureBrokenError) -> TargetError:
     return TargetError("telemetry", f"telemetry capture is broken: {error}")
 
 
-def _has(field: str, session: str) -> Fits:
+def _has(field: str, session: str, dialect: str) -> Fits:
     """Whose line it is. A tool's line that cannot be attributed may be this conversation's: then nothing is proved."""
 
     def fits(line: str) -> bool:
-        tool = f'"{PREFIX}' in line
-        if session not in line and not tool:
+        event = parse(line, dialect)
+        tool = event.source if event is not None and event.tool is not None else ""
+        if session not in line and not tool and f'"{PREFIX}' not in line:
             return False
         found = _object(line)
-        if not found:
+        if not found and not tool:
             raise CaptureBrokenError(f"a line of it cannot be read: {line[:EXCERPT]}")
-        if found.get(field) in (None, "") and str(found.get("source", "")).startswith(PREFIX):
-            raise CaptureBrokenError(f"an event of {found['source']} has no {field!r}, so its conversation is unknown")
+        if found.get(field) in (None, "") and tool:
+            raise CaptureBrokenError(f"an event of {tool} has no {field!r}, so its conversation is unknown")
         return found.get(field) == session
 
     return fits

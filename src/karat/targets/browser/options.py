@@ -90,6 +90,8 @@ class LogOptions(Struct, frozen=True, forbid_unknown_fields=True):
     failure: tuple[Line, ...] = ()
     """Lines by which the app says that a turn broke: one of them makes the case an ERROR."""
     wait_ms: Positive = 5000
+    complete: bool = False
+    """Whether the user vouches that nothing is logged after its turn has ended, so that all lines of a turn are its."""
 
     def __bool__(self) -> bool:
         return self != LogOptions()

@@ -22,7 +22,6 @@ from karat.targets.browser.prompt_echo import PromptMatcher
 from karat.targets.browser.screen import SentPrompt, element_boxes, screen_map, with_sight, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.window import HURRY
-from karat.telemetry.calls import tool_calls
 from karat.text.wording import likeness, listed, shorten
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class ChatPage:
 
     def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
-        if self._log is None or not tool_calls(tuple(self._log.so_far())):
+        if self._log is None or not self._log.calls:
             raise TargetError("config", f"{self._elsewhere()}: correct `answer`")
         return self._said._replace(unseen=MATCHED_NOTHING.format(place=self._options.answer))
 

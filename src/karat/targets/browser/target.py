@@ -24,7 +24,7 @@ from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.browser import window
 from karat.targets.browser.environment import BrowserEnvironment
-from karat.targets.browser.log import TurnLog
+from karat.targets.browser.log import TurnLog, own_lines
 from karat.targets.browser.options import (
     LOG,
     SESSION,
@@ -67,6 +67,8 @@ class BrowserTarget:
         self.secrets = secret_values(self._options, config.spec)
         self.limits = self._limits()
         self._script = ""
+        self._spoken_to: int | None = None
+        """Which start of the app a conversation was held with before: what it logs late, a later one finds."""
 
     def _limits(self) -> Limits:
         options, limits = self._options, self._config.limits
@@ -114,9 +116,12 @@ class BrowserTarget:
         await evidence.start()
         base, starts = self._stage.base.replace(SESSION, session), self._stage.starts
         chat = ChatPage(await opened.new_page(), self._options, base, session)
+        late = self._spoken_to == starts and not self._correlated
+        self._spoken_to = starts
 
         async def turn(prompt: str) -> Trace:
             trace = await self._turn(case, context.recorder, chat, session, prompt)
+            trace = self._without_late(trace, session) if late else trace
             why = await self._stage.left(starts)
             if why:  # what the page shows may be half an answer
                 raise TargetError("gone", why, partial=trace)
@@ -130,7 +135,7 @@ class BrowserTarget:
 
     async def _turn(self, case: Case, recorder: Recorder, chat: ChatPage, session: str, prompt: str) -> Trace:
         recorder.page_before = await chat.snapshot()
-        log = self._log(session)
+        log = self._log(session, recorder.dialect)
         started_at, began = time.time(), time.perf_counter()
         try:
             said = await chat.ask(prompt, log)
@@ -153,8 +158,9 @@ class BrowserTarget:
                 Message("assistant", said.text),
                 *([Message(UNSEEN_WORDS, said.hidden)] if said.hidden else ()),
             ),
-            tool_calls=tool_calls(lines),
+            tool_calls=tool_calls(lines, recorder.dialect),
             telemetry=lines,
+            dialect=recorder.dialect,
             page=page,
             answer_page=chat.answer_page,
             page_before=recorder.page_before,
@@ -164,9 +170,28 @@ class BrowserTarget:
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
 
-    def _log(self, session: str) -> TurnLog | None:
+    @property
+    def _correlated(self) -> bool:
+        """Whether each line of the log is known to be of the turn that it is found in."""
+        given = self._options
+        return given.telemetry.complete or bool(given.telemetry.correlation_field and not given.session)
+
+    def _without_late(self, trace: Trace, session: str) -> Trace:
+        """The trace without events of tools that may be of an earlier case."""
+        own, possible = own_lines(trace.telemetry, "" if self._options.session else session, trace.dialect)
+        if not possible:
+            return trace
+        return structs.replace(
+            trace,
+            tool_calls=tool_calls(own, trace.dialect),
+            telemetry=own,
+            possible_calls=possible,
+            unobserved={**trace.unobserved, "telemetry": possible[0].why},
+        )
+
+    def _log(self, session: str, dialect: str) -> TurnLog | None:
         file, options = self._stage.log, self._options
-        return None if file is None else TurnLog(file, options.telemetry, session, options.session_query)
+        return None if file is None else TurnLog(file, options.telemetry, session, options.session_query, dialect)
 
 
 async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, prompt: str) -> None:

@@ -41,6 +41,11 @@ class JsonPath:
         """Whether there is anything in which its last step could find something: an empty list, but a list."""
         return bool(self._found_within(value))
 
+    def has_empty_place(self, value: Json) -> bool:
+        """Whether there is nothing in any place in which its last step could find something: it cannot be wrong."""
+        places = self._found_within(value)
+        return bool(places) and not any(places)
+
 
 def words(values: list[Json]) -> str:
     """What was found, as text."""

@@ -32,6 +32,14 @@ from karat.targets.http.tool_call_log import CallSoFar
 from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"
+NO_PLACE = (
+    "the answer has no place for `tool_calls` at {}; if the service leaves it out when it calls no tool, say "
+    'tool_calls = {{ absent = "none" }}'
+)
+NEVER_MATCHED = (
+    "`{option}` {path} has found nothing in any answer so far, so it may be wrong: correct it, or if it is right and "
+    'no tool was called, say {table} = {{ absent = "none" }}'
+)
 NO_RESULTS = "neither `result` nor `error` of `tool_calls` is mapped"
 USUAL = ToolCallPaths(
     name="$['name','tool','toolName','tool_name']",
@@ -121,6 +129,11 @@ class Paths:
         if calls is not None and not calls.name:
             raise target.flawed("tool_calls", "`name` is not set", 'Set name = "$.tool".')
         self.at = path("tool_calls", calls.at if calls else "")
+        self.vouched = (calls is not None and calls.absent == "none") or (
+            stream is not None and stream.absent == "none"
+        )
+        self.matched = False
+        """Whether it ever found a tool call, in the answers that this process has read."""
         self.call = {name: path("tool_calls", getattr(calls or USUAL, name)) for name in CALL}
 
 
@@ -138,6 +151,8 @@ class MappedReader:
         self._done = False
         self._answered = False
         self._nameless = ""
+        self._listed = False
+        """Whether the answer has the list of its calls, and it is empty."""
         heard.no_tools = "" if paths.at or paths.tool else NO_TOOLS
         if not heard.no_tools and not (paths.call["result"] or paths.call["error"]):
             heard.no_results = NO_RESULTS
@@ -145,12 +160,10 @@ class MappedReader:
     def whole(self, value: Json) -> None:
         self._take_all(value)
         at = self._paths.at
-        calls = self._options.tool_calls
-        if at is not None and calls is not None and calls.absent == "unknown" and not at.has_place(value):
-            self._heard.no_tools = (
-                f"the answer has no place for `tool_calls` at {at.text}; if the service leaves it out when it calls no "
-                'tool, say absent = "none"'
-            )
+        if at is not None and not self._paths.vouched and not at.has_place(value):
+            self._heard.no_tools = NO_PLACE.format(at.text)
+        elif at is not None and at.has_empty_place(value):
+            self._listed = True
         if self._answered:
             return
         if self._paths.answer is None and isinstance(value, str):
@@ -190,6 +203,8 @@ class MappedReader:
         stream = self._options.stream
         if self._nameless:
             self._heard.no_tools = self._nameless
+        elif not self._heard.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
+            self._heard.no_tools = self._unmatched()
         if stream is None:
             return
         if stream.done and not self._done:
@@ -223,7 +238,14 @@ class MappedReader:
         if isinstance(counts.get("cost"), int | float):
             heard.metadata[COST] = counts["cost"]
 
+    def _unmatched(self) -> str:
+        paths, option = self._paths, "tool_calls.at" if self._paths.at is not None else "stream.tool"
+        path = paths.at or paths.tool
+        assert path is not None
+        return NEVER_MATCHED.format(option=option, path=path.text, table=option.partition(".")[0])
+
     def _call(self, item: Json) -> None:
+        self._paths.matched = self._paths.matched or item is not None
         if isinstance(item, str):
             self._heard.book.begin(item)
             return

@@ -12,6 +12,7 @@ Count = Annotated[int, Meta(ge=0, le=10)]
 Size = Annotated[int, Meta(ge=1024, le=1 << 30)]
 Status = Annotated[int, Meta(ge=400, le=599)]
 Format = Literal["sse", "ndjson", "chunks"]
+Absent = Literal["unknown", "none"]
 Method = Literal["POST", "PUT", "PATCH", "GET"]
 OwnPath = Annotated[str, Meta(pattern="^/(?!/)")]
 
@@ -44,8 +45,8 @@ class ToolCallPaths(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     result: Text = ""
     error: Text = ""
     id: Text = ""
-    absent: Literal["unknown", "none"] = "unknown"
-    """What it means if there is no list at `at`: nothing is known, or no tool was called."""
+    absent: Absent = "unknown"
+    """What it means if `at` finds nothing and never has: nothing is known, or no tool was called."""
 
 
 class ConversationPaths(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -62,6 +63,8 @@ class StreamPaths(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """Where an event has a part of the answer."""
     tool: str = ""
     """Where an event has a tool: its name, or an object that is read by `tool_calls`, or by its usual keys."""
+    absent: Absent = "unknown"
+    """What it means if no event has anything at `tool`, and none before had: as in `tool_calls`."""
     done: str = ""
     """What ends the stream: the data or name of an event, or a path that finds something true in it."""
 

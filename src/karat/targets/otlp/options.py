@@ -22,8 +22,8 @@ class Otlp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How long to wait for them. The exporters of most SDKs send every five seconds unless they are flushed."""
     tool_count: str = ""
     """The attribute of a turn's root that says how many tools were called."""
-    trust_root: bool = False
-    """Whether the user vouches that a turn whose root has arrived has lost no other span."""
+    complete: bool = False
+    """Whether the user vouches that each call has a span, and that a turn whose root has arrived has lost none."""
 
 
 def otlp_of(config: TargetConfig) -> Otlp | None:

@@ -136,6 +136,7 @@ def _trace(case: Case, prompt: str, reading: SpanReading, records: list[SpanReco
         final_message=reading.answer,
         messages=(Message("user", prompt), Message("assistant", reading.answer)),
         tool_calls=reading.calls,
+        possible_calls=reading.possible_calls,
         unobserved={channel: why for channel, why in unobserved.items() if why},
         state=reading.state,
         tokens=reading.tokens,

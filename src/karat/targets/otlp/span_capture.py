@@ -10,13 +10,14 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp, handed_on
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process
+from karat.telemetry.spans.facts import SpanFacts, facts
 from karat.telemetry.spans.reading import SpanReading, by_turn, read_turn
 from karat.telemetry.spans.record import SpanRecord
 from karat.text.wording import shorten, visible
@@ -28,6 +29,10 @@ SETTLE = 0.3
 """Seconds without news after which a trace that seems whole is taken for it, where no model call proves that it is."""
 SHORT_WAIT = 0.5
 """Once a whole wait brought nothing from anybody, later cases wait only so long."""
+OF_NOBODY = (
+    "a span of a call of {!r} arrived while the case ran, and nothing says whose it is: let the agent pass "
+    "`traceparent` on, or set gen_ai.conversation.id or session.id to the conversation"
+)
 ONE_PORT = "the receiver of spans has a port of its own"
 
 
@@ -42,6 +47,7 @@ class SpanCapture:
         self._receiver = Receiver()
         self._reported: set[str] = set()
         self._model_calls = False
+        self._structured = False
         self.limits = (
             structs.replace(self._target.limits, max_workers=1, why_workers=ONE_PORT)
             if otlp.port
@@ -80,8 +86,8 @@ class SpanCapture:
             trace = await self._target.run(case, context)
             answered = True
             await in_process.flush()
-            await self._arrival(window)
-            for reading in self._readings(window):
+            await self._arrival(window, trace)
+            for reading in self._readings(window, trace):
                 context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
             return self._joined(trace, window)
         except TargetError as error:
@@ -92,7 +98,7 @@ class SpanCapture:
             window.close()
             context.notices += self._news(answered)
 
-    async def _arrival(self, window: CaseWindow) -> None:
+    async def _arrival(self, window: CaseWindow, trace: Trace) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
         inbox, began = self._receiver.inbox, monotonic()
         silent = "silent" in self._reported and not inbox.requests
@@ -101,30 +107,34 @@ class SpanCapture:
         while (now := monotonic()) < end:
             if inbox.version != version:
                 version, changed = inbox.version, now
-                reading = self._readings(window)[-1]
-            if not reading.doubt and (reading.proved or now - changed > SETTLE):
+                reading = self._readings(window, trace)[-1]
+            if not reading.doubt and (not reading.gap or now - changed > SETTLE):
                 return
             await asyncio.sleep(POLL)
 
     def _joined(self, trace: Trace, window: CaseWindow) -> Trace:
         """The trace, and each of its turns, with what their spans tell."""
-        readings = self._readings(window)
+        readings, unowned = self._readings(window, trace), _calls_of_nobody(window)
         if not trace.turns:
-            return self._with(trace, readings[-1])
+            return self._with(trace, readings[-1], unowned)
         own = zip(trace.turns, readings[-len(trace.turns) :], strict=False)
-        joined = conversation([self._with(turn, reading) for turn, reading in own], trace.error)
+        joined = conversation([self._with(turn, reading, unowned) for turn, reading in own], trace.error)
         return structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
 
-    def _readings(self, window: CaseWindow) -> list[SpanReading]:
+    def _readings(self, window: CaseWindow, trace: Trace) -> list[SpanReading]:
         """What the spans tell of each turn; one at least, though nothing was sent."""
-        turns = by_turn(window.records(), window.marks.turns)
-        return [self._read(records, window) for records in turns] or [self._read([], window)]
+        turns = by_turn(window.records(), window.marks.turns) or [[]]
+        answers = [turn.final_message for turn in trace.turns or (trace,)][-len(turns) :]
+        answers = [""] * (len(turns) - len(answers)) + answers  # of setup prompts, which come first, none is kept
+        return [self._read(records, window, answer) for records, answer in zip(turns, answers, strict=True)]
 
-    def _read(self, records: list[SpanRecord], window: CaseWindow) -> SpanReading:
-        reading = read_turn(records, {turn.span_id for turn in window.marks.turns}, self._otlp.tool_count)
+    def _read(self, records: list[SpanRecord], window: CaseWindow, answer: str) -> SpanReading:
+        sent = {turn.span_id for turn in window.marks.turns}
+        reading = read_turn(records, sent, self._otlp.tool_count, answer)
         self._model_calls = self._model_calls or reading.model_calls > 0
+        self._structured = self._structured or reading.structured
         doubt = self._unsent() if not records else reading.doubt
-        if not doubt and self._model_calls and not reading.model_calls and not reading.proved:
+        if not doubt and self._model_calls and not reading.model_calls and reading.gap:
             doubt = "other turns of this agent show model calls and this one shows none, so spans of it may be missing"
         if not doubt and window.loss:
             doubt = f"spans were lost while the case ran: {window.loss}"
@@ -134,20 +144,22 @@ class SpanCapture:
         if self._receiver.inbox.requests:
             return (
                 "spans arrived, but none that is known to be this case's: pass `traceparent` on, or set "
-                "gen_ai.conversation.id or session.id to the conversation, or run one case at a time"
+                "gen_ai.conversation.id or session.id to the conversation"
             )
         return f"no span has reached {self._receiver.endpoint}"
 
-    def _with(self, trace: Trace, reading: SpanReading) -> Trace:
+    def _with(self, trace: Trace, reading: SpanReading, unowned: tuple[PossibleCall, ...]) -> Trace:
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
         blind = trace.unseen("tools")
         calls = reading.calls if blind else tuple(completed(trace.tool_calls, reading.calls))
-        doubt = reading.doubt if self._otlp.trust_root else reading.unproved
+        doubt = reading.doubt if self._otlp.complete else reading.unproved
+        in_words = () if self._structured or self._otlp.complete else reading.possible_calls
         if blind and doubt:
             unobserved["tools"] = doubt
         return structs.replace(
             trace,
             tool_calls=calls,
+            possible_calls=(*trace.possible_calls, *unowned, *(in_words if blind else ())),
             unobserved=unobserved,
             spans=reading.nodes,
             ended_by=trace.ended_by or reading.ended_by,
@@ -172,3 +184,16 @@ class SpanCapture:
         new = [key for key, message in news.items() if message and key not in self._reported]
         self._reported.update(new)
         return [str(news[key]) for key in new]
+
+
+def _calls_of_nobody(window: CaseWindow) -> tuple[PossibleCall, ...]:
+    """The tools that spans of no case call, or whose call a model asks for in them."""
+    known = [entry for record in window.unowned() if (entry := facts(record)) is not None]
+    names = [
+        name for entry in known for name in ([entry.name] if entry.kind == "tool" else _asked_names(entry)) if name
+    ]
+    return tuple(PossibleCall(name, OF_NOBODY.format(name)) for name in dict.fromkeys(names))
+
+
+def _asked_names(entry: SpanFacts) -> list[str]:
+    return [call.name for call in entry.asked]

@@ -1,7 +1,8 @@
 """Where spans wait until the case that they belong to asks for them. Bounded: what has no room is reported as lost.
 
-A case's spans are known by the trace that Karat began, by an attribute that names its conversation, by its baggage
-entry, or by the time, if no other case ran meanwhile. Spans that fit no case are counted and let go.
+A case's spans are known by the trace that Karat began, by an attribute that names its conversation, or by its baggage
+entry. Spans that fit no case are evidence of nothing: they are counted and let go. What they call while a case runs may
+be its call all the same, so that case cannot claim that the tool was not called.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id")
 class TraceBox:
     """The spans of one trace."""
 
-    __slots__ = ("arrived_at", "claims", "records", "size", "unread")
+    __slots__ = ("arrived_at", "claims", "last_at", "records", "size", "unread")
 
     def __init__(self) -> None:
-        self.arrived_at = time.monotonic()
+        self.arrived_at = self.last_at = time.monotonic()
         self.size = 0
         self.unread: list[tuple[Any, Origin[Any]]] = []
         self.records: dict[str, SpanRecord] = {}
@@ -42,7 +43,11 @@ class TraceBox:
             return list(self.records.values())
         if window in owners:
             return [record for record in self.records.values() if self._owner(record) is window]
-        return list(self.records.values()) if not owners and self._fits(window) else []
+        return []
+
+    def unowned(self) -> list[SpanRecord]:
+        """The spans that belong to no case."""
+        return [record for record in self.records.values() if self._owner(record) is None]
 
     def _owner(self, record: SpanRecord) -> CaseWindow | None:
         at: SpanRecord | None = record
@@ -52,31 +57,28 @@ class TraceBox:
             if (owner := self.claims.get(at.span_id)) is not None:
                 return owner
             at = self.records.get(at.parent_id)
-        return self.claims.get("")
-
-    def _fits(self, window: CaseWindow) -> bool:
-        """Return whether an unclaimed trace was made, from its root on, while this case ran alone."""
-        began = min((record.started for record in self.records.values()), default=0.0)
-        has_root = any(not record.parent_id for record in self.records.values())
-        return window.alone and has_root and began >= window.began
+        owners = set(self.claims.values())
+        return self.claims.get("") or (owners.pop() if len(owners) == 1 else None)
 
 
 class CaseWindow:
     """One run of a case, from its beginning to its end, and what was lost meanwhile."""
 
-    __slots__ = ("_inbox", "alone", "began", "loss", "marks", "opened_at")
+    __slots__ = ("_inbox", "loss", "marks", "opened_at")
 
-    def __init__(self, inbox: Inbox, marks: Marks, *, alone: bool) -> None:
+    def __init__(self, inbox: Inbox, marks: Marks) -> None:
         self._inbox = inbox
         self.marks = marks
-        self.alone = alone
-        self.began = time.time()
         self.opened_at = time.monotonic()
         self.loss = ""
 
     def records(self) -> list[SpanRecord]:
         """Its spans, as far as they have arrived."""
         return self._inbox.records_of(self)
+
+    def unowned(self) -> list[SpanRecord]:
+        """The spans that arrived while it was open and that belong to no case."""
+        return self._inbox.unowned_since(self.opened_at)
 
     def close(self) -> None:
         self._inbox.close_window(self)
@@ -97,14 +99,13 @@ class Inbox:
         self._waiting: list[tuple[SpanBatch, int]] = []
         self._boxes: dict[bytes, TraceBox] = {}
         self._windows: list[CaseWindow] = []
-        self._closed: set[bytes] = set()
-        self._closing: deque[bytes] = deque()
+        self._closed: set[bytes | str] = set()
+        """Traces, and names of conversations, of cases that are over."""
+        self._closing: deque[bytes | str] = deque()
 
     def open_window(self, marks: Marks) -> CaseWindow:
         with self._lock:
-            window = CaseWindow(self, marks, alone=not self._windows)
-            for other in self._windows:
-                other.alone = False
+            window = CaseWindow(self, marks)
             self._windows.append(window)
         return window
 
@@ -131,11 +132,20 @@ class Inbox:
             self._read()
             return [record for box in self._boxes.values() for record in box.of(window)]
 
+    def unowned_since(self, moment: float) -> list[SpanRecord]:
+        with self._lock:
+            self._read()
+            return [record for box in self._boxes.values() if box.last_at >= moment for record in box.unowned()]
+
     def close_window(self, window: CaseWindow) -> None:
         """Let go of what belongs to the case, and of what can belong to no case that is still running."""
         with self._lock:
             self._read()
             self._windows.remove(window)
+            for turn in window.marks.turns:
+                self._remember(bytes.fromhex(turn.trace_id))
+            for name in (window.marks.conversation_id, *window.marks.known_as):
+                self._remember(name)
             oldest = min((other.opened_at for other in self._windows), default=float("inf"))
             for trace_id, box in list(self._boxes.items()):
                 own = bool(box.of(window)) and set(box.claims.values()) <= {window}
@@ -159,6 +169,7 @@ class Inbox:
                 box = self._boxes.get(trace_id) or self._new_box(trace_id)
                 if box is not None:
                     box.unread.append((span, origin))
+                    box.last_at = time.monotonic()
                     box.size += each
                     self._size += each
         self._waiting.clear()
@@ -180,6 +191,9 @@ class Inbox:
             if (marked := traces.get(trace_id.hex())) is not None:
                 box.claims[""] = marked
             for record in (origin.record(span) for span, origin in box.unread):
+                if marked is None and self._is_late(record):
+                    self.late += 1
+                    continue
                 box.records[record.span_id] = record
                 if (owner := self._claimed(record, names)) is not None:
                     box.claims[record.span_id] = owner
@@ -194,8 +208,17 @@ class Inbox:
                     if found is not None:
                         return found
         given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
-        fitting = [window for window in self._windows if not window.marks.known_as.isdisjoint(given)]
+        telling = {name for name in given if name not in self._closed}  # what two cases share tells neither
+        fitting = [window for window in self._windows if not window.marks.known_as.isdisjoint(telling)]
         return fitting[0] if len(fitting) == 1 else None
+
+    def _is_late(self, record: SpanRecord) -> bool:
+        """Whether a span names a conversation that is over."""
+        named = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
+        entries = [table[CASE_ENTRY] for table in (record.attributes, record.resource) if CASE_ENTRY in table]
+        named += [conversation_in(entry) for entry in entries if isinstance(entry, str)]
+        known = {name for window in self._windows for name in window.marks.known_as}
+        return any(name in self._closed and name not in known for name in named)
 
     def _entered(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
         """Who is named by a baggage entry: one run of a case, or the case, if it runs once at this time."""
@@ -216,10 +239,10 @@ class Inbox:
     def _remove(self, trace_id: bytes) -> None:
         self._size -= self._boxes.pop(trace_id).size
 
-    def _remember(self, trace_id: bytes) -> None:
-        """What comes of a trace after its case was judged is late, and no stray."""
-        self._closed.add(trace_id)
-        self._closing.append(trace_id)
+    def _remember(self, known: bytes | str) -> None:
+        """What comes of a trace or a conversation after its case was judged is late, and no stray."""
+        self._closed.add(known)
+        self._closing.append(known)
         for _ in islice(range(len(self._closing)), max(0, len(self._closing) - REMEMBERED)):
             self._closed.discard(self._closing.popleft())
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import http.client
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.model.trace import ToolCall
-from karat.telemetry.otlp.loopback import BODY_CAP, HttpRequest, LoopbackServer, RefusedRequest, Wire, answered
+from karat.telemetry.otlp.loopback import (
+    BODY_CAP,
+    HttpRequest,
+    LoopbackServer,
+    RefusedRequest,
+    Wire,
+    answered,
+)
 from karat.telemetry.tool_definitions import schemas_in
 from karat.telemetry.tool_results import call_success, structured
 
@@ -23,18 +30,23 @@ KEPT = 10_000
 """So many calls are kept, the newest."""
 
 CALL, LIST = "tools/call", "tools/list"
-RECORDED = frozenset({CALL, LIST})
 
 Message = Mapping[str, object]
 """One of JSON-RPC."""
 
 
+OWN_PATH = "/karat-"
+"""An address that begins so is that of one conversation."""
+
+
 class CrossedCall(Struct):
-    """A `tools/call` that crossed the proxy, and what was sent along with it."""
+    """A `tools/call` that crossed the proxy, and what was sent along with it. Without a name, it could not be read."""
 
     call: ToolCall
     traceparent: str = ""
     baggage: str = ""
+    conversation: str = ""
+    """Whose address it was sent to."""
 
 
 class McpProxy:
@@ -50,6 +62,10 @@ class McpProxy:
     @property
     def url(self) -> str:
         return f"{self._server.url}{self._to.path}"
+
+    def url_of(self, conversation: str) -> str:
+        """The address for the calls of one conversation."""
+        return f"{self._server.url}{OWN_PATH}{conversation}{self._to.path}"
 
     def open(self) -> None:
         self._server.open()
@@ -69,25 +85,26 @@ class McpProxy:
 
     def _handed_on(self, wire: Wire, request: HttpRequest) -> bool:
         """Whether the connection can go on after this request."""
-        asked = {str(one.get("id")): one for one in _messages(request.body) if one.get("method") in RECORDED}
+        conversation, path = _addressed(request.path)
+        asked = self._asked(request, conversation)
+        lists = {str(one.get("id")) for one in _messages(request.body) or () if one.get("method") == LIST}
         kind = http.client.HTTPSConnection if self._to.scheme == "https" else http.client.HTTPConnection
         upstream = kind(self._to.netloc, timeout=SILENCE)
-        started = time.time()
         try:
             sent = {name: value for name, value in request.headers.items() if name not in HOP_BY_HOP}
-            upstream.request(request.method, request.path, request.body or None, sent)
+            upstream.request(request.method, path, request.body or None, sent)
             response = upstream.getresponse()
             head = "".join(f"{n}: {v}\r\n" for n, v in response.getheaders() if n.lower() not in HOP_BY_HOP)
             begin = f"HTTP/1.1 {response.status} {response.reason}\r\n{head}"
             if "text/event-stream" not in (response.getheader("Content-Type") or ""):
                 body = response.read(BODY_CAP)
-                self._note(asked, _messages(body), request, started)
+                self._note(asked, lists, _messages(body) or ())
                 wire.send(f"{begin}Content-Length: {len(body)}\r\n\r\n".encode() + body)
                 return True
             wire.send(f"{begin}Connection: close\r\n\r\n".encode())
             for line in iter(response.readline, b""):
                 if line.startswith(b"data:"):
-                    self._note(asked, _messages(line[5:]), request, started)
+                    self._note(asked, lists, _messages(line[5:]) or ())
                 wire.send(line)
             return False
         except (OSError, http.client.HTTPException) as error:
@@ -95,33 +112,51 @@ class McpProxy:
             return False
         finally:
             upstream.close()
-            for left in (one for one in asked.values() if one.get("method") == CALL):
-                self._keep(left, request, ToolCall(_name(left), _arguments(left), started_at=started))
 
-    def _note(self, asked: dict[str, Message], answers: Iterator[Message], request: HttpRequest, began: float) -> None:
+    def _note(self, asked: dict[str, CrossedCall], lists: Collection[str], answers: Iterable[Message]) -> None:
+        """End the calls that are answered, and keep the tools that the server lists."""
         for answer in answers:
-            if "method" in answer or (call := asked.pop(str(answer.get("id")), None)) is None:
+            name = str(answer.get("id"))
+            if "method" in answer:
                 continue
-            if call.get("method") == LIST:
+            if name in lists:
                 self.tools |= schemas_in(answer.get("result"))
-            else:
-                self._keep(call, request, _ended(call, answer, began))
+            elif (crossed := asked.pop(name, None)) is not None:
+                crossed.call = _ended(crossed.call, answer)
 
-    def _keep(self, asked: Message, request: HttpRequest, call: ToolCall) -> None:
-        params = asked.get("params")
-        meta = params.get("_meta") if isinstance(params, Mapping) else None
-        context = {**request.headers, **(meta if isinstance(meta, Mapping) else {})}
-        self.crossed.append(CrossedCall(call, str(context.get("traceparent", "")), str(context.get("baggage", ""))))
+    def _asked(self, request: HttpRequest, conversation: str) -> dict[str, CrossedCall]:
+        """Keep the calls of a request, by their ids; they are calls from now on, whatever becomes of them."""
+        asked: dict[str, CrossedCall] = {}
+        messages = _messages(request.body)
+        for one in [{}] if messages is None else messages:
+            if messages is not None and one.get("method") != CALL:
+                continue
+            params = one.get("params")
+            meta = params.get("_meta") if isinstance(params, Mapping) else None
+            context = {**request.headers, **(meta if isinstance(meta, Mapping) else {})}
+            made = ToolCall(_name(one), _arguments(one), started_at=time.time())
+            traceparent, baggage = (str(context.get(name, "")) for name in ("traceparent", "baggage"))
+            call = CrossedCall(made, traceparent, baggage, conversation)
+            asked[str(one.get("id"))] = call
+            self.crossed.append(call)
+        return asked
 
 
-def _messages(body: bytes) -> Iterator[Message]:
+def _addressed(path: str) -> tuple[str, str]:
+    """The conversation whose address it is, or the empty string, and the path at the server."""
+    if not path.startswith(OWN_PATH):
+        return "", path
+    conversation, _, rest = path.removeprefix(OWN_PATH).partition("/")
+    return conversation, f"/{rest}"
+
+
+def _messages(body: bytes) -> list[Message] | None:
+    """The messages of a body; None if it cannot be read."""
     try:
-        found = msgspec.json.decode(body) if body.strip() else None
+        found = msgspec.json.decode(body) if body.strip() else []
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return
-    for one in found if isinstance(found, list) else [found]:
-        if isinstance(one, dict):
-            yield one
+        return None
+    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict)]
 
 
 def _name(asked: Message) -> str:
@@ -134,16 +169,14 @@ def _arguments(asked: Message) -> object:
     return params.get("arguments", {}) if isinstance(params, Mapping) else {}
 
 
-def _ended(asked: Message, answer: Message, began: float) -> ToolCall:
+def _ended(call: ToolCall, answer: Message) -> ToolCall:
     fault, given = answer.get("error"), answer.get("result")
     table = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
     result = table.get("structuredContent", structured(table.get("content")))
-    return ToolCall(
-        _name(asked),
-        _arguments(asked),
+    return structs.replace(
+        call,
         result=result,
         error=str(fault.get("message", "error")) if isinstance(fault, Mapping) else None,
         success=call_success(table, raised=fault is not None),
-        started_at=began,
         ended_at=time.time(),
     )

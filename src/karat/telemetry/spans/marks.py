@@ -26,13 +26,15 @@ class TurnMark(Struct, frozen=True):
 class Marks:
     """One per run of a case."""
 
-    __slots__ = ("_conversation_id", "_process_ids", "case_id", "known_as", "listening", "turns")
+    __slots__ = ("_conversation_id", "_process_ids", "case_id", "known_as", "listening", "process_env", "turns")
 
     def __init__(self) -> None:
         self.listening = False
         self.turns: list[TurnMark] = []
         self.known_as: set[str] = set()
         """Ids that the agent itself gave to this conversation."""
+        self.process_env: dict[str, str] = {}
+        """What else a process that is started for this case alone finds in its environment."""
         self.case_id = ""
         self._conversation_id = ""
         self._process_ids: tuple[str, str] | None = None
@@ -76,7 +78,7 @@ class Marks:
         self._process_ids = (self.turns[-1].trace_id, self.turns[-1].span_id) if self.turns else _new_ids()
         trace_id, span_id = self._process_ids
         entry = f"{CASE_ENTRY}={self.case_entry}"
-        return {"TRACEPARENT": f"00-{trace_id}-{span_id}-01", "BAGGAGE": entry, RESOURCE: entry}
+        return {"TRACEPARENT": f"00-{trace_id}-{span_id}-01", "BAGGAGE": entry, RESOURCE: entry, **self.process_env}
 
 
 def _new_ids() -> tuple[str, str]:

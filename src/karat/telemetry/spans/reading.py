@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from karat.model.cost import COST
-from karat.model.trace import CallKind, SpanNode, Tokens, ToolCall
+from karat.model.trace import CallKind, PossibleCall, SpanNode, Tokens, ToolCall
 from karat.telemetry.finish_reasons import ending
 from karat.telemetry.spans.dialect import NOT_RECORDED
 from karat.telemetry.spans.facts import MCP, SpanFacts, facts, final_state, final_words
@@ -20,11 +20,19 @@ from karat.telemetry.tool_results import call_success, missing_fields, structure
 
 NODES = 2_000
 NAME_CAP = 200
+WORDS_CAP = 1 << 16
 UNPROVED = (
-    "no span shows what the model was given last, nor how many tools were called, so a lost span of a call would not "
-    "be missed. Let the instrumentation capture messages, or name the attribute of the root that counts the calls: "
-    "`telemetry.otlp.tool_count`."
+    "so a lost span of a call would not be missed. Let the instrumentation capture messages, name the attribute of the "
+    "root that counts the calls, telemetry = { otlp = { tool_count = ... } }, or vouch that none is lost, "
+    "telemetry = { otlp = { complete = true } }."
 )
+IN_WORDS = (
+    "the model does not ask for tools by structured calls, and its words name one that no span is a record of. Let the "
+    "agent make a span of each call, name the attribute of the root that counts them, telemetry = { otlp = "
+    "{ tool_count = ... } }, or vouch that each call has a span, telemetry = { otlp = { complete = true } }."
+)
+DEFINITIONS = ("gen_ai.tool.definitions", "llm.tools.", "llm.request.functions.", "model_request_parameters")
+"""Attributes of a model call that was given tools to ask for by structured calls."""
 FLUSH = "Let the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
 
 
@@ -44,13 +52,22 @@ class SpanReading(Struct, frozen=True):
     tool_schemas: dict[str, object] = {}
     """The tools that models were offered, each with the JSON Schema of its arguments."""
     ended_by: str = ""
-    proved: bool = False
-    """Whether the last model call tells of every call before it, or the root counts them: none is missing unnoticed."""
+    gap: str = UNPROVED
+    """Why a call could be missing unnoticed; empty if the root counts them, or each model call carries its messages."""
+    structured: bool = False
+    """Whether a model call shows that tools are asked for by structured calls."""
+    words: str = ""
+    """What the models said, unless calls are structured or counted: they may ask for tools in words or code."""
 
     @property
     def unproved(self) -> str:
         """Why they do not prove that nothing else was called, or the empty string."""
-        return self.doubt or ("" if self.proved else UNPROVED)
+        return self.doubt or self.gap
+
+    @property
+    def possible_calls(self) -> tuple[PossibleCall, ...]:
+        """What the models' words may ask for."""
+        return (PossibleCall(self.words[:WORDS_CAP], IN_WORDS, "words"),) if self.words and not self.structured else ()
 
     @property
     def costs(self) -> dict[str, object]:
@@ -58,10 +75,13 @@ class SpanReading(Struct, frozen=True):
         return {} if self.cost_usd is None else {COST: self.cost_usd}
 
 
-def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_count: str = "") -> SpanReading:
+def read_turn(
+    records: Sequence[SpanRecord], sent: Collection[str] = (), tool_count: str = "", answer: str = ""
+) -> SpanReading:
     """What a turn's spans tell; `sent` are the ids of the spans that Karat itself spoke of.
 
-    `tool_count` is the attribute of a root that says how many tools were called.
+    `tool_count` is the attribute of a root that says how many tools were called, `answer` what the agent answered,
+    where that is known from elsewhere.
     """
     ordered = sorted(records, key=lambda record: record.started)
     turn = [entry for record in ordered if (entry := facts(record)) is not None]
@@ -82,7 +102,59 @@ def read_turn(records: Sequence[SpanRecord], sent: Collection[str] = (), tool_co
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
         tool_schemas={name: schema for entry in models for name, schema in schemas_in(entry.offered).items()},
         ended_by=next(map(ending, models[-1].finish), "") if models else "",
-        proved=bool(counts) or (bool(models) and models[-1].given is not None and models[-1].said is not None),
+        gap="" if counts else _gap(models, answer),
+        structured=any(map(_is_structured, models)),
+        words="" if counts else "\n".join(one.text for entry in models for one in entry.said or ()),
+    )
+
+
+def _gap(models: Sequence[SpanFacts], answer: str) -> str:
+    """Why the model calls do not tell of every tool call of the turn, or the empty string."""
+    if not models:
+        return f"no span shows a model call, nor how many tools were called, {UNPROVED}"
+    within = {entry.span.span_id: entry for entry in models}
+    told = {entry.span.span_id for entry in models if _tells(entry)}
+    told |= {outer.span.span_id for entry in models if _tells(entry) for outer in _ancestors(entry, within)}
+    for entry in models:
+        if not told.intersection([entry.span.span_id, *(outer.span.span_id for outer in _ancestors(entry, within))]):
+            return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
+    if _folded(answer) and not any(_says(entry, _folded(answer)) for entry in models):
+        return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
+    return ""
+
+
+def _tells(entry: SpanFacts) -> bool:
+    return entry.given is not None and (entry.said is not None or entry.span.failed)
+
+
+def _says(entry: SpanFacts, answer: str) -> bool:
+    """Whether the answer is what this model call said, as words or as the arguments of a call."""
+    said = [one.text for one in entry.said or ()] + [leaf for call in entry.asked for leaf in _leaves(call.arguments)]
+    return any(words and (words in answer or answer in words) for words in map(_folded, said))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None:
+        yield str(value)
+
+
+def _is_structured(entry: SpanFacts) -> bool:
+    heard = (*(entry.given or ()), *(entry.said or ()))
+    if entry.asks or any(one.calls or one.hands_back for one in heard):
+        return True
+    attributes = entry.span.attributes
+    return '"tools"' in str(attributes.get("llm.invocation_parameters", "")) or any(
+        key.startswith(DEFINITIONS) for key in attributes
     )
 
 
