@@ -25,7 +25,7 @@ NO_PRICES = "no price is known: write [prices] with input and output, in USD per
 
 
 def took(**measured: Any) -> Trace:
-    return Trace(case_id="example", final_message="Done.", **measured)
+    return Trace(case_id="example", final_message="Done.", tool_calls=(), **measured)
 
 
 class Budget(Check):

@@ -86,7 +86,7 @@ def _value_type(function: Callable[..., object]) -> object:
 def _example(given: object) -> Example:
     """`(value, answer or trace, True, False or None)`, with a Status in place of those if that is clearer."""
     value, trace, status = given if isinstance(given, tuple) and len(given) == 3 else (None, None, "")
-    seen = Trace(case_id="example", final_message=trace) if isinstance(trace, str) else trace
+    seen = Trace(case_id="example", final_message=trace, tool_calls=()) if isinstance(trace, str) else trace
     known = STATUSES[status] if isinstance(status, bool | None) else status
     if not isinstance(seen, Trace) or known not in (*STATUSES.values(), Status.ERROR):
         fix = "Write each as (value, answer or Trace, True, False or None)."

@@ -173,7 +173,9 @@ def too_long(timeout: float, how: str = "") -> TraceError:
 def skipped(item: Item, redactor: Redactor) -> CaseResult:
     """The record of a case that is not to be run."""
     error = TraceError("skipped", f"it was not run: {item.case.skip}")
-    return finish_case(item, Trace(case_id=item.case.id, input=item.case.prompt, error=error), 0.0, redactor)
+    return finish_case(
+        item, Trace(case_id=item.case.id, input=item.case.prompt, tool_calls=(), error=error), 0.0, redactor
+    )
 
 
 def error_result(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> CaseResult:

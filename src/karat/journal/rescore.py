@@ -132,7 +132,7 @@ def _results(journal: Journal, case: Case, trace: Trace, catalog: CheckCatalog) 
 
 
 def _broken(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
-    trace = Trace(case_id=case.id, input=case.prompt, error=error)
+    trace = Trace(case_id=case.id, input=case.prompt, tool_calls=(), error=error)
     return CaseRecord(
         index=index, repeat=repeat, case=case, trace=trace, verdict=verdicts.case_verdict(case, (), error)
     )

@@ -86,7 +86,7 @@ def _asks_back(case: LintCase, placed: Placed) -> bool:
 
 
 def _echo(case: LintCase) -> Trace:
-    return Trace(case_id=case.case.id, input=case.case.prompt, final_message=case.case.prompt)
+    return Trace(case_id=case.case.id, input=case.case.prompt, final_message=case.case.prompt, tool_calls=())
 
 
 def _place(placed: Placed, prompt: str, found: str) -> tuple[tuple[str | int, ...], str]:

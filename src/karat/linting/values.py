@@ -23,7 +23,9 @@ PARTICULAR = frozenset(("$regex", "$length", "$contains", "$approx", "$each"))
 def schemas(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Schemas that any JSON satisfies. `true` says so openly."""
     for placed in case.of(AnswerJson):
-        answers = (Trace(case_id="", final_message=f"```json\n{json.dumps(sample)}\n```") for sample in SAMPLES)
+        answers = (
+            Trace(case_id="", final_message=f"```json\n{json.dumps(sample)}\n```", tool_calls=()) for sample in SAMPLES
+        )
         if placed.args["schema"] is not True and all(_passes(placed, answer) for answer in answers):
             yield PathDiagnostic(
                 placed.path, "any JSON satisfies it. Say what it holds, or write true if any will do.", SLUG

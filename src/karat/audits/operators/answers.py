@@ -29,6 +29,7 @@ REPORT = Trace(
     "- GitHub: 12 commits, merged 30 minutes ago\n"
     "- Slack: 4 mentions\n"
     "Assumption: the week ends on Sunday. You can snooze this, which costs nothing. Granted, because the metric fell.",
+    tool_calls=(),
 )
 SAYS: Mapping[str, object] = {
     "must_say_any": ["4 mentions"],

@@ -38,8 +38,8 @@ REPORTED = Trace(
     tokens=Tokens(900, 100),
     metadata={COST: 0.01},
 )
-IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}')
-ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?")
+IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}', tool_calls=())
+ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?", tool_calls=())
 TOLD = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls=(ToolCall("pay", {}, success=True),))
 TALK = conversation([ASKED, TOLD])
 

@@ -18,6 +18,7 @@ COUNT = "SELECT count(*) AS n FROM bookings"
 BOARD = Trace(
     case_id="example",
     final_message="Added.",
+    tool_calls=(),
     telemetry=('{"source":"turn","event":"end"}',),
     page='- main:\n  - region "GitHub":\n    - heading "GitHub"\n- button "Snooze"',
     page_before="- main",
