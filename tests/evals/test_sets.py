@@ -23,7 +23,16 @@ RENAMED = {"Release Radar": "Vercel Deployments"}
 IN_GOLDEN_SETS = "it is about decisions that a database keeps, which the golden sets ask for; the canvas app makes none"
 IN_KARAT_1 = "the suites of the example agents in Karat 1 ask for it"
 KARAT_1 = (
-    *("tool_order", "tool_requires", "grounded_numbers", "grounded_constants", "no_false_success", "state"),
+    *(
+        "tool_order",
+        "tool_requires",
+        "valid_arguments",
+        "ended",
+        "grounded_numbers",
+        "grounded_constants",
+        "no_false_success",
+        "state",
+    ),
     *("answer_equals", "answer_json", "answer_at", "min_words", "max_words", "max_tool_calls", "max_calls"),
     *("max_seconds", "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd"),
 )

@@ -78,6 +78,7 @@ BUGS: dict[str, Change] = {
     "another-argument": calling(lambda call: structs.replace(call, arguments={**call.arguments, "note": "x"})),
     "calls-backwards": backwards,
     "calls-twice": twice,
+    "cut-off": lambda trace: structs.replace(trace, ended_by="length"),
     "half-a-minute": lambda trace: structs.replace(trace, duration_ms=31_000.0),
     "late-first-word": lambda trace: structs.replace(trace, timings={"first_token_ms": 21_000.0}),
     "one-step-more": lambda trace: structs.replace(trace, steps=4),
