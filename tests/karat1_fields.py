@@ -28,6 +28,8 @@ DYNO = (
     Row("tool_calls.times", "dyno", "books-vehicle-42", "calls-twice"),
     Row("tool_order", "dyno", "looks-before-it-books", "calls-backwards"),
     Row("tool_requires", "dyno", "looks-before-it-books", "calls-backwards"),
+    Row("valid_arguments", "dyno", "books-vehicle-42", "another-argument"),
+    Row("ended", "dyno", "books-vehicle-42", "cut-off"),
     Row("max_tool_calls", "dyno", "books-vehicle-42", "calls-twice"),
     Row("max_calls", "dyno", "tells-the-date", "calls-twice"),
     Row("max_seconds", "dyno", "tells-the-date", "half-a-minute"),

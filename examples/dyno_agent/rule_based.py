@@ -50,6 +50,7 @@ class RuleBasedChatModel(BaseChatModel):
     ) -> ChatResult:
         answer = _next_message(messages, kwargs.get("tool_names", ()))
         answer.usage_metadata = _words_used(messages, answer)
+        answer.response_metadata = {"finish_reason": "tool_calls" if answer.tool_calls else "stop"}
         if run_manager is not None and answer.text:
             run_manager.on_llm_new_token(answer.text)
         return ChatResult(generations=[ChatGeneration(message=answer)])

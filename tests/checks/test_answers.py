@@ -51,7 +51,7 @@ def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckR
         ({"max_tokens": {}}, "the case checks nothing."),
         ({"max_tokens": {"totl": 1}}, "Did you mean 'total'?"),
         ({"max_seconds": 0}, "must be over 0, found 0."),
-        ({"max_calls": {" ": 1}}, "a blank name is no tool."),
+        ({"max_calls": {" ": 1}}, "a blank name is not a tool."),
         ({"answer_equals": " "}, "a blank phrase"),
         ({"min_words": 0}, "must be at least 1, found 0."),
         ({"tool_order": ["a"]}, "must have at least 2 entries, found 1."),

@@ -15,7 +15,7 @@ from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import judge_case
 from karat.suites.declared import with_declared
-from karat.telemetry.tool_results import missing_fields, said, structured
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 from karat.traces.turns import conversation
 
 FOLDER = Path(__file__).parent / "answers_by_family"
@@ -27,7 +27,7 @@ NUMBERS = frozenset({"grounded_in"})
 
 def call(given: Item) -> ToolCall:
     result = given.get("result")
-    success = given.get("success", False if given.get("error") else said(result).told(otherwise=True))
+    success = given.get("success", call_success(result, raised=bool(given.get("error"))))
     return ToolCall(
         given["name"],
         given.get("arguments"),

@@ -100,10 +100,10 @@ def test_a_word_as_a_value_of_another_tool_is_unknown() -> None:
 def test_setup_turns_and_earlier_turns_prove_a_claim() -> None:
     done = ToolCall("book_slot", {}, success=True)
     text = "Your slot has been booked."
-    assert CHECK.judge(Trace(case_id="A", final_message=text, setup_calls=(done,))).status is P
+    assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=(), setup_calls=(done,))).status is P
     earlier = Trace(case_id="A", final_message="One moment.", tool_calls=(done,))
-    assert CHECK.judge(Trace(case_id="A", final_message=text, earlier=(earlier,))).status is P
-    assert CHECK.judge(Trace(case_id="A", final_message=text)).status is F
+    assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=(), earlier=(earlier,))).status is P
+    assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=())).status is F
 
 
 def test_calls_of_setup_prompts_are_kept_with_the_trace() -> None:
@@ -265,7 +265,7 @@ def test_completed_needs_no_words_and_no_limit() -> None:
 
 
 def suggestions(suite: dict[str, Any], tools: frozenset[str] | None = None) -> list[str]:
-    report = lint_source(json.dumps(suite).encode(), "s.json", Surroundings(tools=tools))
+    report = lint_source(json.dumps(suite).encode(), "s.json", CATALOG, Surroundings(tools=tools))
     return [f"{one.slug} {one.message}" for one in report.suggestions]
 
 

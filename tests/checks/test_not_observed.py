@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,16 +12,7 @@ from karat.api import judge
 from karat.errors import SuiteError
 from karat.model.trace import Cut, ToolCall, Trace
 from karat.model.verdict import Status
-from karat.plugins.project import Project, enter
 from karat.suites import loads
-
-
-@pytest.fixture(autouse=True)
-def of_no_project() -> Iterator[None]:
-    """Effects of the project that the tests are in would say which tools count."""
-    enter(Project())
-    yield
-    enter(os.getcwd())
 
 
 def status(trace: Trace, name: str, **expected: Any) -> Status:

@@ -41,6 +41,11 @@ def found(text: str) -> Trace:
     return {"final_message": text, "tool_calls": [{"name": "find", "result": {"rides": 12}, "success": True}]}
 
 
+def booked(arguments: Any) -> Trace:
+    schema = {"type": "object", "properties": {"day": {"type": "string"}}}
+    return says("Done.", tool_calls=[{"name": "book", "arguments": arguments}], tool_schemas={"book": schema})
+
+
 def logs(*events: Any) -> Trace:
     return {"final_message": "Done.", "telemetry": list(events)}
 
@@ -71,6 +76,11 @@ ROWS = {
     ),
     "tool_order": Row({"tool_order": ["find", "book"]}, calls("find", "log", "book"), calls("book", "find")),
     "tool_requires": Row({"tool_requires": {"book": ["find"]}}, calls("find+", "book"), calls("find-", "book")),
+    "tool names with *": Row(
+        {"tool_calls_none": ["drop_*"], "tool_calls_any": ["book_*"]}, calls("book_it"), calls("book_it", "Drop-All")
+    ),
+    "valid_arguments": Row({"valid_arguments": True}, booked({"day": "Mon"}), booked({"date": "Mon"})),
+    "ended": Row({"ended": True}, says("Done.", ended_by="itself"), says("So I", ended_by="length")),
     "asks_for": Row({"asks_for": ["order number"]}, says("What is your order number?"), says("Order number A-17.")),
     "tool_calls_none": Row({"tool_calls_none": ["drop"]}, calls("book"), calls("drop!")),
     "telemetry start": Row({"telemetry": ["tool.book start"]}, logs(START), logs({**START, "source": "tool.booking"})),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.ages import lists as age_lists
-from karat.text.numbers import lists
 from karat.text.numbers.claimed import numbers_in, stated_numbers
 from karat.text.numbers.tokens import all_numbers, canonical
+from karat.text.words import ages as age_lists
+from karat.text.words import numbers as lists
 
 SPACES = " \xa0\u2007\u2009\u202f"
 amounts = st.integers(1000, 10**12)

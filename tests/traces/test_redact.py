@@ -114,6 +114,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "messages": (Message(SECRET, SECRET, SECRET),),
         "tool_calls": (ToolCall("t", SECRET),),
         "setup_calls": (ToolCall("t", SECRET),),
+        "possible_calls": (PossibleCall(SECRET, SECRET),),
         "telemetry": (SECRET,),
         "page": SECRET,
         "page_before": SECRET,

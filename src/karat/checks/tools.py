@@ -144,12 +144,12 @@ def nameless(*tools: str) -> Iterator[CheckProblem]:
         message = f"{ANY_EFFECT!r} is used and no effects are declared. Declare them in the suite or in karat.toml."
         yield CheckProblem("no-effects", message)
     if not all(tool.strip() for tool in tools):
-        yield CheckProblem("empty-expectation", "a blank name is no tool. Name one.")
+        yield CheckProblem("empty-expectation", "a blank name is not a tool. Name one.")
     for padded in (tool for tool in tools if tool.strip() not in ("", tool)):
         message = f"no tool has white space around its name. Write {padded.strip()!r}."
         yield CheckProblem("empty-expectation", message)
     for tool in tools:
-        if char := invisible_in(tool):
+        if char := invisible_in(tool.strip()):
             message = f"the name {tool!a} has an invisible character (U+{ord(char):04X}). Write it without."
             yield CheckProblem("empty-expectation", message)
 

@@ -29,7 +29,7 @@ PROMPTLY = 0.01
 
 
 @dataclass(slots=True)
-class Ended:
+class ExitStatus:
     """How a process came to its end."""
 
     returncode: int
@@ -65,7 +65,7 @@ class Child:
         """Write to its stdin, from another thread; None: nothing more is to come."""
         self._letters.put(data)
 
-    def run(self, on_line: OnLine) -> Ended:
+    def run(self, on_line: OnLine) -> ExitStatus:
         """Run to the end. Whatever happens, the whole process group is dead and reaped afterwards."""
         process = subprocess.Popen(
             self._argv,
@@ -85,7 +85,7 @@ class Child:
                     pipe.close()
         if self._stdout:
             on_line(bytes(self._stdout))
-        return Ended(process.returncode, self._stderr.decode("utf-8", "replace"), self._seen > STDOUT_CAP)
+        return ExitStatus(process.returncode, self._stderr.decode("utf-8", "replace"), self._seen > STDOUT_CAP)
 
     def _attend(self, process: subprocess.Popen[bytes], on_line: OnLine) -> None:
         """Feed and drain the pipes until the process has ended and they are closed, or it is to be stopped."""

@@ -47,7 +47,7 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
-from karat.targets.child_process import STDOUT_CAP, Child, Ended
+from karat.targets.child_process import STDOUT_CAP, Child, ExitStatus
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.short_form import (
     Short,
@@ -110,7 +110,7 @@ class CommandTarget:
         budget = self._config.turn_timeout
         try:
             async with asyncio.timeout(budget and budget * (1 + len(case.setup_prompts))):
-                ended: Ended = await asyncio.shield(running)
+                ended: ExitStatus = await asyncio.shield(running)
         except (TimeoutError, asyncio.CancelledError) as error:
             child.stop()
             await asyncio.wait({running})
@@ -186,7 +186,7 @@ class _Answers:
         except ValueError as error:
             self._flaw = TargetError("bad-answer", f"the command wrote a line that cannot be read: {error}")
 
-    def trace(self, ended: Ended) -> Trace:
+    def trace(self, ended: ExitStatus) -> Trace:
         """The judged answer, or why there is none."""
         broken = self._died(ended) or self._flaw or self._miscounted()
         trace = None
@@ -238,7 +238,7 @@ class _Answers:
         self._recorder.restart()
         self._marks.begin_turn()
 
-    def _died(self, ended: Ended) -> TargetError | None:
+    def _died(self, ended: ExitStatus) -> TargetError | None:
         kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"
         if ended.returncode < 0:
             return TargetError(kind, f"the command was killed by {_signal(-ended.returncode)}")
@@ -268,7 +268,7 @@ class _Talk(_Answers):
         self._send = send
         self._first = {"case_id": case.id, "conversation": True, "metadata": case.metadata, "context": context.given}
         self._loop = asyncio.get_running_loop()
-        self._inbox: asyncio.Queue[Short | TargetError | Ended] = asyncio.Queue()
+        self._inbox: asyncio.Queue[Short | TargetError | ExitStatus] = asyncio.Queue()
 
     def line(self, data: bytes) -> None:
         sound = self._flaw is None
@@ -279,7 +279,7 @@ class _Talk(_Answers):
     def _answer(self, short: Short) -> None:
         self._loop.call_soon_threadsafe(self._inbox.put_nowait, short)
 
-    def over(self, running: asyncio.Future[Ended]) -> None:
+    def over(self, running: asyncio.Future[ExitStatus]) -> None:
         """The process has ended, or could not be started."""
         error = running.exception()
         started = TargetError("agent", f"the command could not be started: {error}")
@@ -300,13 +300,13 @@ class _Talk(_Answers):
     def whole(self, trace: Trace) -> Trace:
         """The conversation, if the process came to a good end after it."""
         end = self._inbox.get_nowait()
-        if isinstance(end, Ended) and not self._died(end):
+        if isinstance(end, ExitStatus) and not self._died(end):
             return trace
         broke = TargetError("bad-answer", MORE_ANSWERS) if isinstance(end, Short) else self._broke(end)
         broke.partial = trace
         raise broke
 
-    def _broke(self, end: TargetError | Ended) -> TargetError:
+    def _broke(self, end: TargetError | ExitStatus) -> TargetError:
         if isinstance(end, TargetError):
             return end
         said = f"; it wrote: {self._log}" if self._log else ""

@@ -1,7 +1,7 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, steps, tokens, database, state, ended_by, metadata, started_at, timings, attachments, turns`.
+duration_ms, steps, tokens, database, state, tool_schemas, ended_by, metadata, started_at, timings, attachments, turns`.
 `final_message` is needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form.
 `telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry
 alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is
@@ -104,6 +104,7 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     tokens: ShortTokens | None = None
     database: dict[str, Any] | None = None
     state: dict[str, Any] | None = None
+    tool_schemas: dict[str, dict[str, Any] | None] | None = None
     ended_by: str | None = None
     metadata: dict[str, Any] | None = None
     started_at: float | str | None = None
@@ -187,6 +188,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         database=table(short.database or {}),
         state=table(short.state or {}),
         unobserved=dict(_unobserved(short, recorder, calls, telemetry, has_page)),
+        tool_schemas=table(short.tool_schemas or {}),
         ended_by=short.ended_by or "",
         started_at=moment(short.started_at),
         duration_ms=short.duration_ms,

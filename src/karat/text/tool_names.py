@@ -92,7 +92,7 @@ def _pattern(name: str) -> Pattern[str]:
 def _bans(name: str) -> tuple[Pattern[str], ...]:
     """What finds each of the names, folded; nothing for one that has no letter."""
     spelled = (".*".join("".join(_own(piece)) for piece in one.split("*")) for one in name.split(OR))
-    return tuple(compile_pattern(one) for one in spelled if one.strip(".*"))
+    return tuple(compile_pattern(one) for one in spelled if one)
 
 
 @lru_cache(maxsize=4096)

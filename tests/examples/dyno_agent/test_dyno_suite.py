@@ -81,6 +81,7 @@ BUGS: dict[str, Change] = {
     "books-on-the-side": lambda trace: structs.replace(
         trace, tool_calls=(*trace.tool_calls, ToolCall("auto_allocate_vehicle", success=True))
     ),
+    "cut-off": lambda trace: structs.replace(trace, ended_by="length"),
     "half-a-minute": lambda trace: structs.replace(trace, duration_ms=31_000.0),
     "late-first-word": lambda trace: structs.replace(trace, timings={"first_token_ms": 21_000.0}),
     "one-step-more": lambda trace: structs.replace(trace, steps=4),

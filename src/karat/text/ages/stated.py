@@ -22,15 +22,15 @@ from unicodedata import digit
 
 from msgspec import Struct
 
-from karat.text.ages.lists import AGE_UNITS, MAY_BE_OLDER, OR_OLDER
 from karat.text.ages.words import worded_ages
 from karat.text.forms.characters import is_word_char
 from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import seen as seen_by_reader
-from karat.text.numbers.lists import any_of
 from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import seen_matches
+from karat.text.words.ages import AGE_UNITS, MAY_BE_OLDER, OR_OLDER
+from karat.text.words.numbers import any_of
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from karat.text.ages.foreign_days import QUICK, foreign_days
-from karat.text.ages.lists import PERHAPS
-from karat.text.numbers.lists import any_of
 from karat.text.prose.sentences import spaced
 from karat.text.regexes import lazy
+from karat.text.words.ages import PERHAPS
+from karat.text.words.numbers import any_of
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR

@@ -11,7 +11,9 @@ from typing import Final, NamedTuple
 from karat.text.forms.folding import glyphs, original_span_of_lines
 from karat.text.forms.offsets import Span
 from karat.text.forms.views import seen
-from karat.text.numbers.lists import (
+from karat.text.numbers.tokens import Number, all_numbers
+from karat.text.regexes import lazy
+from karat.text.words.numbers import (
     APPROXIMATIONS,
     CURRENCY_CODES,
     ID_WORDS,
@@ -26,8 +28,6 @@ from karat.text.numbers.lists import (
     YEAR_WORDS,
     any_of,
 )
-from karat.text.numbers.tokens import Number, all_numbers
-from karat.text.regexes import lazy
 
 _MONTH: Final = rf"(?:{any_of(MONTHS)})\b\.?"
 _YEAR: Final = r"(?:19|20)\d{2}(?![\d%]|[.,]\d)"

@@ -8,7 +8,8 @@ from typing import Final, Literal, NamedTuple
 from unicodedata import category, digit, numeric
 
 from karat.text.forms.characters import is_word_char
-from karat.text.numbers.lists import (
+from karat.text.regexes import lazy
+from karat.text.words.numbers import (
     CURRENCY_CODES,
     MAGNITUDES,
     MONEY_MAGNITUDES,
@@ -18,7 +19,6 @@ from karat.text.numbers.lists import (
     UNREAD_MAGNITUDES,
     any_of,
 )
-from karat.text.regexes import lazy
 
 _GROUP_SPACES: Final = " \xa0\u2002-\u200a\u202f\u205f"
 _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"

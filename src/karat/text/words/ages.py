@@ -1,13 +1,13 @@
 """The words by which ages are read, as published lists: a name, one sentence, its entries."""
 
-from karat.text.numbers.lists import WordList
+from karat.text.words.word_list import WordList
 
 _HOUR = 60.0
 _DAY = 24 * _HOUR
 
 
 def _units(name: str, entries: str) -> WordList:
-    return WordList(f"age_{name}", f"Units of age: {name}.", tuple(entries.split()))
+    return WordList(f"age_{name}", f"Units of age: {name}.", tuple(entries.split()), replaceable=False)
 
 
 AGE_UNITS = (
@@ -30,15 +30,18 @@ MAY_BE_OLDER = WordList(
         *("not less than", "no newer than", "upward of", "upwards of", "beyond", "exceeding", "in excess of", "above"),
         *("a minimum of", "minimum", "well past", ">", ">=", "≥"),
     ),
+    replaceable=False,
 )
 OR_OLDER = WordList(
     "or_older",
     "Words behind an age that say so.",
     ("+", "or more", "or older", "or longer", "or over", "and more", "and older", "at least", "plus"),
+    replaceable=False,
 )
 PERHAPS = WordList(
     "perhaps_older",
     "Words before a time that say that the age may be that.",
     ("perhaps", "maybe", "possibly", "probably", "if not", "or even", "could be", "may be", "might be"),
+    replaceable=False,
 )
 LISTS = (*(one for _, one in AGE_UNITS), MAY_BE_OLDER, OR_OLDER, PERHAPS)

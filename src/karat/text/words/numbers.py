@@ -1,15 +1,8 @@
 """The words and signs by which numbers are read, as published lists: a name, one sentence, its entries."""
 
 import re
-from typing import NamedTuple
 
-
-class WordList(NamedTuple):
-    """One published list."""
-
-    name: str
-    about: str
-    entries: tuple[str, ...]
+from karat.text.words.word_list import WordList, words
 
 
 def any_of(*lists: WordList) -> str:
@@ -18,43 +11,43 @@ def any_of(*lists: WordList) -> str:
     return "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
+def _list(name: str, about: str, entries: tuple[str, ...]) -> WordList:
+    return WordList(name, about, entries, replaceable=False)
 
 
 MAGNITUDES = (
-    WordList("magnitude_dozen", "Words behind a number that multiply it by 12.", ("dozen",)),
-    WordList("magnitude_2", "Words behind a number that multiply it by a hundred.", _words("hundred 百")),
-    WordList("magnitude_3", "The same, by a thousand.", _words("k K thousand 千 천")),
-    WordList("magnitude_4", "The same, by ten thousand.", _words("万 萬 만")),
-    WordList("magnitude_5", "The same, by a hundred thousand.", ("lakh",)),
-    WordList("magnitude_6", "The same, by a million.", _words("M mn mln mio Mio million")),
-    WordList("magnitude_7", "The same, by ten million.", ("crore",)),
-    WordList("magnitude_8", "The same, by a hundred million.", _words("億 亿 억")),
-    WordList("magnitude_9", "The same, by a billion.", _words("B bn Bn BN Mrd billion milliard")),
-    WordList("magnitude_12", "The same, by a trillion.", _words("T tn trillion 兆 조")),
+    _list("magnitude_dozen", "Words behind a number that multiply it by 12.", ("dozen",)),
+    _list("magnitude_2", "Words behind a number that multiply it by a hundred.", words("hundred 百")),
+    _list("magnitude_3", "The same, by a thousand.", words("k K thousand 千 천")),
+    _list("magnitude_4", "The same, by ten thousand.", words("万 萬 만")),
+    _list("magnitude_5", "The same, by a hundred thousand.", ("lakh",)),
+    _list("magnitude_6", "The same, by a million.", words("M mn mln mio Mio million")),
+    _list("magnitude_7", "The same, by ten million.", ("crore",)),
+    _list("magnitude_8", "The same, by a hundred million.", words("億 亿 억")),
+    _list("magnitude_9", "The same, by a billion.", words("B bn Bn BN Mrd billion milliard")),
+    _list("magnitude_12", "The same, by a trillion.", words("T tn trillion 兆 조")),
 )
-MONEY_MAGNITUDES = WordList(
+MONEY_MAGNITUDES = _list(
     "money_magnitudes",
     "Letters that are the magnitudes M, B and T where a currency is next to the number, and a unit elsewhere.",
-    _words("m b t"),
+    words("m b t"),
 )
-CURRENCY_CODES = WordList(
+CURRENCY_CODES = _list(
     "currency_codes",
     "Codes of currencies that may be joined to a number: EUR1985.",
-    _words(
+    words(
         "AED AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KES KRW MXN MYR NGN NOK NZD "
         "PEN PHP PKR PLN RMB RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR Rs Fr kr"
     ),
 )
-TIMES_OF_DAY = WordList(
+TIMES_OF_DAY = _list(
     "times_of_day", "What makes the number before it a time of day.", ("am", "pm", "a.m", "p.m", "o'clock", "Uhr")
 )
-RANKS = WordList("ranks", "Endings that make a number a rank.", _words("st nd rd th"))
-MONTHS = WordList(
+RANKS = _list("ranks", "Endings that make a number a rank.", words("st nd rd th"))
+MONTHS = _list(
     "months",
     "Names of months: days and years next to one are a date.",
-    _words(
+    words(
         "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october "
         "nov november dec december januar februar märz mai juni juli oktober dezember janvier février mars avril juin "
         "juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre "
@@ -62,32 +55,32 @@ MONTHS = WordList(
         "fevereiro março maio junho julho setembro outubro novembro dezembro januari februari maart mei augustus"
     ),
 )
-YEAR_WORDS = WordList(
+YEAR_WORDS = _list(
     "year_words", "Words after which a number from 1900 to 2099 is a year.",
-    _words("in since during until till year fy early late mid"),
+    words("in since during until till year fy early late mid"),
 )  # fmt: skip
-ID_WORDS = WordList(
+ID_WORDS = _list(
     "id_words",
     "Words after which digits without a separator are the name of something, unless a unit follows.",
-    _words(
+    words(
         "id ids no nr num number numbers ref reference order ticket issue pr case invoice room step page section item "
         "line version build flight gate chapter table option phase level part figure account customer booking request "
         "task job run batch unit model port row week day rule form suite"
     ),
 )
-UNITS = WordList(
+UNITS = _list(
     "units",
     "Units that make an amount of a number, whatever word is before it.",
-    _words(
+    words(
         "% percent $ € £ ¥ ₹ dollars euros pounds yen rupees cents km m mi miles metres meters kg g lb lbs l "
         "litres liters ms s seconds min minutes h hours days weeks months years gb mb kb tb °c °f degrees pieces items "
         "points times"
     ),
 )
-NAMES = WordList(
+NAMES = _list(
     "names_with_digits", "Ways of speaking in which digits count nothing.", ("24/7", "50/50", "9/11", "20/20")
 )
-APPROXIMATIONS = WordList(
+APPROXIMATIONS = _list(
     "approximations",
     "Words before a number that let it be rounded as it is written.",
     (
@@ -95,21 +88,21 @@ APPROXIMATIONS = WordList(
         *("just over", "just under", "less than", "more than", "nearly", "over", "roughly", "some", "under"),
     ),
 )
-SMALL_NUMBERS = WordList(
+SMALL_NUMBERS = _list(
     "small_numbers",
     "Words that are numbers where they count what the user asked the number of, or what a result holds, from one on.",
-    _words("one two three four five six seven eight nine ten eleven twelve"),
+    words("one two three four five six seven eight nine ten eleven twelve"),
 )
-TEENS = WordList("teens", "Numbers in words, from 13 on.", _words(
+TEENS = _list("teens", "Numbers in words, from 13 on.", words(
     "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 ))  # fmt: skip
-TENS = WordList("tens", "Numbers in words, by tens from 20 on.", _words(
+TENS = _list("tens", "Numbers in words, by tens from 20 on.", words(
     "twenty thirty forty fifty sixty seventy eighty ninety"
 ))  # fmt: skip
-UNREAD_MAGNITUDES = WordList(
+UNREAD_MAGNITUDES = _list(
     "unread_magnitudes",
     "Magnitudes of other languages, as regexes: a number before one is not read.",
-    _words(
+    words(
         r"mil mille mila tausend tsd duizend tus(?:en|ind) tuhat\w* tys(?:i[ąa]c\w*|i[ąa]ce|ięcy)? tis[ií]c\w* ezer bin"
         r" ribu ngh[iì]n ng[aà]n mill mil+[ij]?(?!onn?[aä][ier])[oóôõöã]\w* milj\w+ milh\w+ mily\w+ juta tri[eệ]u"
         r" t[yỷỉ] mi?ln mio ml?rd mld mlrd mill?i[aá]rd\w* bilj\w+ bilh\w+ bill?i[oóõ]\w+ billones trill?i\w+ trilh\w+"
@@ -119,15 +112,15 @@ UNREAD_MAGNITUDES = WordList(
         " हज़ार हजार लाख करोड़ करोड अरब मिलियन হাজার লক্ষ কোটি"
     ),
 )
-UNREAD_JOINED_MAGNITUDES = WordList(
+UNREAD_JOINED_MAGNITUDES = _list(
     "unread_joined_magnitudes",
     "The same in scripts that put no space behind a word.",
-    _words("พัน หมื่น แสน ล้าน"),
+    words("พัน หมื่น แสน ล้าน"),
 )
-UNREAD_NUMBER_WORDS = WordList(
+UNREAD_NUMBER_WORDS = _list(
     "unread_number_words",
     "Numbers in words of other languages, as regexes: they are not read.",
-    _words(
+    words(
         r"\w*zwanzig\w* \w*dreißig\w* \w*vierzig\w* \w*fünfzig\w* \w*sechzig\w* \w*siebzig\w* \w*achtzig\w*"
         r" \w*neunzig\w* \w*hundert\w* \w*tausend\w* vingt trente quarante cinquante soixante mille veinte treinta"
         " cuarenta cincuenta sesenta setenta ochenta noventa cien ciento venti trenta quaranta cinquanta sessanta"
