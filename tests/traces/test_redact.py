@@ -24,6 +24,7 @@ from karat.model.trace import (
     TEXT_CAP,
     Cut,
     Message,
+    PossibleCall,
     SpanNode,
     ToolCall,
     Trace,
