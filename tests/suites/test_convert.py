@@ -12,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import karat
-from catalogs import CATALOG
 from karat.checks.catalog import catalog_for
 from karat.plugins.project import find_project
 from karat.suites import loads
@@ -154,7 +153,7 @@ def test_golden_sets_read_back(first: Any, second: Any) -> None:
 def assert_reads_back(suite: Any) -> None:
     """The same cases, to the byte of each check, and the same notes but for the schema of editors."""
     before = karat.load_suite(suite)
-    after = loads(karat.convert(suite).encode(), "s.yaml", CATALOG)
+    after = loads(karat.convert(suite).encode(), "s.yaml", catalog_for(find_project()))
     assert (after.format, after.name, after.description) == ("karat-1", before.name, before.description)
     assert after.cases == before.cases
     told = [[case.metadata for case in one.cases] + [{**one.metadata, "$schema": 0}] for one in (before, after)]
