@@ -24,6 +24,7 @@ from karat.model.trace import (
     TEXT_CAP,
     Cut,
     Message,
+    PossibleCall,
     SpanNode,
     ToolCall,
     Trace,
@@ -113,6 +114,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "final_message": SECRET,
         "messages": (Message(SECRET, SECRET, SECRET),),
         "tool_calls": (ToolCall("t", SECRET),),
+        "possible_calls": (PossibleCall(SECRET, SECRET),),
         "telemetry": (SECRET,),
         "page": SECRET,
         "page_before": SECRET,
@@ -227,6 +229,8 @@ def test_what_a_trace_lost_is_told() -> None:
     assert (event.tool, event.success, event.data) == ("a", True, {"k": REMOVED, "Cookie": REMOVED})
     assert cleaned.telemetry[1] == "plain"
     assert redactor.trace(Trace(case_id="a", tool_calls=(ToolCall(SECRET),))).cuts.keys() == {"tools", "tool_results"}
+    possible = (PossibleCall(f"Action: {SECRET}", "x", "words"),)
+    assert redactor.trace(Trace(case_id="a", tool_calls=(), possible_calls=possible)).cuts.keys() == {"tools"}
 
 
 def test_a_secret_at_the_cut_does_not_leave_its_beginning() -> None:
