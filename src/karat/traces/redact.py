@@ -283,8 +283,9 @@ def _lost(before: Trace, after: Trace) -> dict[str, Cut]:
     names = [name for name in _MARKED if getattr(before, name) != getattr(after, name)]
     if before.tool_calls != after.tool_calls:
         names.append("tool_results")
-        if [call.name for call in before.tool_calls] != [call.name for call in after.tool_calls]:
-            names.append("tools")
+    calls = [([call.name for call in trace.tool_calls], trace.possible_calls) for trace in (before, after)]
+    if calls[0] != calls[1]:
+        names.append("tools")
     return {name: _marked(before.cuts.get(name)) for name in names}
 
 
