@@ -24,10 +24,10 @@ IN_GOLDEN_SETS = "it is about decisions that a database keeps, which the golden 
 IN_KARAT_1 = "the suites of the example agents in Karat 1 ask for it"
 KARAT_1 = (
     *(
-        "tool_order",
-        "tool_requires",
         "valid_arguments",
         "ended",
+        "tool_order",
+        "tool_requires",
         "grounded_numbers",
         "grounded_constants",
         "no_false_success",

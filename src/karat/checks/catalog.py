@@ -35,7 +35,7 @@ from karat.checks.budgets import (
     MaxTokens,
     MaxToolCalls,
 )
-from karat.checks.conduct import Ended, ValidArguments
+from karat.checks.conduct import EndedByItself, ValidArguments
 from karat.checks.database import Database
 from karat.checks.functions import from_function
 from karat.checks.golden import (
@@ -77,7 +77,7 @@ CHECKS: tuple[type[Check], ...] = (
     ToolOrder,
     ToolRequires,
     ValidArguments,
-    Ended,
+    EndedByItself,
     AsksFor,
     Telemetry,
     Ui,

@@ -9,8 +9,8 @@ left out, or null, was not observed; an empty list was observed to be empty. A p
 page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at, unfinished, kind, parent`. An error, a `success` of false or a sign of failure in the result is a failure; else
-a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is not known. With
+ended_at, unfinished, kind, parent`. An error, a `success` of false or a sign of failure in the result is a failure;
+else a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is not known. With
 `started` of false, it was asked for, no more.
 """
 
