@@ -26,7 +26,7 @@ PROTOCOLS = {"targets/http/ag_ui.py"}
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 """Names of checks that are also names of something in a trace."""
-NAMES = {cls.name for cls in CHECKS} - TRACES
+NAMES = {cls.name for cls in CHECKS} - TRACES - {"ended"}  # a column of the index is called so too
 KEPT_IN = {"tools": "tool_calls", "tool_results": "tool_calls"}
 
 

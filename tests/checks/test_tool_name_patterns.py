@@ -12,7 +12,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.smells.base import Surroundings
 from karat.smells.linter import lint
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 
 TOOLS = frozenset({"find_room", "delete_all", "book_room"})
 
@@ -50,7 +50,7 @@ def suite(expected: dict[str, Any]) -> Any:
     import json
 
     cases = [{"id": "a", "prompt": "go", "expected": expected}]
-    return located(json.dumps({"karat": 1, "cases": cases}).encode(), "s.json", CATALOG)
+    return locate_suite(json.dumps({"karat": 1, "cases": cases}).encode(), "s.json", CATALOG)
 
 
 def statuses(field: str, given: Any) -> set[Status]:

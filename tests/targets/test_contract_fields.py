@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import karat
-from karat.checks.conduct import Ended, ValidArguments
+from karat.checks.conduct import EndedByItself, ValidArguments
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import Status
@@ -123,7 +123,7 @@ async def test_langgraph_counts_the_tokens_of_every_model_call(graphs: Path) -> 
 async def test_how_a_graph_ended(graphs: Path, prompt: str, ended_by: str, status: str) -> None:
     async with opened("langgraph", "booking_graph:graph", graphs, options={"recursion_limit": 8}) as target:
         trace = await target.run(case(prompt, "ended"), RunContext())
-    assert (trace.ended_by, Ended().judge(trace).status.value) == (ended_by, status)
+    assert (trace.ended_by, EndedByItself().judge(trace).status.value) == (ended_by, status)
 
 
 async def test_a_limit_is_an_error_where_nothing_asks_how_it_ended(graphs: Path) -> None:

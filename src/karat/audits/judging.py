@@ -21,6 +21,8 @@ WATCHED: Mapping[Channel, str] = {
     "messages": "messages",
     "tools": "tool_calls",
     "tool_results": "tool_calls",
+    "tool_schemas": "tool_schemas",
+    "ended_by": "ended_by",
     "telemetry": "telemetry",
     "page": "page",
     "page_before": "page_before",

@@ -35,7 +35,7 @@ from karat.checks.budgets import (
     MaxTokens,
     MaxToolCalls,
 )
-from karat.checks.conduct import Ended, ValidArguments
+from karat.checks.conduct import EndedByItself, ValidArguments
 from karat.checks.database import Database
 from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.functions import from_function
@@ -80,7 +80,7 @@ CHECKS: tuple[type[Check], ...] = (
     ToolOrder,
     ToolRequires,
     ValidArguments,
-    Ended,
+    EndedByItself,
     AsksFor,
     Telemetry,
     Ui,

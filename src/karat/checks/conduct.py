@@ -13,6 +13,7 @@ from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.sample_traces import calls
 from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Expected, Field
+from karat.model.suite import Case
 from karat.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.tool_results import structured
@@ -42,7 +43,7 @@ class ValidArguments(Check, Struct, frozen=True):
 
     name: ClassVar = "valid_arguments"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    looks_at: ClassVar = CALLS | {"tool_schemas"}
     fields: ClassVar = (
         Field(
             "valid_arguments",
@@ -127,7 +128,7 @@ _OPENERS = frozenset(
 )
 
 
-class Ended(Check, Struct, frozen=True):
+class EndedByItself(Check, Struct, frozen=True):
     """The agent came to an end by itself: no limit of steps, turns, tokens or recursion cut it off."""
 
     name: ClassVar = "ended"
@@ -160,3 +161,13 @@ class Ended(Check, Struct, frozen=True):
         if not trace.ended_by:
             return self.unknown(NO_ENDING)
         return self.passed("by itself") if trace.ended_by == BY_ITSELF else self.failed(f"cut off: {trace.ended_by}")
+
+
+def judges_arguments(case: Case) -> bool:
+    """Whether a check of the case looks at the schemas of tools: they are large, and no other does."""
+    return any(spec.name == ValidArguments.name for _, spec in case.asked)
+
+
+def judges_end(case: Case) -> bool:
+    """Whether a check judges how a turn ended: then a limit that cuts it off is a finding, and no error."""
+    return any(spec.name == EndedByItself.name for _, spec in case.asked)

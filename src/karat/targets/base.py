@@ -164,11 +164,6 @@ async def open_safely(target: Target, where: str) -> None:
         raise ConfigError(f"it cannot be opened: {type(error).__name__}: {said(error)}.", where=where) from error
 
 
-def asks_for_end(case: Case) -> bool:
-    """Whether a check judges how the turn ended: then a limit that cuts it off is a finding, and no error."""
-    return any(spec.name == "ended" for _, spec in case.asked)
-
-
 def secrets_of(target: Target) -> tuple[str, ...]:
     """What a target knows that no artifact may show: its `secrets`, where it has any."""
     return tuple(getattr(target, "secrets", ()))

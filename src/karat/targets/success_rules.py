@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field, structs
 
+from karat.checks.conduct import judges_arguments
+from karat.checks.named_tools import tools_named
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
@@ -23,12 +25,6 @@ from karat.text.tool_names import is_any_named, is_named
 from karat.text.wording import did_you_mean, shorten, visible
 from karat.text.words import PUBLISHED
 from karat.traces.recorder import completed
-
-SCHEMAS_ASKED = "valid_arguments"
-"""The check that looks at the schemas of tools: they are large, and no other does."""
-NAMING = frozenset({"tool_calls_any", "tool_calls_none", "tool_calls", "tool_order", "tool_requires", "max_calls"})
-"""Checks whose arguments name tools, with the keys below."""
-NAMES = ("tool", "tools", "first")
 
 Form = TypeVar("Form", bound=Struct)
 
@@ -109,7 +105,7 @@ class WithSuccessRules:
         known = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
         if known and context.lists_tools:
             self._report_unknown(case, known, context)
-        if not known or not any(spec.name == SCHEMAS_ASKED for _, spec in case.asked):
+        if not known or not judges_arguments(case):
             return trace
         return _with_schemas(trace, known, context.more_tools)
 
@@ -156,15 +152,6 @@ class WithSuccessRules:
             return call
         holds = self._rules[max(names, key=len)].holds(call)
         return structs.replace(call, success=False if holds is None and call.success is False else holds)
-
-
-def tools_named(case: Case) -> Iterator[str]:
-    """The tools that the checks of a case name."""
-    for _, spec in case.asked:
-        if spec.name in NAMING:
-            given = msgspec.json.decode(spec.args)
-            for value in map(given.get, NAMES):
-                yield from [value] if isinstance(value, str) else value or ()
 
 
 def _with_schemas(trace: Trace, known: dict[str, object], more: str) -> Trace:

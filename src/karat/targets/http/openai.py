@@ -14,11 +14,12 @@ from typing import Annotated, ClassVar, Literal, cast, get_origin, get_type_hint
 import msgspec
 from msgspec import Meta, Struct, field
 
+from karat.checks.conduct import judges_end
 from karat.errors import ConfigError
 from karat.model.trace import Tokens
 from karat.plugins.code import load
 from karat.suites.diagnostics import Json
-from karat.targets.base import TargetError, asks_for_end
+from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.event_values import DONE, EventKinds, event_json, protocol_error
@@ -345,8 +346,8 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             if not any(ran):
                 heard.checked("the turn")
                 return
-        heard.ended_by = "max_steps"
-        if not asks_for_end(talk.case):
+        heard.ended_by = "step limit"
+        if not judges_end(talk.case):
             what = f"the model still asks for tools after {self._options.max_steps} steps: max_steps"
             raise TargetError("agent", what)
 

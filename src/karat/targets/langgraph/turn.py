@@ -10,9 +10,10 @@ from uuid import uuid4
 
 from msgspec import structs
 
+from karat.checks.conduct import judges_end
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.targets.base import RunContext, TargetError, asks_for_end
+from karat.targets.base import RunContext, TargetError
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel
@@ -70,7 +71,7 @@ class GraphConversation:
             written = timeline((), book, known)
             self._context.recorder.tool_calls = list(tool_calls(written, book))
             self._context.recorder.messages = list(as_messages(entry.message for entry in written))
-            if _is_out_of_steps(error) and asks_for_end(case):
+            if _is_out_of_steps(error) and judges_end(case):
                 return self._cut_off(case, book, written, started_at)
             raise
         finally:
@@ -101,7 +102,7 @@ class GraphConversation:
             metadata={name: value for name, value in waits.items() if value},
             state=_state(state),
         )
-        if trace.final_message == OUT_OF_STEPS and asks_for_end(case):
+        if trace.final_message == OUT_OF_STEPS and judges_end(case):
             return structs.replace(trace, ended_by=STEPS)
         if trace.final_message == OUT_OF_STEPS:
             raise TargetError("agent", f"the agent ran out of steps ({self._limit}): {MORE_STEPS}", partial=trace)
