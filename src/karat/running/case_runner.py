@@ -31,7 +31,16 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
-from karat.running.request import BY_NAME, Agent, AnyTarget, Order, RunOptions, refuse_unknown, resolved, secret_values
+from karat.running.request import (
+    BY_NAME,
+    AnyTarget,
+    ResolvedTarget,
+    RunOptions,
+    RunRequest,
+    refuse_unknown,
+    resolve_target,
+    secret_values,
+)
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits
@@ -48,9 +57,9 @@ class CaseRunner:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: ResolvedTarget,
         options: RunOptions,
-        order: Order,
+        order: RunRequest,
         project: Project,
         *,
         attachments: Path | None = None,
@@ -161,14 +170,14 @@ def policy_for(options: RunOptions, limits: Limits) -> Policy:
 
 
 def settle(
-    target: AnyTarget | None, options: RunOptions, order: Order, project: Project
-) -> tuple[Agent, RunOptions, Order]:
+    target: AnyTarget | None, options: RunOptions, order: RunRequest, project: Project
+) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
     """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the order.
 
     By default a target runs in one process, which can be ended, unless it is an object of this one.
     """
     config = read_config(project)
-    agent = resolved(target, config, order.options, Path(order.folder))
+    agent = resolve_target(target, config, order.options, Path(order.folder))
     if options.workers is None:
         options = structs.replace(options, workers=int(agent.recipe is not None))
     return agent, options, structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
@@ -198,7 +207,7 @@ async def open_runner(
     one. Files of cases, such as screenshots, go below `results_dir`, if that is given.
     """
     refuse_unknown(how, CaseKeywords)
-    order = Order(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
+    order = RunRequest(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
     project = find_project() if suite is None else find_project_of(suite)
     agent, options, order = settle(target, RunOptions.of(how), order, project)
     results_dir = how.get("results_dir")

@@ -29,10 +29,10 @@ from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
 from karat.reports.artifacts import Names, reserve, utc_now
-from karat.reports.catalog import wanted
-from karat.reports.run_result import RunResult, reported
+from karat.reports.catalog import select_reports
+from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
-from karat.running.request import Agent, AnyTarget, Order, RunOptions
+from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
 from karat.scoring.repeats import Tally
 from karat.suites.selection import Selection, is_meant, select
@@ -42,7 +42,7 @@ from karat.traces.clean import text
 LONGEST_VERSION = 200
 
 
-class Earlier(Struct, frozen=True):
+class PreviousRun(Struct, frozen=True):
     """A journal to go on from, and the statuses that are to be run again."""
 
     journal: Journal
@@ -55,9 +55,9 @@ class Session:
     def __init__(
         self,
         suite: Suite,
-        agent: Agent,
+        agent: ResolvedTarget,
         options: RunOptions,
-        order: Order,
+        order: RunRequest,
         results_dir: Path,
         project: Project,
         *,
@@ -74,10 +74,10 @@ class Session:
         self._run_id = new_run_id(now())
         self._savings = self._make_savings()
 
-    async def run(self, earlier: Earlier | None = None) -> RunResult:
+    async def run(self, earlier: PreviousRun | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        further = wanted(self._order.reports, self._project, [self._suite.file], self._order.folder)
+        further = select_reports(self._order.reports, self._project, [self._suite.file], self._order.folder)
         plan = self._plan()
         runner = CaseRunner(
             self._agent,
@@ -101,7 +101,7 @@ class Session:
         for saving in self._savings:
             if hint := saving.hint:
                 self._order.notice(hint)
-        return reported(names, summary, self._project, further)
+        return write_reports(names, summary, self._project, further)
 
     def _make_savings(self) -> list[ConcurrencyHint]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
@@ -112,7 +112,7 @@ class Session:
         return [ConcurrencyHint()] if alone and free else []
 
     async def _into(
-        self, names: Names, plan: Plan, runner: CaseRunner, earlier: Earlier | None, began: float
+        self, names: Names, plan: Plan, runner: CaseRunner, earlier: PreviousRun | None, began: float
     ) -> Summary:
         options = self._options
         tally = Tally(options.most_runs, options.until)
@@ -124,10 +124,10 @@ class Session:
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
         run = Runner(plan, runner.attempts, began=began, clock=lambda: self._now().isoformat(timespec="milliseconds"))
-        async with self._heeding_stop(run):
+        async with self._stop_on_request(run):
             return await run.into(str(names.journal), header, tally, names.base)
 
-    def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: Earlier, tally: Tally) -> None:
+    def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: PreviousRun, tally: Tally) -> None:
         """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
         planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
         carried = CarryOver(earlier.journal, planned, earlier.redo, tally, catalog_for(self._project))
@@ -137,14 +137,14 @@ class Session:
             self._order.notice(line)
 
     @asynccontextmanager
-    async def _heeding_stop(self, run: Runner) -> AsyncIterator[None]:
-        async def heed() -> None:
+    async def _stop_on_request(self, run: Runner) -> AsyncIterator[None]:
+        async def wait_for_stop() -> None:
             await self._stop.wait()
             run.interrupt()
 
         if self._stop.is_set():
             run.interrupt()
-        watch = asyncio.create_task(heed())
+        watch = asyncio.create_task(wait_for_stop())
         try:
             yield
         finally:
@@ -153,10 +153,10 @@ class Session:
     def _plan(self) -> Plan:
         identity = self._agent.identity
         cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
-        self._refuse_hopeless(cases)
+        self._check_provable(cases)
         return Plan(cases, same_target(identity), repeat=self._options.most_runs, until=self._options.until)
 
-    def _refuse_hopeless(self, cases: Sequence[Case]) -> None:
+    def _check_provable(self, cases: Sequence[Case]) -> None:
         """Where not even runs that all pass would prove a case, nothing is to be run."""
         until, most = self._options.until, self._options.most_runs
         for rate in {until.bound(case.min_pass_rate): None for case in cases if not case.skip} if until else ():
@@ -165,7 +165,7 @@ class Session:
                 message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
                 raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
 
-    def _header(self, total: int, earlier: Earlier | None) -> Header:
+    def _header(self, total: int, earlier: PreviousRun | None) -> Header:
         options, order = self._options, self._order
         file = Path(self._project.folder, self._suite.file)
         return Header(
@@ -195,7 +195,7 @@ class Session:
 
 
 def _drop_if_empty(journal: Path) -> None:
-    """A journal whose first line could not be written is no journal."""
+    """Remove a journal whose first line could not be written."""
     if journal.exists() and journal.stat().st_size == 0:
         journal.unlink()
 
@@ -204,10 +204,10 @@ async def run_suite(
     suite: Suite,
     target: AnyTarget | None,
     how: RunOptions,
-    order: Order,
+    order: RunRequest,
     results_dir: Path,
     project: Project,
-    earlier: Earlier | None = None,
+    earlier: PreviousRun | None = None,
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
     chosen = select(suite, order.selection)
@@ -216,11 +216,11 @@ async def run_suite(
 
 
 async def resume_suite(
-    earlier: Earlier,
+    earlier: PreviousRun,
     suite: Suite,
     target: AnyTarget | None,
     how: RunOptions,
-    order: Order,
+    order: RunRequest,
     results_dir: Path,
     project: Project,
 ) -> RunResult:
