@@ -72,7 +72,7 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
 
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> None:
-    """`mend` is no wish: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
+    """`fix` works: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
         field, _ = suggest_field(subject, operator, mutant, Spelling("eval-set", "", CATALOG), blind=True)

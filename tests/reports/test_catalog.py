@@ -183,9 +183,9 @@ def installed(installs: Installs, *values: str) -> None:
     [
         pytest.param("no_such_module:FORMAT", "cannot be loaded: ModuleNotFoundError", id="no-module"),
         pytest.param("karat.reports.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is no report", id="no-class"),
-        pytest.param(f"{__name__}:Pathless", "is no report", id="a-path-for-an-extension"),
-        pytest.param(f"{__name__}:Endless", "is no report", id="no-end"),
+        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is not a report", id="no-class"),
+        pytest.param(f"{__name__}:Pathless", "is not a report", id="a-path-for-an-extension"),
+        pytest.param(f"{__name__}:Endless", "is not a report", id="no-end"),
     ],
 )
 def test_an_entry_point_that_is_no_report(installs: Installs, value: str, problem: str) -> None:
