@@ -112,12 +112,12 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     refuse_unknown(how, RunKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
-    options, order = RunOptions.of(how), RunRequest.of(how, chosen)
+    options, request = RunOptions.of(how), RunRequest.of(how, chosen)
     project = project_for(suite)
     allowed = rescoring.resolve_allowances(how.get("allow_partial"), how.get("allow_unknown"), project)
     with ResultsPlace(how.get("results_dir")) as place:
         loaded = await _aload_suite(suite, project)
-        return place.kept_for(await run_suite(loaded, target, options, order, place.folder, project), allowed)
+        return place.kept_for(await run_suite(loaded, target, options, request, place.folder, project), allowed)
 
 
 run = synchronous(arun)
@@ -175,15 +175,15 @@ async def _continue_run(
     from karat.running.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
-    options, order = RunOptions.of(how), RunRequest.of(how)
+    options, request = RunOptions.of(how), RunRequest.of(how)
     project = project_for(suite, journal)
     allowed = rescoring.resolve_allowances(how.get("allow_partial"), how.get("allow_unknown"), project)
-    earlier = PreviousRun(
+    previous = PreviousRun(
         open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
     )
-    with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
-        loaded = await _aload_suite(load_recorded_suite(earlier.journal, project) if suite is None else suite, project)
-        result = await resume_suite(earlier, loaded, target, options, order, place.folder, project)
+    with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as place:
+        loaded = await _aload_suite(load_recorded_suite(previous.journal, project) if suite is None else suite, project)
+        result = await resume_suite(previous, loaded, target, options, request, place.folder, project)
         return place.kept_for(result, allowed)
 
 

@@ -50,14 +50,14 @@ class PreviousRun(Struct, frozen=True):
 
 
 class Session:
-    """One run of one suite against one target. It ends early, and can be resumed, once the order's `stop` is set."""
+    """One run of one suite against one target. It ends early, and can be resumed, once `request.stop` is set."""
 
     def __init__(
         self,
         suite: Suite,
         agent: ResolvedTarget,
         options: RunOptions,
-        order: RunRequest,
+        request: RunRequest,
         results_dir: Path,
         project: Project,
         *,
@@ -66,41 +66,41 @@ class Session:
         self._suite = suite
         self._agent = agent
         self._options = options
-        self._order = order
+        self._request = request
         self._results_dir = results_dir
         self._project = project
-        self._stop = order.stop or asyncio.Event()
+        self._stop = request.stop or asyncio.Event()
         self._now = now
         self._run_id = new_run_id(now())
         self._savings = self._make_savings()
 
-    async def run(self, earlier: PreviousRun | None = None) -> RunResult:
+    async def run(self, previous: PreviousRun | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        further = select_reports(self._order.reports, self._project, [self._suite.file], self._order.folder)
+        further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
         plan = self._plan()
         runner = CaseRunner(
             self._agent,
             self._options,
-            structs.replace(self._order, listeners=[*self._order.listeners, *self._savings]),
+            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings]),
             self._project,
-            attachments=files_folder(Path(self._order.folder, self._results_dir), self._run_id),
+            attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
             total=len(plan),
             idle=all(case.skip for case in self._suite.cases),
         )
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
-            self._order.notice(f"one case at a time{each}: {why}")
+            self._request.notice(f"one case at a time{each}: {why}")
         async with runner.opened(self._stop, self._options.run_timeout):
-            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._order.folder)
+            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._request.folder)
             try:
-                summary = await self._into(names, plan, runner, earlier, began)
+                summary = await self._into(names, plan, runner, previous, began)
             except BaseException:
                 _drop_if_empty(names.file)
                 raise
         for saving in self._savings:
             if hint := saving.hint:
-                self._order.notice(hint)
+                self._request.notice(hint)
         return write_reports(names, summary, self._project, further)
 
     def _make_savings(self) -> list[ConcurrencyHint]:
@@ -112,29 +112,29 @@ class Session:
         return [ConcurrencyHint()] if alone and free else []
 
     async def _into(
-        self, names: Names, plan: Plan, runner: CaseRunner, earlier: PreviousRun | None, began: float
+        self, names: Names, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
     ) -> Summary:
         options = self._options
         tally = Tally(options.most_runs, options.until)
-        header = runner.attempts.redactor.walked(self._header(len(plan), earlier))
-        if earlier is None:
+        header = runner.attempts.redactor.walked(self._header(len(plan), previous))
+        if previous is None:
             begin(str(names.journal), header, base=names.base)
         else:
-            self._carry_over(names, plan, header, earlier, tally)
+            self._carry_over(names, plan, header, previous, tally)
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
         run = Runner(plan, runner.attempts, began=began, clock=lambda: self._now().isoformat(timespec="milliseconds"))
         async with self._stop_on_request(run):
             return await run.into(str(names.journal), header, tally, names.base)
 
-    def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: PreviousRun, tally: Tally) -> None:
+    def _carry_over(self, names: Names, plan: Plan, header: Header, previous: PreviousRun, tally: Tally) -> None:
         """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
         planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
-        carried = CarryOver(earlier.journal, planned, earlier.redo, tally, catalog_for(self._project))
+        carried = CarryOver(previous.journal, planned, previous.redo, tally, catalog_for(self._project))
         begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
         plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
         for line in carried.said(header.options["target"]):
-            self._order.notice(line)
+            self._request.notice(line)
 
     @asynccontextmanager
     async def _stop_on_request(self, run: Runner) -> AsyncIterator[None]:
@@ -165,8 +165,8 @@ class Session:
                 message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
                 raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
 
-    def _header(self, total: int, earlier: PreviousRun | None) -> Header:
-        options, order = self._options, self._order
+    def _header(self, total: int, previous: PreviousRun | None) -> Header:
+        options, request = self._options, self._request
         file = Path(self._project.folder, self._suite.file)
         return Header(
             run_id=self._run_id,
@@ -177,8 +177,8 @@ class Session:
             target=text(self._agent.name),
             options={
                 "target": dict(self._agent.identity),
-                "selection": order.selection.kept,
-                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()},
+                "selection": request.selection.kept,
+                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
             },
@@ -187,8 +187,8 @@ class Session:
             total=total,
             repeat=options.most_runs,
             until=options.until,
-            derived_from=text(earlier.journal.path) if earlier else "",
-            project=revision(Path(order.folder)),
+            derived_from=text(previous.journal.path) if previous else "",
+            project=revision(Path(request.folder)),
             suite_revision=revision(file) if file.is_file() else None,
             target_version=text(self._agent.version)[:LONGEST_VERSION],
         )
@@ -204,38 +204,38 @@ async def run_suite(
     suite: Suite,
     target: AnyTarget | None,
     how: RunOptions,
-    order: RunRequest,
+    request: RunRequest,
     results_dir: Path,
     project: Project,
-    earlier: PreviousRun | None = None,
+    previous: PreviousRun | None = None,
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
-    chosen = select(suite, order.selection)
-    agent, how, order = settle(target or suite.target or None, how, order, project)
-    return await Session(chosen, agent, how, order, results_dir, project).run(earlier)
+    chosen = select(suite, request.selection)
+    agent, how, request = settle(target or suite.target or None, how, request, project)
+    return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 
 async def resume_suite(
-    earlier: PreviousRun,
+    previous: PreviousRun,
     suite: Suite,
     target: AnyTarget | None,
     how: RunOptions,
-    order: RunRequest,
+    request: RunRequest,
     results_dir: Path,
     project: Project,
 ) -> RunResult:
     """Run what is missing or to be done again, with the selection and target of the journal."""
-    header, path = earlier.journal.header, earlier.journal.path
+    header, path = previous.journal.header, previous.journal.path
     asked = header.options
     selection = Selection.of_journal(asked.get("selection", {}))
     here = [case.id for case in suite.cases]
     gone = [name for name in selection.cases or () if not any(is_meant(one, name) for one in here)]
     if gone:
         selection = selection._replace(cases=[name for name in selection.cases or () if name not in gone])
-        order.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
+        request.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
     if suite.sha256 != header.suite_sha256:
-        order.notice(f"{suite.file} has changed since; unchanged cases are kept")
-    options = {**asked.get("overrides", {}), **order.options}
+        request.notice(f"{suite.file} has changed since; unchanged cases are kept")
+    options = {**asked.get("overrides", {}), **request.options}
     hidden = [name for name, value in options.items() if REMOVED in str(value)]
     if hidden:
         fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
@@ -243,10 +243,10 @@ async def resume_suite(
     if target is None and REMOVED in header.target:
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
-    order = structs.replace(order, selection=selection, options=options)
+    request = structs.replace(request, selection=selection, options=options)
     how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
     target = header.target if target is None else target
-    return await run_suite(suite, target, how, order, results_dir, project, earlier)
+    return await run_suite(suite, target, how, request, results_dir, project, previous)
 
 
 def _repeats(how: RunOptions, header: Header) -> dict[str, object]:
