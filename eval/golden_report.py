@@ -11,7 +11,7 @@ import msgspec
 import karat
 from karat.engine.events import CaseFinished, Event
 from karat.model.suite import CheckSpec
-from karat.reports.inert import terminal
+from karat.reports.escaping import terminal
 
 RULE = "=" * 70
 SECTIONS = (("decision", "agent_decisions_v1.0.0.json"), ("qa", "agent_qa_v1.0.0.json"))

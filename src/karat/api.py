@@ -25,12 +25,12 @@ from karat.reports.writing import Each
 from karat.running import rescoring
 from karat.running.rescoring import AnyJournal, AnySuite, load_in
 from karat.running.rescoring import default_results_dir as default_results_dir
-from karat.running.rescoring import journals_of as journals_of
+from karat.running.rescoring import find_journals as find_journals
 from karat.running.rescoring import last_journal as last_journal
 from karat.running.rescoring import load_file as load_file
-from karat.running.rescoring import opened as opened
+from karat.running.rescoring import load_recorded_suite as load_recorded_suite
+from karat.running.rescoring import open_journal as open_journal
 from karat.running.rescoring import project_for as project_for
-from karat.running.rescoring import suite_of as suite_of
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
 from karat.running.suite_files import schema as schema
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.self_test import Proof
     from karat.targets.config import TargetConfig
-    from karat.viewer.serving import Served
+    from karat.viewer.serving import ViewerServer
 
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
@@ -85,7 +85,7 @@ def judge(case: Case, trace: Trace) -> Verdict:
     given: object = trace
     if not isinstance(given, Trace):
         fix = "Make a karat.Trace, or run a function that returns this with karat.run."
-        raise UsageError(f"{type(given).__name__!r} is no trace.", fix=fix, slug="bad-trace")
+        raise UsageError(f"{type(given).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
     if trace.case_id not in ("", case.id):
         raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
     if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):
@@ -106,18 +106,18 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
     the journal lives in a temporary folder as long as the result does.
     """
-    from karat.running.request import Order, RunKeywords, RunOptions, refuse_unknown
+    from karat.running.request import RunKeywords, RunOptions, RunRequest, refuse_unknown
     from karat.running.session import run_suite
 
     refuse_unknown(how, RunKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
-    options, order = RunOptions.of(how), Order.of(how, chosen)
+    options, request = RunOptions.of(how), RunRequest.of(how, chosen)
     project = project_for(suite)
-    allowed = rescoring.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
+    allowed = rescoring.resolve_allowances(how.get("allow_partial"), how.get("allow_unknown"), project)
     with ResultsPlace(how.get("results_dir")) as place:
         loaded = await _aload_suite(suite, project)
-        return place.kept_for(await run_suite(loaded, target, options, order, place.folder, project), allowed)
+        return place.kept_for(await run_suite(loaded, target, options, request, place.folder, project), allowed)
 
 
 run = synchronous(arun)
@@ -132,9 +132,9 @@ async def aresume(
     """Finish a run that was interrupted or killed: only what is missing is run.
 
     Suite, selection, target, its options, `timeout` and `repeat` are those of the journal unless they are given anew;
-    the other keywords are those of `run`. The result is a new, complete journal, by default beside the old one.
+    the other keywords are those of `run`. The result is a new, complete journal, by default next to the old one.
     """
-    return await _go_on(journal, (), suite, target, how)
+    return await _continue_run(journal, (), suite, target, how)
 
 
 resume = synchronous(aresume)
@@ -152,13 +152,13 @@ async def arerun(
 
     All else is as for `resume`.
     """
-    return await _go_on(journal, status, suite, target, how)
+    return await _continue_run(journal, status, suite, target, how)
 
 
 rerun = synchronous(arerun)
 
 
-async def _go_on(
+async def _continue_run(
     journal: AnyJournal,
     status: Collection[StatusName],
     suite: AnySuite | None,
@@ -166,22 +166,24 @@ async def _go_on(
     how: ResumeKeywords,
 ) -> RunResult:
     from karat.running.request import (
-        Order,
         ResumeKeywords,
         RunOptions,
+        RunRequest,
+        parse_status,
         refuse_unknown,
-        status_named,
     )
-    from karat.running.session import Earlier, resume_suite
+    from karat.running.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
-    options, order = RunOptions.of(how), Order.of(how)
+    options, request = RunOptions.of(how), RunRequest.of(how)
     project = project_for(suite, journal)
-    allowed = rescoring.allowed(how.get("allow_partial"), how.get("allow_unknown"), project)
-    earlier = Earlier(opened(journal, project), frozenset(map(status_named, names_of("status", status) or ())))
-    with ResultsPlace(how.get("results_dir") or Path(earlier.journal.path).parent) as place:
-        loaded = await _aload_suite(suite_of(earlier.journal, project) if suite is None else suite, project)
-        result = await resume_suite(earlier, loaded, target, options, order, place.folder, project)
+    allowed = rescoring.resolve_allowances(how.get("allow_partial"), how.get("allow_unknown"), project)
+    previous = PreviousRun(
+        open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
+    )
+    with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as place:
+        loaded = await _aload_suite(load_recorded_suite(previous.journal, project) if suite is None else suite, project)
+        result = await resume_suite(previous, loaded, target, options, request, place.folder, project)
         return place.kept_for(result, allowed)
 
 
@@ -204,10 +206,10 @@ def rescore(
     """
     project = project_for(suite, journal)
     loaded = None if suite is None else load_in(suite, project)
-    allowed = rescoring.allowed(allow_partial, allow_unknown, project)
+    allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, project)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
-        run = opened(journal, project)
+        run = open_journal(journal, project)
         result = rescoring.rescore(run, loaded, place.folder, project, further, workers=workers, each=each)
         return place.kept_for(result, allowed)
 
@@ -228,9 +230,9 @@ def compare_runs(
     A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
     baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
     """
-    from karat.running.comparisons import compared
+    from karat.running.comparisons import compare_runs
 
-    return compared(base, new, results_dir, gates, confidence, find_project())
+    return compare_runs(base, new, results_dir, gates, confidence, find_project())
 
 
 acompare_runs = asynchronous(compare_runs)
@@ -239,7 +241,7 @@ acompare_runs = asynchronous(compare_runs)
 def set_baseline(
     run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
-    """Keep a run as the baseline of its suite: a small file beside the suite, or at another place."""
+    """Keep a run as the baseline of its suite: a small file next to the suite, or at another place."""
     from karat.running import comparisons
 
     return comparisons.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
@@ -256,7 +258,7 @@ def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20
     """The last runs of a suite, case by case: what broke when, and what is flaky."""
     from karat.running import comparisons
 
-    return comparisons.told(folder, find_project(), most=runs, since=since, suite=suite)
+    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite)
 
 
 aset_baseline = asynchronous(set_baseline)
@@ -267,15 +269,15 @@ ahistory = asynchronous(history)
 def report(
     journals: AnyJournal | Sequence[AnyJournal], format: str, path: str | Path | BinaryWriter | None = None
 ) -> tuple[Path, ...]:
-    """Write a report of recorded runs, such as `junit`, and say where. A folder stands for all journals in it.
+    """Write a report of recorded runs, such as `junit`, and say where. A folder means all journals in it.
 
-    `path` is a file, a folder, or what takes bytes such as `io.BytesIO`; without, it stands beside the journal.
+    `path` is a file, a folder, or what takes bytes such as `io.BytesIO`; without it, the report is next to the journal.
     """
     from karat.reports.filing import file_report
 
     sources = [journals] if isinstance(journals, Journal | str | Path) else journals
     project = project_for(journal=next(iter(sources), None))
-    return file_report([run for source in sources for run in journals_of(source, project)], format, path, project)
+    return file_report([run for source in sources for run in find_journals(source, project)], format, path, project)
 
 
 areport = asynchronous(report)
@@ -288,8 +290,8 @@ def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0
 
     project = project_for(suite, journal)
     loaded = None if suite is None else load_in(suite, project)
-    run = rescoring.auditable(opened(journal, project), loaded)
-    return Auditor(run, seed, Allowance(*rescoring.allowed(None, None, project)))
+    run = rescoring.require_auditable(open_journal(journal, project), loaded)
+    return Auditor(run, seed, Allowance(*rescoring.resolve_allowances(None, None, project)))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
@@ -306,7 +308,7 @@ aaudit = asynchronous(audit)
 def linter(
     target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
 ) -> Callable[[SuiteSource], LintReport]:
-    """What lints suites beside a target whose tools and page are looked up once."""
+    """A linter of suites for a target whose tools and page are looked up once."""
     from karat.linting.linter import lint_source, refuse_unknown
     from karat.linting.target import surroundings
 
@@ -331,7 +333,7 @@ async def alint(
 lint = synchronous(alint)
 
 
-def viewer(folder: str | Path | None = None, *, port: int = 0) -> Served:
+def viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:
     """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
     from karat.viewer.serving import viewer_of
 
@@ -348,7 +350,7 @@ async def ainspect(
     kind: str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Inspection:
-    """Look at an agent that nobody described yet, and find a target that works for it.
+    """Look at an agent that has no target yet, and find a target that works for it.
 
     `where` is an address, a spec such as `langgraph:module:graph`, or a name of karat.toml; `kind` says what answers at
     an address. The prompt is sent to see what comes of it, and again to prove the target.

@@ -18,7 +18,7 @@ from catalogs import CATALOG
 from karat.audits.case_audit import audit_case, mutants
 from karat.audits.hints import Spelling
 from karat.audits.judging import WATCHED as KEPT_AT
-from karat.audits.judging import Allowance, Baseline, judged
+from karat.audits.judging import Allowance, PassingTrace, judge_trace
 from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import Auditor, audit
@@ -100,7 +100,7 @@ def subjects(run: Journal) -> Iterator[Subject]:
 
 
 def kills(case: Case, traces: list[Trace]) -> int:
-    return sum(judged(case, trace, CATALOG).status is not CaseStatus.PASS for trace in traces)
+    return sum(judge_trace(case, trace, CATALOG).status is not CaseStatus.PASS for trace in traces)
 
 
 def without(case: Case, index: int) -> Case:
@@ -373,9 +373,9 @@ def test_a_mutant_is_killed_if_its_run_would_not_exit_0(allowance: Allowance, gr
     """Without the second phrase the case is PARTIAL above its threshold: only a run that allows it is green."""
     journal = recorded(suite_of(case(SOFT)), {"A": "The sky is blue."}, tmp_path)
     (record,) = journal.records()
-    judge = Baseline(Subject(record.case, record.trace), CATALOG, allowance)
+    judge = PassingTrace(Subject(record.case, record.trace), CATALOG, allowance)
     partial = structs.replace(record.trace, final_message="It is blue.")
-    assert judged(record.case, partial, CATALOG).status is CaseStatus.PARTIAL
+    assert judge_trace(record.case, partial, CATALOG).status is CaseStatus.PARTIAL
     assert judge.passes(partial) is green
 
 
@@ -388,7 +388,7 @@ def test_what_was_not_seen_kills_unless_unknown_is_allowed(allowance: Allowance,
     )
     (record,) = journal.records()
     blind = structs.replace(record.trace, unobserved={"tools": "nobody looked"})
-    assert Baseline(Subject(record.case, record.trace), CATALOG, allowance).passes(blind) is green
+    assert PassingTrace(Subject(record.case, record.trace), CATALOG, allowance).passes(blind) is green
 
 
 ANCHORED = {"expected_contains": ["It is blue."], "tools_used": []}

@@ -143,7 +143,7 @@ def empty_traces(lines: list[str]) -> list[str]:
         pytest.param(lambda lines: lines[:-1], "the run is not complete: the run did not end", id="killed"),
         pytest.param(lambda lines: [lines[0], lines[-1]], "the journal was changed: 2 lines lost", id="no-case"),
         pytest.param(lambda lines: [], "the journal is empty.", id="empty"),
-        pytest.param(lambda lines: lines[1:], "this is no journal", id="without-header"),
+        pytest.param(lambda lines: lines[1:], "not a journal", id="without-header"),
         pytest.param(lambda lines: [lines[0], "{", *lines[1:]], "this line cannot be read", id="spoiled-line"),
         pytest.param(lambda lines: [line.replace('"phrases":["blue"]', '"phrases":7') for line in lines],
                      "the journal was changed: 1 record edited ('A')", id="spoiled-check"),
@@ -164,7 +164,7 @@ def test_journals_that_cannot_be_audited(karat: Karat, spoil: Spoil, says: str) 
     ("arguments", "says"),
     [
         pytest.param(["no.jsonl"], "no.jsonl: it cannot be read: No such file or directory.", id="no-file"),
-        pytest.param(["agent.py"], "this is no journal.", id="not-a-journal"),
+        pytest.param(["agent.py"], "not a journal.", id="not-a-journal"),
         pytest.param(["x.jsonl", "--min-kill", "1.5"], "1.5 is not in the range 0<=x<=1.", id="bound"),
         pytest.param(["x.jsonl", "--seed", "many"], "'many' is not a valid integer.", id="seed"),
         pytest.param(["x.jsonl", "--suite", "no.json"], "no.json: no such file.", id="no-suite"),

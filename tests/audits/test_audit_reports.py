@@ -16,7 +16,6 @@ from karat.audits.operators.catalog import OPERATORS
 from karat.console import audit as audit_terminal
 from karat.console.audit import AuditLines
 from karat.model.audit import (
-    Apart,
     AuditSummary,
     Brittle,
     CaseAudit,
@@ -24,9 +23,10 @@ from karat.model.audit import (
     OperatorAudit,
     Rate,
     Remedy,
-    SetAside,
     Survivor,
-    Unseen,
+    UnauditedCase,
+    UndetectableMutant,
+    UnratedOperator,
 )
 from karat.reports import audit as audit_markdown
 from karat.reports.audit import MARKS, AuditJson, AuditMarkdown, read_audit
@@ -35,7 +35,7 @@ from reports.runs import HOSTILE, Kept
 GOLDEN = Path(__file__).parent / "golden"
 MIN_KILL = 0.9
 
-Entry = CaseAudit | SetAside
+Entry = CaseAudit | UnauditedCase
 
 
 def survivor(change: str = "41 became 44", operator: str = "number-changed") -> Survivor:
@@ -72,10 +72,10 @@ FAULTY: tuple[Entry, ...] = (
         partial=1,
         undecided=2,
         apart={"claim-slipped-in": (0, 1), "answer-quoted": (1, 1)},
-        unseen=(Unseen("claim-slipped-in", "a claim stood amid the answer", "must_match_regex"),),
+        unseen=(UndetectableMutant("claim-slipped-in", "a claim stood amid the answer", "must_match_regex"),),
     ),
-    SetAside("SYN3", "FAIL", "hard-fail group formatting"),
-    SetAside("SYN4", "PARTIAL", ""),
+    UnauditedCase("SYN3", "FAIL", "hard-fail group formatting"),
+    UnauditedCase("SYN4", "PARTIAL", ""),
 )
 SOUND: tuple[Entry, ...] = (FAULTY[0],)
 HARMFUL: tuple[Entry, ...] = (
@@ -90,9 +90,9 @@ HARMFUL: tuple[Entry, ...] = (
         kills=(Kill(HOSTILE, HOSTILE, (HOSTILE,), (HOSTILE,)),),
         checks=(HOSTILE,),
         apart={HOSTILE: (0, 1)},
-        unseen=(Unseen(HOSTILE, HOSTILE, HOSTILE),),
+        unseen=(UndetectableMutant(HOSTILE, HOSTILE, HOSTILE),),
     ),
-    SetAside(HOSTILE, "FAIL", HOSTILE),
+    UnauditedCase(HOSTILE, "FAIL", HOSTILE),
 )
 AUDITS = {"faulty": FAULTY, "sound": SOUND, "nothing": (FAULTY[2],), "harmful": HARMFUL}
 
@@ -108,7 +108,7 @@ def summary(entries: Iterable[Entry], suite: str = "evals/synthesis.json") -> Au
         target="canvas",
         seed=7,
         audited=len(cases),
-        set_aside=sum(isinstance(entry, SetAside) for entry in entries),
+        set_aside=sum(isinstance(entry, UnauditedCase) for entry in entries),
         rate=Rate(killed, tried, 0.1234, 0.9876),
         operators=tuple(
             OperatorAudit(name, f"about {name}", Rate(sum(k for k, _ in cells), sum(t for _, t in cells), 0.1, 0.9))
@@ -126,9 +126,11 @@ def summary(entries: Iterable[Entry], suite: str = "evals/synthesis.json") -> Au
     )
 
 
-def apart(cases: Iterable[CaseAudit]) -> tuple[Apart, ...]:
+def apart(cases: Iterable[CaseAudit]) -> tuple[UnratedOperator, ...]:
     figures = [(name, seen, tried) for case in cases for name, (seen, tried) in case.apart.items()]
-    return tuple(Apart(name, f"about {name}", tried, tried - seen, f"help of {name}") for name, seen, tried in figures)
+    return tuple(
+        UnratedOperator(name, f"about {name}", tried, tried - seen, f"help of {name}") for name, seen, tried in figures
+    )
 
 
 def as_json(entries: tuple[Entry, ...], figures: AuditSummary) -> str:
@@ -266,7 +268,7 @@ def test_a_report_of_any_size_keeps_no_more_than_it_shows() -> None:
     kills = {"kills": (Kill("o", "c", ("y",), ("y",)),), "checks": ("y",)}
     for n in range(3 * audit_markdown.CASES):
         report.case(one(f"case-{n}", 1, 2, survivors=(survivor(),), controls=("x",), redundant=("y",), **kills))
-        report.case(SetAside(f"aside-{n}", "FAIL", ""))
+        report.case(UnauditedCase(f"aside-{n}", "FAIL", ""))
     sizes = [len(value) for value in vars(report._shown).values() if isinstance(value, list)]
     assert sorted(sizes)[-1] == audit_markdown.CASES
     assert len(sizes) == 9

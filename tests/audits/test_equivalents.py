@@ -1,4 +1,4 @@
-"""Changes that leave an answer right: sound checks do not mind them, brittle ones are named with a way to mend them."""
+"""Changes that leave an answer right: sound checks do not mind them, brittle ones are named with a fix."""
 
 from __future__ import annotations
 

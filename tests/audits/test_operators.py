@@ -11,8 +11,8 @@ import pytest
 from audits.support import QUIET, bare_case
 from catalogs import CATALOG
 from karat.audits.case_audit import mutants
-from karat.audits.hints import Spelling, known_fields, noticing, remedy
-from karat.audits.judging import judged
+from karat.audits.hints import Spelling, known_fields, noticing, suggest_field
+from karat.audits.judging import judge_trace
 from karat.audits.operators.base import Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.trace import Trace
@@ -33,10 +33,12 @@ def quiet(operator: Operator) -> Mapping[str, Any]:
 def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
     """For each mutant of the operator's own trace, whether a case that expects this notices."""
     case = bare_case({**quiet(operator), **expected}, implied=False)
-    assert judged(case, operator.trace, CATALOG).status is CaseStatus.PASS, judged(case, operator.trace, CATALOG)
+    assert judge_trace(case, operator.trace, CATALOG).status is CaseStatus.PASS, judge_trace(
+        case, operator.trace, CATALOG
+    )
     made = mutants(operator, Subject(case, operator.trace))
     assert made
-    return [judged(case, mutant.trace, CATALOG).status is not CaseStatus.PASS for mutant in made]
+    return [judge_trace(case, mutant.trace, CATALOG).status is not CaseStatus.PASS for mutant in made]
 
 
 @pytest.mark.parametrize(("operator", "field"), PROOFS)
@@ -62,7 +64,7 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     spellings = [spelling for spelling in SPELLINGS if noticing(operator, spelling)]
     for mutant, spelling in product(mutants(operator, subject), spellings):
-        field, hint = remedy(subject, operator, mutant, spelling, blind=True)
+        field, hint = suggest_field(subject, operator, mutant, spelling, blind=True)
         assert field in known_fields(spelling)
         assert field in operator.fields
         assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
@@ -70,15 +72,15 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
 
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> None:
-    """`mend` is no wish: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
+    """`fix` works: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
     subject = Subject(bare_case(quiet(operator)), operator.trace)
     for mutant in mutants(operator, subject):
-        field, _ = remedy(subject, operator, mutant, Spelling("eval-set", "", CATALOG), blind=True)
-        if field in mutant.mend:
-            beside = {name: value for name, value in mutant.mend.items() if name not in operator.fields}
-            case = bare_case({**quiet(operator), **beside, field: mutant.mend[field]})
-            assert judged(case, operator.trace, CATALOG).status is CaseStatus.PASS, mutant.mend
-            assert judged(case, mutant.trace, CATALOG).status is not CaseStatus.PASS, mutant
+        field, _ = suggest_field(subject, operator, mutant, Spelling("eval-set", "", CATALOG), blind=True)
+        if field in mutant.fix:
+            beside = {name: value for name, value in mutant.fix.items() if name not in operator.fields}
+            case = bare_case({**quiet(operator), **beside, field: mutant.fix[field]})
+            assert judge_trace(case, operator.trace, CATALOG).status is CaseStatus.PASS, mutant.fix
+            assert judge_trace(case, mutant.trace, CATALOG).status is not CaseStatus.PASS, mutant
 
 
 @pytest.mark.parametrize(

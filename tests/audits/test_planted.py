@@ -15,7 +15,7 @@ from karat.audits.run_audit import audit
 from karat.linting.base import Surroundings
 from karat.linting.linter import lint
 from karat.model.verdict import CaseStatus
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 
 PROMPT = "Summarise the trains of the week."
 TRAINS = "Of 12 trains 41 minutes late, seen 30 minutes ago, the worst was the express. Assumption: the log is whole."
@@ -142,7 +142,7 @@ PLANTED = {
 def test_emptiness_is_found(planted: Planted, tmp_path: Path) -> None:
     other = case({"must_say_any": ["kettle"]}, "other", "Where is it?")
     cases = [{**case(planted.expected), "prompt": PROMPT}, other, *planted.beside]
-    suite = located(json.dumps({"version": planted.version, "cases": cases}).encode(), "planted.json", CATALOG)
+    suite = locate_suite(json.dumps({"version": planted.version, "cases": cases}).encode(), "planted.json", CATALOG)
     boils = "The kettle boils, a little late."
     answers: dict[str, Answer] = {"A": planted.answer, "other": {"final_message": boils, "tool_calls": []}, "Z": CALLED}
     journal = recorded(suite.suite, answers, tmp_path)

@@ -18,7 +18,7 @@ from karat.linting.target import around
 from karat.model.audit import AuditReport
 from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 LEAST = 0.95
@@ -64,7 +64,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
 def test_lint_is_clean(suite: str, target: str) -> None:
     surroundings = around(shipped(target))
-    found = lint(located(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
+    found = lint(locate_suite(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
     assert [str(problem) for problem in found] == []
 
 

@@ -15,7 +15,7 @@ from karat.audits.run_audit import audit
 from karat.errors import ExitCode
 from karat.linting.base import Surroundings
 from karat.linting.linter import lint
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 
 PROMPT = "Book dyno 3 for vehicle 42 and tell me about it."
 BOOKED: dict[str, Any] = {
@@ -52,7 +52,7 @@ WEAK: dict[str, tuple[By, dict[str, Any]]] = {
 @pytest.mark.parametrize(("by", "expected"), WEAK.values(), ids=WEAK)
 def test_a_weak_suite_is_rejected(by: By, expected: dict[str, Any], tmp_path: Path) -> None:
     tree = {"version": "0.3", "cases": [{**case(expected), "prompt": PROMPT}]}
-    suite = located(json.dumps(tree).encode(), "weak.json", CATALOG)
+    suite = locate_suite(json.dumps(tree).encode(), "weak.json", CATALOG)
     answers: dict[str, Answer] = {"A": BOOKED}
     journal = recorded(suite.suite, answers, tmp_path)
     assert journal.summary.passed == 1, "its weakness is that it is green"

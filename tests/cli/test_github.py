@@ -27,9 +27,9 @@ def job(monkeypatch: pytest.MonkeyPatch) -> None:
     write("loud.py", LOUD)
 
 
-@pytest.mark.parametrize("loudness", [(), ("-q",), ("-vv",)], ids=["normal", "quiet", "whole"])
-def test_what_the_job_prints_gives_our_commands_alone(karat: Karat, loudness: tuple[str, ...]) -> None:
-    ran = karat(*RUN, *loudness)
+@pytest.mark.parametrize("verbosity", [(), ("-q",), ("-vv",)], ids=["normal", "quiet", "whole"])
+def test_what_the_job_prints_gives_our_commands_alone(karat: Karat, verbosity: tuple[str, ...]) -> None:
+    ran = karat(*RUN, *verbosity)
     assert ran.code == 1
     found = [(each.name, each.properties["title"], each.properties["line"]) for each in commands(ran.out + ran.err)]
     assert found == [("error", "FAIL A", "1"), ("error", "ERROR B", "1")]

@@ -87,10 +87,10 @@ def test_a_torn_journal_is_reported_as_what_it_is(karat: Karat, journal: str) ->
     [
         pytest.param("none.jsonl", "it cannot be read: No such file or directory. [journal]", id="no-file"),
         pytest.param("empty.jsonl", "the journal is empty. [journal]", id="empty"),
-        pytest.param("foreign.jsonl", "this is no journal: it does not begin with a header. [journal]", id="foreign"),
+        pytest.param("foreign.jsonl", "not a journal: the first line is not a header. [journal]", id="foreign"),
         pytest.param(
             "agent.py",
-            "this is no journal. A journal is the .jsonl file that `karat run` leaves. [journal]",
+            "not a journal. A journal is the .jsonl file that `karat run` leaves. [journal]",
             id="no-json",
         ),
         pytest.param(
@@ -112,9 +112,7 @@ def test_what_is_no_journal(karat: Karat, journal: str, source: str, said: str) 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        pytest.param(
-            ["-f", "junti"], "there is no report 'junti'. Did you mean 'junit'? [unknown-report]", id="format"
-        ),
+        pytest.param(["-f", "junti"], "unknown report 'junti'. Did you mean 'junit'? [unknown-report]", id="format"),
         pytest.param(["-f", "csv", "-o", "s.json"], "s.json: the report would replace what it is made of.", id="suite"),
         pytest.param(["-f", "csv", "-o", "JOURNAL"], "the report would replace what it is made of.", id="journal"),
     ],

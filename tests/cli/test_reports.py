@@ -66,18 +66,18 @@ def test_a_report_that_fails_leaves_summary_journal_and_the_others(karat: Karat,
     assert str(journal_of()) in ran.out
     assert {suffix: len(paths) for suffix, paths in results().items()} == {".jsonl": 1, ".json": 1, ".md": 1, ".txt": 1}
     line = ran.err.splitlines()[-1]
-    assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Mend it, or leave it out." in line
+    assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Fix it, or leave it out." in line
     assert line.endswith(f"karat report {journal_of()} -f broken [report]")
     later = karat("report", str(journal_of()), "-f", "broken")
     assert (later.code, later.out) == (3, "")
-    assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Mend it, or leave it out. [report]" in later.err
+    assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Fix it, or leave it out. [report]" in later.err
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        pytest.param("idss", "there is no report 'idss'. Did you mean 'ids'? [unknown-report]", id="a-slip"),
-        pytest.param("", f"there is no report ''. {KNOWN} [unknown-report]", id="none"),
+        pytest.param("idss", "unknown report 'idss'. Did you mean 'ids'? [unknown-report]", id="a-slip"),
+        pytest.param("", f"unknown report ''. {KNOWN} [unknown-report]", id="none"),
     ],
 )
 def test_a_report_that_nobody_has_stops_before_anything_runs(karat: Karat, asked: str, said: str) -> None:

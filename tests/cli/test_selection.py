@@ -92,7 +92,7 @@ def test_the_last_run_is_run_again(karat: Karat) -> None:
     assert (again.code, again.statuses) == (ExitCode.OK, {"refund-fr": "PASS"})
     assert "run again for their status: refund-fr" in again.err
     both = karat("rerun", "--last", "x.jsonl")
-    assert (both.code, "a journal is given beside --last." in both.err) == (ExitCode.USAGE, True)
+    assert (both.code, "a journal cannot be combined with --last." in both.err) == (ExitCode.USAGE, True)
 
 
 def test_where_no_run_is_kept(karat: Karat) -> None:

@@ -73,10 +73,10 @@ STEEP = r"37\.5 points \(2\d(\.\d)? to [45]\d(\.\d)?\); sure enough at 95 %"
     ("before", "after", "moved", "risen"),
     [
         pytest.param(many(111, 9), {**many(120), "case-0": "f", "case-1": "f", "case-2": "f"},
-                     "3 of 120 cases broke, 9 were mended", r"rose by 5 points \(.*\); not sure at 95 %", id="some"),
-        pytest.param(many(40, 40), many(70, 10), "0 of 80 cases broke, 30 were mended", f"rose by {STEEP}", id="up"),
-        pytest.param(many(70, 10), many(40, 40), "30 of 80 cases broke, 0 were mended", f"fell by {STEEP}", id="down"),
-        pytest.param(many(9, 1), many(9, 1), "0 of 10 cases broke, 0 were mended", r"stayed the same \(.*\); not"),
+                     "3 of 120 cases broke, 9 were fixed", r"rose by 5 points \(.*\); not sure at 95 %", id="some"),
+        pytest.param(many(40, 40), many(70, 10), "0 of 80 cases broke, 30 were fixed", f"rose by {STEEP}", id="up"),
+        pytest.param(many(70, 10), many(40, 40), "30 of 80 cases broke, 0 were fixed", f"fell by {STEEP}", id="down"),
+        pytest.param(many(9, 1), many(9, 1), "0 of 10 cases broke, 0 were fixed", r"stayed the same \(.*\); not"),
     ],
 )  # fmt: skip
 def test_words_first(before: dict[str, str], after: dict[str, str], moved: str, risen: str, tmp_path: Path) -> None:

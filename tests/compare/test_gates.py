@@ -58,15 +58,15 @@ def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Compariso
     before = many(60, letters=["pppp"])
     flickering = {name: "ppfp" if number < 4 else "pppp" for number, name in enumerate(before)}
     (told,) = runs(before, flickering, max_new_failures=2).gates
-    assert told.decides == "about 20 repeats of 4 flickering cases: case-0, case-1, case-2, case-3"
+    assert told.decides == "about 20 repeats of 4 flaky cases: case-0, case-1, case-2, case-3"
     (told,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
-    assert "5 repeats tell whether these flicker: case-39; else about" in told.decides
+    assert "repeat these 5 times to see whether they are flaky: case-39; otherwise about" in told.decides
 
 
 def test_no_gate_is_met_over_cases_that_erred(runs: Callable[..., Comparison]) -> None:
     (told,) = runs(many(5), {**many(5), "case-4": "e"}, max_new_failures=0).gates
     assert told.verdict == "undecided"
-    assert "1 case erred" in told.says
+    assert "1 case ended in an error" in told.says
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_run_that_is_not_whole_is_no_baseline(
     path.write_bytes(b"".join(line + b"\n" for line in path.read_bytes().splitlines()[:-1]))
     ran = karat_line("baseline", "set", str(path), "--file", "b.jsonl")
     assert (ran.code, Path("b.jsonl").exists()) == (4, False)
-    assert "the run is no baseline: the run did not end" in ran.err
+    assert "the run cannot be a baseline: the run did not end" in ran.err
 
 
 def test_a_broken_baseline_is_told_at_its_line(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from karat.console.ending import MOST, next_steps, show_details, show_summary
-from karat.console.screen import CaseLines, Loudness, Screen, show, wants_colour, width
+from karat.console.screen import CaseLines, Screen, Verbosity, show, wants_colour, width
 from karat.model.run import CaseRecord, Summary
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Group, Status
@@ -32,9 +32,9 @@ def shown(*records: CaseRecord, id_width: int = 0, category_width: int = 0) -> s
     return out.getvalue()
 
 
-def detailed(*records: CaseRecord, loudness: Loudness = Loudness.NORMAL) -> str:
+def detailed(*records: CaseRecord, verbosity: Verbosity = Verbosity.NORMAL) -> str:
     out = io.StringIO()
-    show_details(records, Screen(out, loudness))
+    show_details(records, Screen(out, verbosity))
     return out.getvalue()
 
 
@@ -163,22 +163,22 @@ def test_plain_reports_do_not_load_rich() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loudness", "heads"),
+    ("verbosity", "heads"),
     [
-        pytest.param(Loudness.QUIET, ["FAIL", "PARTIAL", "ERROR"], id="quiet"),
-        pytest.param(Loudness.NORMAL, ["FAIL", "PARTIAL", "ERROR"], id="normal"),
-        pytest.param(Loudness.WHOLE, ["PASS", "FAIL", "PARTIAL", "ERROR", "SKIP", "XFAIL"], id="whole"),
+        pytest.param(Verbosity.QUIET, ["FAIL", "PARTIAL", "ERROR"], id="quiet"),
+        pytest.param(Verbosity.NORMAL, ["FAIL", "PARTIAL", "ERROR"], id="normal"),
+        pytest.param(Verbosity.WHOLE, ["PASS", "FAIL", "PARTIAL", "ERROR", "SKIP", "XFAIL"], id="whole"),
     ],
 )
-def test_what_needs_no_explanation_has_none(tmp_path: Path, loudness: Loudness, heads: list[str]) -> None:
-    lines = detailed(*in_every_way(tmp_path).cases, loudness=loudness).splitlines()
+def test_what_needs_no_explanation_has_none(tmp_path: Path, verbosity: Verbosity, heads: list[str]) -> None:
+    lines = detailed(*in_every_way(tmp_path).cases, verbosity=verbosity).splitlines()
     assert [line.split()[0] for line in lines if line[:1].strip()] == heads
-    assert ("" in lines) is (loudness is not Loudness.QUIET)
+    assert ("" in lines) is (verbosity is not Verbosity.QUIET)
 
 
 def test_who_is_quiet_has_one_line_for_each() -> None:
     failing = record("a", CaseStatus.FAIL, [ROW], reason="a check failed")
-    assert detailed(failing, loudness=Loudness.QUIET) == "FAIL     a  a check failed; must_say_any: expected 'x'\n"
+    assert detailed(failing, verbosity=Verbosity.QUIET) == "FAIL     a  a check failed; must_say_any: expected 'x'\n"
 
 
 def test_a_case_that_was_skipped_says_why_in_its_line() -> None:
@@ -195,9 +195,9 @@ def test_long_answers_and_many_failures_are_cut_unless_all_is_asked_for() -> Non
     assert max(map(len, text.splitlines())) < 400
     assert (text.count("line "), text.count("tool")) == (MOST * 6, MOST * 12)
     assert "and 8 more" in text
-    whole = detailed(failing, loudness=Loudness.WHOLE)
+    whole = detailed(failing, verbosity=Verbosity.WHOLE)
     assert (whole.count("line "), whole.count("tool"), "…" in whole) == (20, 20, False)
-    assert detailed(*[failing] * (MOST + 2), loudness=Loudness.VERBOSE).count("FAIL") == MOST + 2
+    assert detailed(*[failing] * (MOST + 2), verbosity=Verbosity.VERBOSE).count("FAIL") == MOST + 2
 
 
 @pytest.mark.parametrize(

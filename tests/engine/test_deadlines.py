@@ -140,7 +140,7 @@ def test_an_agent_that_ends_karats_own_process_does_not_end_it_well(tmp_path: Pa
     with Started("run", suite, *options, cwd=tmp_path) as run:
         code, _, err = run.ended()
     assert code == 3
-    assert "karat: the run was ended by SystemExit: 0, beside its cases" in err
+    assert "karat: SystemExit: 0 ended the run, outside its cases" in err
 
 
 async def test_who_crashes_alone_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

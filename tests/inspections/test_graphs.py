@@ -184,21 +184,21 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
         pytest.param(
             ["langgraph:graphs.py:fused"],
             1,
-            "karat: no target was written: ValueError: fuse blown. Say more of it with -o, see `karat inspect --help`.",
+            "karat: no target was written: ValueError: fuse blown. Add options with -o; see `karat inspect --help`.",
             id="raises",
         ),
         pytest.param(
             ["langgraph:graphs.py:counting"],
             1,
             "karat: no target was written: its state has neither `messages` nor a field of text for the prompt: "
-            "set `input` and `output`. Say more of it with -o, see `karat inspect --help`.",
+            "set `input` and `output`. Add options with -o; see `karat inspect --help`.",
             id="no-text",
         ),
         pytest.param(
             ["langgraph:graphs.py:mute"],
             1,
-            "karat: no target was written: no answer stands in the state of the graph (it has: question, count). Say "
-            "more of it with -o, see `karat inspect --help`.",
+            "karat: no target was written: no answer found in the state of the graph (it has: question, count). Add "
+            "options with -o; see `karat inspect --help`.",
             id="no-answer",
         ),
         pytest.param(

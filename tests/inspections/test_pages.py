@@ -149,7 +149,7 @@ def test_what_is_no_page_is_taken_for_a_service(karat: Karat, content_type: str,
         ran = karat("inspect", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines()[-1] == (
-        "karat: no target was written: no usual shape of a request was taken: set `body`. Say more of it with -o, see "
+        "karat: no target was written: no usual shape of a request was taken: set `body`. Add options with -o; see "
         "`karat inspect --help`."
     )
 
@@ -161,7 +161,7 @@ def test_an_address_where_nothing_is(karat: Karat) -> None:
         ran = karat("inspect", url)
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == (
-        f"karat: nothing answers at {url}: [Errno 111] Connection refused. Start the app, or mend the address. "
+        f"karat: {url} does not respond: [Errno 111] Connection refused. Start the app, or correct the address. "
         "[no-app]\n"
     )
 
@@ -181,7 +181,7 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
     [
         pytest.param(
             "at('go').onclick = () => {}",
-            "the prompt stayed in its box: neither Enter nor a button beside it sent it; set `send` [config]",
+            "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send` [config]",
             id="not-sent",
         ),
         pytest.param(

@@ -89,7 +89,7 @@ async def test_a_service_that_does_not_come_to_an_end_is_told(monkeypatch: pytes
 
     async with serving(answer) as server:
         found = await inspect_service(config(server.url), "Hello?")
-    assert found.problem == "there was no whole answer within 0.3 s"
+    assert found.problem == "no complete answer arrived within 0.3 s"
     assert [len(sighting.seen) for sighting in found.sightings] == [1], "what was taken is not sent in other shapes"
 
 

@@ -143,10 +143,10 @@ def test_resuming_believes_no_changed_verdict(karat: Karat, journal: Path, shape
     ("text", "message"),
     [
         pytest.param(lambda text: text[: len(text) // 2], "", id="cut-in-the-middle"),
-        pytest.param(lambda text: text + '{"kind":"case","ind', "", id="torn-behind-the-footer"),
+        pytest.param(lambda text: text + '{"kind":"case","ind', "", id="torn-after-the-footer"),
         pytest.param(lambda text: text.replace('"kind":"case"', '"kind":"cas', 1), "cannot be read", id="no-json"),
         pytest.param(lambda text: text.replace('"kind":"case"', '"kind":"note"', 1), "neither a case", id="no-case"),
-        pytest.param(lambda text: text.split("\n", 1)[1], "does not begin with a header", id="headless"),
+        pytest.param(lambda text: text.split("\n", 1)[1], "the first line is not a header", id="headless"),
         pytest.param(lambda text: "", "is empty", id="empty"),
     ],
 )
@@ -165,7 +165,7 @@ def test_a_broken_journal_never_turns_green(
         pytest.param(without(B), "1 line lost", id="lost"),
         pytest.param(twice(B), "1 line doubled", id="doubled"),
         pytest.param(edited(B, put(index=17)), "1 line of cases that the run did not have, 1 line lost", id="strange"),
-        pytest.param(twice(FOOT), "lines behind the footer", id="behind-the-footer"),
+        pytest.param(twice(FOOT), "lines after the footer", id="after-the-footer"),
         pytest.param(moved_over, "1 record edited ('A')", id="moved"),
     ],
 )

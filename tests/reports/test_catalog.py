@@ -14,7 +14,7 @@ from karat.errors import ConfigError, ExitCode, JournalError, UsageError
 from karat.model.run import CaseRecord, RunView
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, Names, reserve
-from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, wanted
+from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, select_reports
 from karat.reports.writing import write_all
 from packages import Installs
 
@@ -183,28 +183,28 @@ def installed(installs: Installs, *values: str) -> None:
     [
         pytest.param("no_such_module:FORMAT", "cannot be loaded: ModuleNotFoundError", id="no-module"),
         pytest.param("karat.reports.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is no report", id="no-class"),
-        pytest.param(f"{__name__}:Pathless", "is no report", id="a-path-for-an-extension"),
-        pytest.param(f"{__name__}:Endless", "is no report", id="no-end"),
+        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is not a report", id="no-class"),
+        pytest.param(f"{__name__}:Pathless", "is not a report", id="a-path-for-an-extension"),
+        pytest.param(f"{__name__}:Endless", "is not a report", id="no-end"),
     ],
 )
 def test_an_entry_point_that_is_no_report(installs: Installs, value: str, problem: str) -> None:
     installed(installs, value)
     with pytest.raises(ConfigError, match=problem) as caught:
-        wanted(["mine"], Project())
+        select_reports(["mine"], Project())
     assert "entry point 'mine' of karat.reports" in str(caught.value)
 
 
 def test_a_broken_package_matters_to_those_who_ask_for_its_report(installs: Installs) -> None:
     installed(installs, "no_such_module:FORMAT")
-    assert wanted(["json", "markdown"], Project()) == ()
-    assert wanted(["json=here.json"], Project()) == (Wanted("json", EVERY_RUN["json"], "here.json"),)
+    assert select_reports(["json", "markdown"], Project()) == ()
+    assert select_reports(["json=here.json"], Project()) == (Wanted("json", EVERY_RUN["json"], "here.json"),)
 
 
 def test_two_packages_with_one_name_are_told_apart(installs: Installs) -> None:
     installed(installs, f"{__name__}:Ids", f"{__name__}:NoEnd")
     with pytest.raises(ConfigError, match="two packages bring it"):
-        wanted(["mine"], Project())
+        select_reports(["mine"], Project())
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ def test_two_packages_with_one_name_are_told_apart(installs: Installs) -> None:
 def test_a_report_that_nobody_has(installs: Installs, asked: str, fix: str) -> None:
     installed(installs, f"{__name__}:Ids")
     with pytest.raises(UsageError) as caught:
-        wanted([asked], Project())
+        select_reports([asked], Project())
     assert fix in str(caught.value)
 
 
 def test_entry_points_join_our_reports(installs: Installs) -> None:
     installed(installs, f"{__name__}:Ids")
-    assert wanted(["mine=a=b"], Project()) == (Wanted("mine", Ids, "a=b"),)
+    assert select_reports(["mine=a=b"], Project()) == (Wanted("mine", Ids, "a=b"),)
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ from markdown_it.token import Token
 
 from karat.console import screen as terminal_report
 from karat.console.ending import show_details, show_summary
-from karat.console.screen import CaseLines, Loudness, Screen
+from karat.console.screen import CaseLines, Screen, Verbosity
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
-from karat.reports import encoding, github, gitlab, inert, rows, run_result
+from karat.reports import encoding, escaping, github, gitlab, rows, run_result
 from karat.reports import junit as junit_report
 from karat.reports import markdown as markdown_report
 from karat.reports.catalog import find
-from karat.reports.inert import terminal
+from karat.reports.escaping import terminal
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
 
@@ -53,8 +53,8 @@ def on_a_terminal(run: MemoryRun) -> str:
     out = io.StringIO(newline="")
     for record in run.records():
         CaseLines(Screen(out))(record)
-    for loudness in Loudness:
-        show_details(run.records(), Screen(out, loudness))
+    for verbosity in Verbosity:
+        show_details(run.records(), Screen(out, verbosity))
     named = MemoryRun(run.cases, run.summary, run.header, path=f"{run.header.target}/s.jsonl")
     show_summary(named, [Path(run.header.target)], Screen(out))
     return out.getvalue()
@@ -178,7 +178,7 @@ def jsonl_faults(shown: str, text: str) -> Iterator[str]:
 
 PROOFS = {
     "terminal": Proof(on_a_terminal, terminal_faults, unescaped(terminal_report, "terminal")),
-    "evidence": Proof(on_a_terminal, terminal_faults, unescaped(inert, "terminal")),
+    "evidence": Proof(on_a_terminal, terminal_faults, unescaped(escaping, "terminal")),
     "json": Proof(
         partial(written, "json"),
         json_faults,
@@ -195,7 +195,7 @@ PROOFS = {
     "github-properties": Proof(partial(written, "github"), github_faults, unescaped(github, "_property")),
     "github-summary": Proof(partial(written, "github-summary"), summary_faults, unescaped(github, "markdown_cell")),
     "github-log": Proof(
-        on_a_terminal, printed_faults, lambda patch: patch.setattr(inert, "_spelled", lambda match: match[0])
+        on_a_terminal, printed_faults, lambda patch: patch.setattr(escaping, "_spelled", lambda match: match[0])
     ),
     "gitlab": Proof(partial(written, "gitlab"), gitlab_faults, unescaped(gitlab, "terminal")),
     "csv-formulas": Proof(partial(written, "csv"), csv_faults, lambda patch: patch.setattr(rows, "_FORMULA", ("\0",))),

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import EvidenceLocation
-from karat.reports.inert import (
+from karat.reports.escaping import (
     AROUND,
     CELL_LIMIT,
     LOG_LINE,

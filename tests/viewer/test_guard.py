@@ -137,16 +137,16 @@ def test_it_listens_on_this_machine_alone_and_says_when_a_port_is_taken(viewed: 
 def test_folders_without_runs_and_foreign_journals_are_one_line(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with pytest.raises(UsageError, match="there is no folder of results here"):
+    with pytest.raises(UsageError, match="no folder of results found here"):
         api.viewer()
     (tmp_path / "karat-results").mkdir()
-    with pytest.raises(UsageError, match=r"karat-results: there is no run here\. Run a suite first"):
+    with pytest.raises(UsageError, match=r"karat-results: no run found here\. Run a suite first"):
         api.viewer()
     log = tmp_path / "karat-results" / "log.jsonl"
     log.write_text('{"a": 1}\n')
-    with pytest.raises(UsageError, match=r"What ends in \.jsonl there is no journal"):
+    with pytest.raises(UsageError, match=r"The \.jsonl files there are not journals"):
         api.viewer()
-    with pytest.raises(JournalError, match="this is no journal"):
+    with pytest.raises(JournalError, match="not a journal"):
         api.viewer(log)
     with pytest.raises(UsageError, match="it cannot be read: No such file"):
         api.viewer("nowhere")

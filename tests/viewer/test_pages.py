@@ -142,7 +142,7 @@ def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
         seen.page.get_by_role("link", name="compare with the one before").first.click()
         main = seen.page.locator("main").inner_text()
         assert told in main
-        assert "2 were mended" in told
+        assert "2 were fixed" in told
         assert "must_not_say[0] held in 0 of 1, then held in 1 of 1" in main
         assert "as an AI" in " ".join(seen.page.locator("del").all_inner_texts())
         assert "delete" in " ".join(seen.page.locator(".diffed code del").all_inner_texts())

@@ -12,8 +12,8 @@ import msgspec
 import regex
 from msgspec import structs
 
-from karat.audits.hints import Spelling, noticing, remedy
-from karat.audits.judging import NOTHING_ALLOWED, Allowance, Baseline
+from karat.audits.hints import Spelling, noticing, suggest_field
+from karat.audits.judging import NOTHING_ALLOWED, Allowance, PassingTrace
 from karat.audits.operators.base import Equivalent, Mutant, Operator, Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.operators.tool_calls import parallel
@@ -21,7 +21,7 @@ from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
-from karat.model.audit import Brittle, CaseAudit, Kill, Rate, Survivor, Unseen
+from karat.model.audit import Brittle, CaseAudit, Kill, Rate, Survivor, UndetectableMutant
 from karat.model.suite import Case, CheckSpec, Turn
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
@@ -34,7 +34,7 @@ DIGITS = 4
 Change = Callable[[Trace], Trace]
 ELSEWHERE = "Paris is the capital of France, and the Seine runs through it."
 TYPOGRAPHY = str.maketrans({"'": "’", "-": "‑"})
-# A digit beside the word makes its letters matter: `12M` is not `12m`.
+# A digit next to the word makes its letters matter: `12M` is not `12m`.
 WORD = regex.compile(r"(?<![\w\d])(?<!\d\s)[A-Za-z]{3,}(?!\w)")
 BLANK = regex.compile(r"(?<=\S) (?=\S)")
 CASE_MATTERS = regex.compile(rb"\(\?\w*-\w*i")
@@ -114,7 +114,7 @@ def _rebuilt(trace: Trace, turns: list[Trace]) -> Trace:
 
 
 class Control(NamedTuple):
-    """What such an agent would leave behind."""
+    """The trace that such an agent would leave."""
 
     name: str
     trace: Trace
@@ -200,7 +200,7 @@ def grouped(subject: Subject) -> Trace | None:
 
 
 def parallel_order(subject: Subject) -> Trace | None:
-    """Calls that ran side by side, told in the other order."""
+    """Calls that ran side by side, recorded in the other order."""
     calls = list(subject.trace.tool_calls)
     for i in range(len(calls) - 1):
         if parallel(calls[i], calls[i + 1]):
@@ -315,7 +315,7 @@ def audit_case(
     allowance: Allowance = NOTHING_ALLOWED,
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
-    judge = Baseline(subject, catalog, allowance)
+    judge = PassingTrace(subject, catalog, allowance)
     trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.asked])
     pieces = list(parts(subject))
     for operator in OPERATORS:
@@ -349,7 +349,7 @@ def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
 class _Trial:
     """The mutants of one case so far."""
 
-    def __init__(self, judge: Baseline, spelling: Spelling, names: Sequence[str]) -> None:
+    def __init__(self, judge: PassingTrace, spelling: Spelling, names: Sequence[str]) -> None:
         self._judge = judge
         self._spelling = spelling
         self.names = names
@@ -358,7 +358,7 @@ class _Trial:
         self.operators: dict[str, tuple[int, int]] = {}
         self.survivors: list[Survivor] = []
         self.apart: dict[str, tuple[int, int]] = {}
-        self.unseen: list[Unseen] = []
+        self.unseen: list[UndetectableMutant] = []
         self.needed = judge.indispensable()
         self.partial = 0
         self.undecided = 0
@@ -390,7 +390,7 @@ class _Trial:
         self.kills.append(Kill(operator.name, change, tuple(bad), tuple(alone)))
 
     def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[CasePart, Mutant]]) -> None:
-        """In the kill rate, or told apart where no field of such a suite could have noticed."""
+        """Count it in the kill rate, or separately where no field of such a suite could have noticed."""
         usable = noticing(operator, self._spelling)
         if usable and not operator.beyond:
             self.operators[operator.name] = count.killed, count.tried
@@ -398,11 +398,13 @@ class _Trial:
             self.survivors += [self._survivor(operator, *pair, blind=not count.killed) for pair in passed]
         else:
             self.apart[operator.name] = count.killed, count.tried
-            told = _help(operator, usable)
-            self.unseen += [Unseen(operator.name, part.named(mutant.change), told) for part, mutant in passed]
+            advice = _help(operator, usable)
+            self.unseen += [
+                UndetectableMutant(operator.name, part.named(mutant.change), advice) for part, mutant in passed
+            ]
 
     def _survivor(self, operator: Operator, part: CasePart, mutant: Mutant, *, blind: bool) -> Survivor:
-        field, hint = remedy(part.subject, operator, mutant, self._spelling, blind=blind)
+        field, hint = suggest_field(part.subject, operator, mutant, self._spelling, blind=blind)
         seen = evidence(part.subject.trace, mutant.trace)
         return Survivor(operator.name, part.named(mutant.change), seen, field, hint)
 
@@ -426,7 +428,7 @@ def _named(turn: int | None, spec: CheckSpec) -> str:
     return spec.path if turn is None else f"turn {turn}: {spec.path}"
 
 
-def _brittle(part: CasePart, judge: Baseline, case: Case) -> Iterator[Brittle]:
+def _brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittle]:
     subject = part.subject
     # Other letters or signs make another value, or none, of JSON.
     in_json = isinstance(json_answer(subject.answer).value, dict | list)

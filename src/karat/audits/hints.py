@@ -26,21 +26,23 @@ class Spelling(NamedTuple):
     catalog: CheckCatalog
 
 
-def remedy(subject: Subject, operator: Operator, mutant: Mutant, spelling: Spelling, *, blind: bool) -> tuple[str, str]:
+def suggest_field(
+    subject: Subject, operator: Operator, mutant: Mutant, spelling: Spelling, *, blind: bool
+) -> tuple[str, str]:
     """The field to write or to sharpen, and a sentence that says so. `blind`: the case noticed no such mutant."""
     case_id = subject.case.id
     usable = noticing(operator, spelling)
-    ready = [field for field in mutant.mend if field in usable]
+    ready = [field for field in mutant.fix if field in usable]
     used = _used(subject, spelling.catalog)
     here = next((field for field in ready if field in used), None)
     if here is not None:
         return here, f"{here} of {case_id} lets it through: add {_snippet(mutant, here)}"
     field = (ready or usable)[0]
     lack = f"nothing in {case_id} {operator.nothing}" if blind else f"no check of {case_id} notices this one"
-    others = [name for name in mutant.mend if name not in operator.fields and name not in used]
-    beside = [f"{name}: {_snippet(mutant, name)}" for name in others]
-    snippet = f": {_snippet(mutant, field)}" if field in mutant.mend else ""
-    return field, f"{lack}: add {field}{snippet}{f' with {beside[0]}' if beside else ''}"
+    others = [name for name in mutant.fix if name not in operator.fields and name not in used]
+    extra = [f"{name}: {_snippet(mutant, name)}" for name in others]
+    snippet = f": {_snippet(mutant, field)}" if field in mutant.fix else ""
+    return field, f"{lack}: add {field}{snippet}{f' with {extra[0]}' if extra else ''}"
 
 
 def noticing(operator: Operator, spelling: Spelling) -> list[str]:
@@ -72,4 +74,4 @@ def _fields(spec: CheckSpec, catalog: CheckCatalog) -> Sequence[Field]:
 
 
 def _snippet(mutant: Mutant, field: str) -> str:
-    return excerpt(msgspec.json.encode(mutant.mend[field]).decode(), SNIPPET)
+    return excerpt(msgspec.json.encode(mutant.fix[field]).decode(), SNIPPET)

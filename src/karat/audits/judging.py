@@ -54,7 +54,7 @@ class Allowance(NamedTuple):
 NOTHING_ALLOWED = Allowance()
 
 
-class Baseline:
+class PassingTrace:
     """The checks of a case, and what they found in the trace that it passed with."""
 
     def __init__(self, subject: Subject, catalog: CheckCatalog, allowance: Allowance = NOTHING_ALLOWED) -> None:
@@ -123,7 +123,7 @@ class Baseline:
         return self.green(verdicts.verdict(left, self._rules).status, left)
 
 
-def judged(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
+def judge_trace(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
     """The verdict of today's checks on any trace."""
     compiled(case, catalog)
     return verdicts.judge_case(case, trace, catalog)

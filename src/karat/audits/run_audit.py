@@ -11,12 +11,20 @@ from msgspec import structs
 
 from karat.audits.case_audit import Count, audit_case
 from karat.audits.hints import Spelling
-from karat.audits.judging import NOTHING_ALLOWED, Allowance, judged
+from karat.audits.judging import NOTHING_ALLOWED, Allowance, judge_trace
 from karat.audits.operators.base import Subject, same
 from karat.audits.operators.catalog import OPERATORS
 from karat.checks.base import lost
 from karat.checks.catalog import CheckCatalog
-from karat.model.audit import Apart, AuditReport, AuditSummary, CaseAudit, OperatorAudit, Remedy, SetAside
+from karat.model.audit import (
+    AuditReport,
+    AuditSummary,
+    CaseAudit,
+    OperatorAudit,
+    Remedy,
+    UnauditedCase,
+    UnratedOperator,
+)
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.scoring.repeats import case_status
@@ -39,17 +47,17 @@ class Auditor:
     allowance: Allowance = NOTHING_ALLOWED
     _total: Count = field(default_factory=Count)
     _operators: dict[str, Count] = field(default_factory=lambda: {operator.name: Count() for operator in OPERATORS})
-    _apart: dict[str, Apart] = field(default_factory=dict)
+    _apart: dict[str, UnratedOperator] = field(default_factory=dict)
     _figures: Counter[str] = field(default_factory=Counter)
     _caught_by: Counter[str] = field(default_factory=Counter)
     _lacking: Counter[str] = field(default_factory=Counter)
 
-    def cases(self) -> Iterator[CaseAudit | SetAside]:
+    def cases(self) -> Iterator[CaseAudit | UnauditedCase]:
         """Every case in suite order. To give a case the answer of another, the first waits for the second."""
         waiting: Subject | None = None
         others = _Others()
         for found in self._subjects():
-            if isinstance(found, SetAside):
+            if isinstance(found, UnauditedCase):
                 self._figures["set_aside"] += 1
                 yield found
                 continue
@@ -71,7 +79,7 @@ class Auditor:
         return AuditReport(
             summary=self.summary(),
             cases=tuple(entry for entry in found if isinstance(entry, CaseAudit)),
-            set_aside=tuple(entry for entry in found if isinstance(entry, SetAside)),
+            set_aside=tuple(entry for entry in found if isinstance(entry, UnauditedCase)),
         )
 
     def summary(self) -> AuditSummary:
@@ -98,11 +106,11 @@ class Auditor:
             undecided=figures["undecided"],
         )
 
-    def _subjects(self) -> Iterator[Subject | SetAside]:
+    def _subjects(self) -> Iterator[Subject | UnauditedCase]:
         for _, records in groupby(self.run.records(), key=lambda record: record.index):
             yield self._baseline(records)
 
-    def _baseline(self, records: Iterable[CaseRecord]) -> Subject | SetAside:
+    def _baseline(self, records: Iterable[CaseRecord]) -> Subject | UnauditedCase:
         """The trace to start from: the first repeat that passes, of a case that passes as a whole."""
         statuses: Counter[CaseStatus] = Counter()
         first: CaseRecord | None = None
@@ -119,7 +127,7 @@ class Auditor:
         status = case_status(statuses, some.case.min_pass_rate, some.until)
         if first is not None and status is CaseStatus.PASS:
             return Subject(first.case, first.trace, self.seed)
-        return SetAside(some.case.id, status, _why(statuses, bad))
+        return UnauditedCase(some.case.id, status, _why(statuses, bad))
 
     def _counted(self, subject: Subject, another: Subject | None) -> CaseAudit:
         header, catalog = self.run.header, self.run.catalog
@@ -128,7 +136,7 @@ class Auditor:
         for name, (killed, tried) in done.operators.items():
             self._operators[name].add(killed, tried)
             self._total.add(killed, tried)
-        self._told_apart(done)
+        self._count_unrated(done)
         fields = [survivor.field for survivor in done.survivors]
         self._caught_by.update(fields)
         self._lacking.update(set(fields))
@@ -140,13 +148,13 @@ class Auditor:
         self._figures["undecided"] += done.undecided
         return done
 
-    def _told_apart(self, done: CaseAudit) -> None:
+    def _count_unrated(self, done: CaseAudit) -> None:
         unseen = {found.operator: found.help for found in done.unseen}
         for name in done.apart:
             about = next(operator.about for operator in OPERATORS if operator.name == name)
-            known = self._apart.get(name, Apart(name, about))
+            known = self._apart.get(name, UnratedOperator(name, about))
             blind = known.unseen + (name in unseen)
-            self._apart[name] = Apart(name, about, known.cases + 1, blind, known.help or unseen.get(name, ""))
+            self._apart[name] = UnratedOperator(name, about, known.cases + 1, blind, known.help or unseen.get(name, ""))
 
 
 class _Others:
@@ -173,10 +181,10 @@ def _differ(one: Subject, other: Subject) -> bool:
 
 
 def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:
-    """How a record comes out by today's checks; by an expectation that lost a secret nobody can tell."""
+    """How a record comes out by today's checks; unknown for an expectation that lost a secret."""
     if any(lost(spec, record.trace) for _, spec in record.case.asked):
         return CaseStatus.PARTIAL, LOST
-    verdict = judged(record.case, record.trace, catalog)
+    verdict = judge_trace(record.case, record.trace, catalog)
     return verdict.status, verdict.reason
 
 

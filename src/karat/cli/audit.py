@@ -23,7 +23,7 @@ import click
     "--results-dir",
     type=click.Path(path_type=Path),
     metavar="D",
-    help="Where the reports go (default: beside the journal).",
+    help="Where the reports go (default: next to the journal).",
 )
 def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
     """Prove that a suite can fail: recorded traces that passed are made wrong, one change at a time, and judged again.

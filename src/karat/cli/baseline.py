@@ -9,7 +9,7 @@ import click
 
 @click.group(short_help="Keep a run as the one that others are compared with.")
 def command() -> None:
-    """Keep what a run came to in a small file beside its suite: one line per case, to be reviewed and committed.
+    """Save the results of a run in a small file next to its suite: one line per case, to be reviewed and committed.
 
     \b
     Examples:
@@ -25,7 +25,7 @@ def command() -> None:
     "--file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where to keep it (default: SUITE.baseline.jsonl beside the suite).",
+    help="Where to keep it (default: SUITE.baseline.jsonl next to the suite).",
 )
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where @last is looked for.")
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:

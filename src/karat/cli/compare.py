@@ -23,19 +23,25 @@ FORMATS = ("terminal", "json", "markdown", "html")
 )
 @click.option("--confidence", type=float, metavar="C", help="How sure to be (default: that of [gate], or 0.95).")
 @click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
-@click.option("--min-pass-rate", type=float, metavar="R", help="Gate: the new pass rate is surely R or more.")
-@click.option("--non-inferior", type=float, metavar="D", help="Gate: the pass rate surely fell by at most D.")
-@click.option("--max-seconds-ratio", type=float, metavar="X", help="Gate: surely at most X times the seconds.")
-@click.option("--max-tokens-ratio", type=float, metavar="X", help="Gate: surely at most X times the tokens.")
-@click.option("--max-cost-ratio", type=float, metavar="X", help="Gate: surely at most X times the cost.")
+@click.option(
+    "--min-pass-rate", type=float, metavar="R", help="Gate: the new pass rate is at least R (at --confidence)."
+)
+@click.option(
+    "--non-inferior", type=float, metavar="D", help="Gate: the pass rate fell by at most D (at --confidence)."
+)
+@click.option(
+    "--max-seconds-ratio", type=float, metavar="X", help="Gate: at most X times the seconds (at --confidence)."
+)
+@click.option("--max-tokens-ratio", type=float, metavar="X", help="Gate: at most X times the tokens (at --confidence).")
+@click.option("--max-cost-ratio", type=float, metavar="X", help="Gate: at most X times the cost (at --confidence).")
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
               help="Where @last, @last-green, commits and tags are looked for.")  # fmt: skip
 def command(base: str, new: str, form: str, output: Path | None, **asked: float | int | Path | None) -> int:
-    """Compare two runs: what broke, what was mended, what flickers, and how sure that is.
+    """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 
     BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be a
     baseline, or @baseline for that of the suite. Exit code 1: a gate is broken or undecided, or without gates, the new
-    run is surely worse.
+    run is significantly worse.
 
     \b
     Examples:

@@ -10,7 +10,7 @@ import click
 @click.command(short_help="Write a suite of any format as Karat 1 in YAML.")
 @click.argument("suite", metavar="SUITE")
 @click.option("-o", "--output", "place", metavar="PATH", help="A .yaml file to write (default: stdout).")
-@click.option("--force", is_flag=True, help="Write over a file that stands there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def command(suite: str, place: str | None, force: bool) -> None:
     """Write a suite of any format as Karat 1 in YAML. It reads back to the same cases; what had no equal is a comment.
 

@@ -15,7 +15,7 @@ import click
 @click.option("--flaky", is_flag=True, help="Only cases that pass and fail without reason.")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
 def command(folder: Path | None, suite: str, runs: int, since: str, flaky: bool, form: str) -> int:
-    """Tell of each case what it came to in the last runs, when it broke first, and how often it flakes.
+    """Show the results of each case in the last runs, when it first broke, and how often it is flaky.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ from karat.errors import ExitCode
 def command(
     where: str, prompt: str | None, name: str | None, kind: str | None, options: dict[str, object], write: bool
 ) -> int:
-    """Look at an agent that nobody described yet: show what Karat sees of it, and write a target that works.
+    """Inspect an agent that has no target yet: show what Karat sees of it, and write a target that works.
 
     The prompt is sent to see what comes of it, and once more, or twice on a page, to prove the target. What was
     seen goes to stderr, the target to stdout; --write adds it to karat.toml, where nothing else is changed.
@@ -42,17 +42,17 @@ def command(
       karat inspect browser:app --prompt Hi -o start="./serve --port {port}"
     """
     from karat.api import add_target, inspect
-    from karat.cli.main import complain
+    from karat.cli.main import print_error
 
     found = inspect(where, prompt=prompt, name=name, kind=kind, options=options)
     for what, seen in found.sightings:
         for number, line in enumerate(seen):
-            complain(f"{what if not number else '':<22} {line}".rstrip())
+            print_error(f"{what if not number else '':<22} {line}".rstrip())
     if not found.works:
-        complain(f"karat: no target was written: {found.problem}. Say more of it with -o, see `karat inspect --help`.")
+        print_error(f"karat: no target was written: {found.problem}. Add options with -o; see `karat inspect --help`.")
         return ExitCode.FAILED
     if write:
-        complain(f"added [targets.{found.name}] to {add_target(found)}")
+        print_error(f"added [targets.{found.name}] to {add_target(found)}")
     else:
         click.echo(found.toml)
     return ExitCode.OK

@@ -21,7 +21,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
     """Look for smells: expectations that are allowed, and most likely prove less than they seem to.
 
     Each is shown at its line and column with a slug; docs/lint.md explains every slug. What is wrong with a suite
-    rather than suspect is told by `karat validate`.
+    rather than suspect is reported by `karat validate`.
 
     \b
     Examples:
@@ -30,7 +30,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
       karat lint evals/checkout.json --ignore duplicate-prompt,newer-field
     """
     from karat import api
-    from karat.cli.main import complain
+    from karat.cli.main import print_error
     from karat.text.wording import counted, visible
 
     look = api.linter(target, ignore=ignore or ())
@@ -40,7 +40,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
             report = look(Path(file))
         except (SuiteError, UsageError) as error:
             readable = False
-            complain(str(error) if isinstance(error, SuiteError) else f"karat: {error}")
+            print_error(str(error) if isinstance(error, SuiteError) else f"karat: {error}")
             continue
         smells += len(report.smells)
         for problem in report.smells:

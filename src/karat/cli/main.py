@@ -98,36 +98,36 @@ def run(arguments: list[str]) -> int:
     try:
         return int(karat.main(arguments, prog_name="karat", standalone_mode=False) or 0)
     except SuiteError as error:
-        complain(str(error))
+        print_error(str(error))
         return ExitCode.USAGE
     except KaratError as error:
-        complain(NOWHERE if _is_nowhere() else f"karat: {error}")
+        print_error(NOWHERE if _is_nowhere() else f"karat: {error}")
         return error.exit_code
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f" Try '{context.command_path} --help'." if context else ""
         message = " ".join(error.format_message().split())
-        complain(f"karat: {message}{'' if message.endswith(('.', '?', '?)')) else '.'}{hint}")
+        print_error(f"karat: {message}{'' if message.endswith(('.', '?', '?)')) else '.'}{hint}")
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
-        complain("karat: interrupted")
+        print_error("karat: interrupted")
         return ExitCode.INTERRUPTED
     except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
         if _is_nowhere():
-            complain(NOWHERE)
+            print_error(NOWHERE)
             return ExitCode.USAGE
         import traceback
 
         traceback.print_exc()
-        complain("karat: this is a bug in Karat; please report it with the lines above")
+        print_error("karat: this is a bug in Karat; please report it with the lines above")
         return ExitCode.INTERNAL
     except BaseException as error:  # noqa: BLE001 - raised by code of the agent's that the event loop calls, not Karat
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        complain(f"karat: the run was ended by {what}, beside its cases; without --workers 0 only a worker would end")
+        print_error(f"karat: {what} ended the run, outside its cases; without --workers 0 it would end only a worker")
         return ExitCode.INTERNAL
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Say what is wrong; a message may quote a file or an agent, so nothing in it may steer the terminal."""
     from karat.text.wording import visible
 

@@ -13,7 +13,7 @@ from karat.errors import UsageError
 from karat.options import HOW_TO_RUN, SELECTION, ExecutorName, Option, Repeats
 
 if TYPE_CHECKING:
-    from karat.console.screen import Loudness
+    from karat.console.screen import Verbosity
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -127,13 +127,13 @@ def rescore_options(command: Command) -> Command:
     return _with(command, [*(click_option(HOW_TO_RUN[name]) for name in names), *LOUDNESS])
 
 
-def loudness(quiet: bool, verbose: int) -> Loudness:
-    """How much is to be told."""
-    from karat.console.screen import Loudness
+def read_verbosity(quiet: bool, verbose: int) -> Verbosity:
+    """How much to print."""
+    from karat.console.screen import Verbosity
 
     if quiet and verbose:
         raise UsageError("--quiet and --verbose are both given.", fix="Keep one of the two.", slug="bad-option")
-    return Loudness.QUIET if quiet else Loudness(min(verbose, Loudness.WHOLE))
+    return Verbosity.QUIET if quiet else Verbosity(min(verbose, Verbosity.WHOLE))
 
 
 def run_options(command: Command) -> Command:

@@ -47,7 +47,7 @@ class Descriptor(io.RawIOBase):
 
 
 def patient_streams() -> Descriptor:
-    """Put patient streams in place of stdout and stderr; the descriptor of stdout, which tells how it went."""
+    """Put patient streams in place of stdout and stderr; the descriptor of stdout, which shows how it went."""
     for number in range(3):
         try:
             os.fstat(number)

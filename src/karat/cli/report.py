@@ -10,9 +10,9 @@ import click
 @click.option("-f", "--format", "name", required=True, metavar="F",
               help="html, junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip
 @click.option("-o", "--output", "place", metavar="PATH",
-              help="A file, a folder, or - for stdout (default: beside each journal).")  # fmt: skip
+              help="A file, a folder, or - for stdout (default: next to each journal).")  # fmt: skip
 def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
-    """Write a report of recorded runs. A folder stands for all journals in it.
+    """Write a report of recorded runs. A folder means all journals in it.
 
     junit, github, gitlab, csv and jsonl hold several runs in one file; others have a file for each.
 
@@ -27,7 +27,7 @@ def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
     from karat.text.wording import visible
 
     project = api.find_project()
-    found = [journal for source in journals for journal in api.journals_of(source, project)]
+    found = [journal for source in journals for journal in api.find_journals(source, project)]
     for journal in found:
         if journal.torn:
             click.echo(f"karat: {visible(journal.path)}: the last line is torn and was left out", err=True)

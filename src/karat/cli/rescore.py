@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import loudness, rescore_options
+from karat.cli.options import read_verbosity, rescore_options
 from karat.cli.run import worst
 from karat.system.gc_pause import loading
 
@@ -46,14 +46,14 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
         from karat import api
         from karat.console.screen import Screen
 
-    screen = Screen.of(sys.stdout, os.environ, loudness(quiet, verbose))
+    screen = Screen.of(sys.stdout, os.environ, read_verbosity(quiet, verbose))
     project = api.find_project()
     by = api.load_file(suite, project) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
     if len(journals) > 1:
         api.refuse_one_file(how["reports"], project)
-    return worst([_again(api.opened(journal, project), by, screen, **how) for journal in journals])
+    return worst([_again(api.open_journal(journal, project), by, screen, **how) for journal in journals])
 
 
 def _again(recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import LAST, loudness, most_failures, resume_options
+from karat.cli.options import LAST, most_failures, read_verbosity, resume_options
 from karat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def go_on(
     from karat import api
     from karat.console.live_run import run_with_progress
 
-    told = loudness(quiet, verbose)
+    verbosity = read_verbosity(quiet, verbose)
     if last is (path is not None):
-        what = "a journal is given beside --last." if path else "no journal is given."
+        what = "a journal cannot be combined with --last." if path else "no journal is given."
         raise UsageError(what, fix="Name one, or give --last for that of the last run here.", slug="no-journal")
     project = api.find_project()
-    journal = api.opened(path or api.last_journal(project), project)
-    loaded = api.load_file(suite, project) if suite else api.suite_of(journal, project)
+    journal = api.open_journal(path or api.last_journal(project), project)
+    loaded = api.load_file(suite, project) if suite else api.load_recorded_suite(journal, project)
     how["max_failures"] = most_failures(fail_fast, max_failures)
-    result, _ = run_with_progress(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), told)
+    result, _ = run_with_progress(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), verbosity)
     return result.exit_code

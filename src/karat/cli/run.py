@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import loudness, most_failures, run_options, selection
+from karat.cli.options import most_failures, read_verbosity, run_options, selection
 from karat.errors import ExitCode
 from karat.system.gc_pause import loading
 
 if TYPE_CHECKING:
-    from karat.console.screen import Loudness
+    from karat.console.screen import Verbosity
     from karat.model.suite import Suite
     from karat.plugins.project import Project
 
@@ -68,11 +68,11 @@ def command(
     if len(chosen) > 1:
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
-    told = loudness(quiet, verbose)
-    return _run_all(chosen, project, most, results_dir, told, named=cases is not None, how=how)
+    verbosity = read_verbosity(quiet, verbose)
+    return _run_all(chosen, project, most, results_dir, verbosity, named=cases is not None, how=how)
 
 
-GRAVITY = (
+EXIT_PRIORITY = (
     ExitCode.INTERRUPTED,
     ExitCode.INTERNAL,
     ExitCode.USAGE,
@@ -87,7 +87,7 @@ def _run_all(
     project: Project,
     most: int | None,
     results_dir: Path | None,
-    told: Loudness,
+    verbosity: Verbosity,
     *,
     named: bool,
     how: dict[str, Any],
@@ -105,7 +105,7 @@ def _run_all(
             "max_failures": None if most is None else most - failures,
             "results_dir": results_dir or api.default_results_dir(suite.file, project),
         }
-        result, stopped = run_with_progress(suite, partial(api.arun, suite, **asked), told)
+        result, stopped = run_with_progress(suite, partial(api.arun, suite, **asked), verbosity)
         codes.append(result.exit_code)
         failures += result.summary.failed + result.summary.error
         enough = most is not None and failures >= most
@@ -123,4 +123,4 @@ def _run_all(
 
 def worst(codes: Sequence[int]) -> int:
     """One exit code for several suites: an interruption before what broke before a failure before a success."""
-    return min(codes, key=GRAVITY.index)
+    return min(codes, key=EXIT_PRIORITY.index)

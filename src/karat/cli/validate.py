@@ -18,7 +18,7 @@ def command(suites: tuple[str, ...]) -> int:
       karat validate evals/checkout.yaml
     """
     from karat.api import find_project, load_file
-    from karat.cli.main import complain
+    from karat.cli.main import print_error
     from karat.text.wording import counted, visible
 
     sound, project = True, find_project()
@@ -27,10 +27,10 @@ def command(suites: tuple[str, ...]) -> int:
             suite = load_file(name, project)
         except KaratError as error:
             sound = False
-            complain(str(error) if isinstance(error, SuiteError) else f"karat: {error}")
+            print_error(str(error) if isinstance(error, SuiteError) else f"karat: {error}")
             continue
         for warning in suite.warnings:
-            complain(warning)
+            print_error(warning)
         checks = sum(len(case.asked) for case in suite.cases)
         size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
         click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")

@@ -23,7 +23,7 @@ from karat.errors import ExitCode
 def command(folder: Path | None, port: int, no_browser: bool) -> int:
     """Look at runs in a browser: what was said and called, and the words that broke the contract.
 
-    FOLDER is where the journals are, or one journal; without it, where runs of this folder are kept. Nobody but you
+    FOLDER is where the journals are, or one journal; without it, where runs of this folder are kept. Only you
     can reach the pages, they change nothing, and a run that is going on fills in. Ctrl-C ends it.
 
     \b

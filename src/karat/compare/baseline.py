@@ -47,7 +47,7 @@ class BaselineFile:
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         return structs.replace(self.header.run, path=str(self.path), cases=cases, runs=runs, errors=errors)
 
-    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A baseline keeps no answers."""
         return None
 
@@ -68,7 +68,7 @@ class BaselineFile:
         except OSError as error:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=str(self.path)) from error
         except msgspec.DecodeError as error:
-            raise self._broken("this is no baseline.", 1) from error
+            raise self._broken("not a baseline.", 1) from error
         if header.karat_baseline > FORMAT:
             raise self._broken(f"the baseline has format {header.karat_baseline}; this Karat reads {FORMAT}.", 1)
         return header
@@ -90,16 +90,16 @@ def is_baseline(path: Path) -> bool:
 def baseline_lines(source: JournalCases) -> Iterator[bytes]:
     """The lines of a baseline of this run, the header last: it is known once all were read."""
     counts = {"cases": 0, "runs": 0, "errors": 0}
-    for standing in source:
+    for result in source:
         counts["cases"] += 1
-        counts["runs"] += standing.judged
-        counts["errors"] += standing.errors
-        yield _encode(structs.replace(standing, place=-1, measures=_rounded(standing.measures)))
+        counts["runs"] += result.judged
+        counts["errors"] += result.errors
+        yield _encode(structs.replace(result, place=-1, measures=_rounded(result.measures)))
     side = source.side(**counts)
     if side.incomplete or not counts["cases"]:
         why = side.incomplete or "it holds no case"
         fix = f"Finish it first: karat resume {side.path}"
-        raise JournalError(f"the run is no baseline: {why}.", where=side.path, fix=fix, slug="baseline")
+        raise JournalError(f"the run cannot be a baseline: {why}.", where=side.path, fix=fix, slug="baseline")
     yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=Path(side.path).name)))
 
 
@@ -120,5 +120,5 @@ def _digits(value: float) -> float:
 
 
 def baseline_of(suite: str) -> Path:
-    """Where the baseline of a suite is kept: beside it."""
+    """Where the baseline of a suite is kept: next to it."""
     return Path(suite).with_suffix(".baseline.jsonl")

@@ -41,7 +41,7 @@ from karat.model.verdict import Status
 
 Pair: TypeAlias = tuple[ComparedCase | None, ComparedCase | None]
 LISTED = 10_000
-"""Cases that are listed by name; of more, the number is told."""
+"""Cases that are listed by name; of the rest, only the number is given."""
 SHOWN = 200
 """Of these, how many show what was said and called."""
 SCOPES = 100
@@ -71,7 +71,7 @@ def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Ite
 
 
 def change(base: ComparedCase | None, new: ComparedCase | None, confidence: float) -> Change:
-    """What became of a case. One that flickers broke or was mended only if chance would hardly do that."""
+    """What became of a case. A flaky one broke or was fixed only if that is unlikely to be chance."""
     if base is None:
         return Change.NEW
     if new is None:
@@ -85,10 +85,10 @@ def change(base: ComparedCase | None, new: ComparedCase | None, confidence: floa
     if base.flickers or new.flickers:
         if fisher(base.runs, new.runs) > 1 - confidence:
             return Change.FLICKERS
-        return Change.MENDED if new.passed / new.judged > base.passed / base.judged else Change.BROKE
+        return Change.FIXED if new.passed / new.judged > base.passed / base.judged else Change.BROKE
     if base.passed:
         return Change.STEADY if new.passed else Change.BROKE
-    return Change.MENDED if new.passed else Change.RED
+    return Change.FIXED if new.passed else Change.RED
 
 
 class Ratio:
@@ -135,7 +135,7 @@ class Source(Protocol):
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide: ...
 
-    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None: ...
+    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None: ...
 
 
 class Scope:
@@ -147,8 +147,8 @@ class Scope:
         """What became of those that did not stay green."""
         self.ratios: dict[str, Ratio] = {}
         self.worse: list[str] = []
-        """Some cases that broke or flicker: those whose repeats would tell most."""
-        self.flickering: list[str] = []
+        """Some cases that broke or are flaky: those whose repeats would show most."""
+        self.flaky: list[str] = []
 
     def add(self, base: ComparedCase, new: ComparedCase, what: Change) -> None:
         self.pairs[base.runs, new.runs] += 1
@@ -166,22 +166,22 @@ class Scope:
         if what in (Change.BROKE, Change.FLICKERS) and len(self.worse) < SHOWN:
             self.worse.append(new.id)
             if what is Change.FLICKERS:
-                self.flickering.append(new.id)
+                self.flaky.append(new.id)
 
     def weighed(self, name: str, confidence: float) -> Weighed:
         base, new = marginals(self.pairs)
         single = all(runs == 1 for pair in self.pairs for _, runs in pair)
-        broke, mended = self.changes[Change.BROKE], self.changes[Change.MENDED]
+        broke, fixed = self.changes[Change.BROKE], self.changes[Change.FIXED]
         return Weighed(
             scope=name,
             cases=self.pairs.total(),
             broke=broke,
-            mended=mended,
+            fixed=fixed,
             base=_bounds(pass_rate(base, confidence)),
             new=_bounds(pass_rate(new, confidence)),
             difference=_bounds(difference(self.pairs, confidence)),
             test="McNemar" if single else "permutation",
-            p=mcnemar(broke, mended) if single else permutation(self.pairs),
+            p=mcnemar(broke, fixed) if single else permutation(self.pairs),
             confidence=confidence,
         )
 
@@ -195,10 +195,10 @@ class SideCounts:
     def __init__(self) -> None:
         self.cases = self.runs = self.errors = 0
 
-    def add(self, standing: ComparedCase) -> None:
+    def add(self, result: ComparedCase) -> None:
         self.cases += 1
-        self.runs += standing.judged
-        self.errors += standing.errors
+        self.runs += result.judged
+        self.errors += result.errors
 
 
 class ComparisonBuilder:
@@ -210,7 +210,7 @@ class ComparisonBuilder:
         self.overall = Scope()
         self.scopes: dict[str, Scope] = {}
         self.erred: Counter[str] = Counter()
-        """Cases whose new runs erred, by scope: they are not weighed, and no gate is met over them."""
+        """Cases whose new runs ended in an error, by scope: they are not compared, and no gate is met over them."""
         self._counts: Counter[Change] = Counter()
         self._flips: Counter[str] = Counter()
         self._changes: list[CaseChange] = []
@@ -268,8 +268,8 @@ class ComparisonBuilder:
         """What was said and called in a run of each side that shows the change, and what the flipped checks found."""
         better = new.passed / new.judged > base.passed / base.judged
         records = [
-            source.seen(standing, passed=passed)
-            for source, standing, passed in zip(self._sources, (base, new), (not better, better), strict=True)
+            source.seen(result, passed=passed)
+            for source, result, passed in zip(self._sources, (base, new), (not better, better), strict=True)
         ]
         failing = records[0] if better else records[1]
         return tuple(_with_found(flip, failing) for flip in flips), [_seen(record) for record in records]
@@ -299,10 +299,10 @@ class ComparisonBuilder:
     def _refuse_nothing(self, base: RunSide, new: RunSide) -> None:
         if self.overall.pairs:
             return
-        told = ", ".join(f"{count} {what.value}" for what, count in self._counts.items()) or "no case at all"
+        reasons = ", ".join(f"{count} {what.value}" for what, count in self._counts.items()) or "no case at all"
         fix = "Compare runs of one suite; `karat rescore --suite` judges an older run by newer expectations."
         raise UsageError(
-            f"no case can be compared with {base.path}: {told}.", where=new.path, fix=fix, slug="nothing-common"
+            f"no case can be compared with {base.path}: {reasons}.", where=new.path, fix=fix, slug="nothing-common"
         )
 
     def _notes(self, base: RunSide, new: RunSide) -> Iterator[str]:
@@ -312,7 +312,7 @@ class ComparisonBuilder:
         if base.suite != new.suite:
             yield f"the runs are of different suites: {base.suite} and {new.suite}"
         if self.overall.pairs.total() == 1:
-            yield "only one case can be compared: hardly anything can be told from it"
+            yield "only one case can be compared, which shows hardly anything"
         if len(self.scopes) >= SCOPES:
             yield f"only the first {SCOPES} categories and tags are weighed"
 
@@ -323,10 +323,10 @@ def corrected(groups: Sequence[Weighed]) -> tuple[Weighed, ...]:
     return tuple(structs.replace(group, p=p) for group, p in zip(groups, values, strict=True))
 
 
-def scopes_of(standing: ComparedCase) -> list[str]:
+def scopes_of(result: ComparedCase) -> list[str]:
     """The categories and tags that a case is looked at under."""
-    category = [f"category {standing.category}"] if standing.category else []
-    return category + [f"tag {tag}" for tag in dict.fromkeys(standing.tags)]
+    category = [f"category {result.category}"] if result.category else []
+    return category + [f"tag {tag}" for tag in dict.fromkeys(result.tags)]
 
 
 def _flips(base: ComparedCase, new: ComparedCase) -> tuple[Flip, ...]:

@@ -49,11 +49,11 @@ _excerpt = msgspec.json.Decoder(RecordExcerpt).decode
 _with_evidence = msgspec.json.Decoder(RecordVerdict).decode
 _case = msgspec.json.Decoder(Case).decode
 NAME: Final = "standings 1"
-"""Another number whenever a standing is made otherwise."""
+"""The name of the cached results; raise its number when they are computed differently."""
 
 
 class KnownCase(NamedTuple):
-    """A case, what its key is made of, and what tells whether another run puts and expects the same."""
+    """A case, what its key is made of, and what identifies its prompts and expectations across runs."""
 
     case: Case
     content: bytes
@@ -81,7 +81,7 @@ class JudgedRun(NamedTuple):
 
 
 class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How one case stands in one run: `asks` and `expects` tell whether it is the same case in another.
+    """Results of one case in one run. `asks` and `expects` identify the case across runs.
 
     `passed` of `judged` runs; `errors` and what was set `apart` are not judged. `lacks` counts, for each expectation
     that did not always hold, the runs in which it did. The quantities are means over judged runs.
@@ -111,12 +111,12 @@ class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __str__(self) -> str:
         rate = f"{self.passed} of {self.judged} passed" if self.judged else "not judged"
-        errors = f", {self.errors} erred" if self.errors else ""
+        errors = f", {self.errors} ended in an error" if self.errors else ""
         return rate + errors
 
 
 class JournalCases:
-    """The compared cases of a journal, in suite order. `summary` is known once all were read: it tells of changes."""
+    """The compared cases of a journal, in suite order. `summary` is known once all were read: it includes changes."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -166,10 +166,10 @@ class JournalCases:
         """What this run is, once its cases were read."""
         return run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
 
-    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
-        count = standing.judged + standing.errors + standing.apart
-        found = [self.journal.decoded(line, _excerpt) for line in self.journal.lines(standing.place, count)]
+        count = result.judged + result.errors + result.apart
+        found = [self.journal.decoded(line, _excerpt) for line in self.journal.lines(result.place, count)]
         wanted = (record for record in found if (record.verdict.status is CaseStatus.PASS) is passed)
         return next(wanted, found[0] if found else None)
 
@@ -192,7 +192,7 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
 
 
 def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> ComparedCase:
-    """Add up the runs of one case: what erred or was skipped does not tell of the agent, nor what was known to fail."""
+    """Add up the runs of one case: errors, skipped and expected failures say nothing about the agent."""
     first = runs[0].known
     case = first.case
     judged = [run for run in runs if run.verdict.status is _PASS or run.verdict.status in _NOT_PASSED]
@@ -216,12 +216,12 @@ def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> Comp
 
 
 def asks(case: Case) -> str:
-    """What tells whether a case puts the same to the agent."""
+    """Identifies what a case sends to the agent."""
     return _digest((case.said, case.preconditions, case.replies, case.max_turns))
 
 
 def expects(case: Case) -> str:
-    """What tells whether a case is judged by the same expectations."""
+    """Identifies the expectations of a case."""
     return _digest((case.asked, case.scoring, case.min_pass_rate, case.skip, case.xfail))
 
 
@@ -254,7 +254,7 @@ def _means(judged: Sequence[JudgedRun], prices: Prices | None) -> dict[str, floa
 
 
 def _quantities(run: JudgedRun, prices: Prices | None) -> dict[str, float]:
-    """What is known of a run; what is no number of seconds, tokens or dollars is not."""
+    """What is known of a run, without invalid seconds, tokens or dollars."""
     trace, score = run.record.trace, run.verdict.soft.value
     taken = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
     found: dict[str, float] = {}
@@ -281,7 +281,7 @@ def _spent(trace: TraceToCompare, prices: Prices | None) -> Iterator[tuple[str, 
 class CachedRun(Struct, frozen=True):
     """What the index keeps of a run for comparisons and histories."""
 
-    standings: tuple[ComparedCase, ...]
+    results: tuple[ComparedCase, ...] = msgspec.field(name="standings")
     incomplete: str = ""
 
 
@@ -302,23 +302,23 @@ class CachedCases:
 
     @cached_property
     def _run(self) -> CachedRun:
-        data = self._index.kept(self._path, NAME)
+        data = self._index.get_cached(self._path, NAME)
         if data is not None:
             return _unpacked(zlib.decompress(data))
         state = file_state(self._path)
         source = JournalCases(self.journal)
-        standings = tuple(source)
-        run = CachedRun(standings, source.incomplete)
-        self._index.keep(self._path, NAME, zlib.compress(msgspec.msgpack.encode(run), 1), state)
+        results = tuple(source)
+        run = CachedRun(results, source.incomplete)
+        self._index.set_cached(self._path, NAME, zlib.compress(msgspec.msgpack.encode(run), 1), state)
         return run
 
     def __iter__(self) -> Iterator[ComparedCase]:
-        return iter(self._run.standings)
+        return iter(self._run.results)
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         """What this run is."""
         return run_side(str(self._path), header_of(self._path), self._run.incomplete, cases, runs, errors)
 
-    def seen(self, standing: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
-        return JournalCases(self.journal).seen(standing, passed=passed)
+        return JournalCases(self.journal).seen(result, passed=passed)

@@ -53,32 +53,32 @@ def what_would_decide(scope: Scope, decided: Callable[[Pairs], Decision]) -> str
     """The least that would, if all goes on as it went; `decided` judges made-up counts as the gate would."""
     if decided(scope.pairs) != "undecided":
         return ""
-    flickering = [pair for pair in scope.pairs if is_flickering(pair)]
-    for factor in FACTORS if flickering else ():
+    flaky = [pair for pair in scope.pairs if is_flaky(pair)]
+    for factor in FACTORS if flaky else ():
         if decided(_repeated(scope.pairs, factor)) != "undecided":
-            runs = max(runs for pair in flickering for _, runs in pair) * factor
-            count = sum(scope.pairs[pair] for pair in flickering)
-            return f"about {runs} repeats of {counted(count, 'flickering case')}: {named(scope.flickering)}"
+            runs = max(runs for pair in flaky for _, runs in pair) * factor
+            count = sum(scope.pairs[pair] for pair in flaky)
+            return f"about {runs} repeats of {counted(count, 'flaky case')}: {named(scope.flaky)}"
     for factor in FACTORS:
         if decided({pair: count * factor for pair, count in scope.pairs.items()}) != "undecided":
             first = _single(scope) if scope.worse else ""
             return f"{first}about {scope.pairs.total() * factor} cases like these"
-    return f"{_single(scope) if scope.worse else ''}no number in reach: it stands too near the bound"
+    return f"{_single(scope) if scope.worse else ''}no practical number: the rate is too close to the bound"
 
 
-def repeats_of_flickering(scope: Scope, confidence: float) -> str:
-    """How many repeats would tell of each case that flickers whether it broke, if it goes on as it went."""
+def repeats_of_flaky(scope: Scope, confidence: float) -> str:
+    """How many repeats would show which of the flaky cases broke, at the same rates."""
     needed = [
         runs * next((factor for factor in FACTORS if fisher(*_scaled(pair, factor)) <= 1 - confidence), FACTORS[-1])
         for pair in scope.pairs
-        if is_flickering(pair) and (runs := max(runs for _, runs in pair))
+        if is_flaky(pair) and (runs := max(runs for _, runs in pair))
     ]
     count = scope.changes[Change.FLICKERS]
     runs = max(needed, default=0)
-    return f"about {runs} repeats of {counted(count, 'flickering case')}: {named(scope.flickering)}"
+    return f"about {runs} repeats of {counted(count, 'flaky case')}: {named(scope.flaky)}"
 
 
-def is_flickering(pair: tuple[Runs, Runs]) -> bool:
+def is_flaky(pair: tuple[Runs, Runs]) -> bool:
     return any(0 < passed < runs for passed, runs in pair)
 
 
@@ -88,10 +88,10 @@ def _scaled(pair: tuple[Runs, Runs], factor: int) -> tuple[Runs, Runs]:
 
 
 def _single(scope: Scope) -> str:
-    """Single runs cannot tell a case that broke from one that flickers: that is the first thing to find out."""
+    """Single runs do not show whether a case broke or is flaky: that is the first thing to find out."""
     if any(runs > 1 for pair in scope.pairs for _, runs in pair):
         return ""
-    return f"5 repeats tell whether these flicker: {named(scope.worse)}; else "
+    return f"repeat these 5 times to see whether they are flaky: {named(scope.worse)}; otherwise "
 
 
 def _repeated(pairs: Pairs, factor: int) -> Pairs:
@@ -100,7 +100,7 @@ def _repeated(pairs: Pairs, factor: int) -> Pairs:
 
 
 def named(cases: Sequence[str]) -> str:
-    """Some of the cases whose repeats would tell most."""
+    """Some of the cases whose repeats would show most."""
     more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
     return ", ".join(cases[:NAMED]) + more
 
@@ -160,7 +160,7 @@ def gates(project: Project, given: Mapping[str, float | None], confidence: float
         if bound is not None:
             found["", name] = Gate(name, bound, where=f"--{name.replace('_', '-')}")
     for gate in found.values():
-        _refuse_hopeless(gate)
+        _check_provable(gate)
     return Gates(tuple(found.values()), sure)
 
 
@@ -181,7 +181,7 @@ def _of_file(form: GateTables, file: Path, place: str) -> Iterator[Gate]:
                 yield Gate(name, bound, scope, line_of(file, at, name))
 
 
-def _refuse_hopeless(gate: Gate) -> None:
+def _check_provable(gate: Gate) -> None:
     """A gate that no run can meet, or that every run meets, whatever the cases are."""
     name, bound = gate.name, gate.bound
     if name == "min_pass_rate":
@@ -209,18 +209,18 @@ def compare(base: Source, new: Source, wanted: Gates) -> Comparison:
 
 
 def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
-    """What each gate says. None is met over cases that erred, or by a run that is not complete."""
+    """What each gate says. None is met over cases with errors, or by a run that is not complete."""
     for gate in wanted.gates:
         scope = _scope(gate, builder)
         found = _verdict(gate, scope, builder.confidence)
         erred = builder.erred[gate.scope]
         if found.verdict == "met" and (erred or incomplete):
             what = (
-                f"{counted(erred, 'case')} erred and could not be weighed"
+                f"{counted(erred, 'case')} ended in an error and could not be compared"
                 if erred
                 else f"the run is not complete: {incomplete}"
             )
-            decides = "run the cases that erred again: karat rerun" if erred else "finish the run: karat resume"
+            decides = "run the cases with errors again: karat rerun" if erred else "finish the run: karat resume"
             found = GateVerdict(gate=str(gate), verdict="undecided", says=f"{found.says}; but {what}", decides=decides)
         yield found
 
@@ -248,14 +248,14 @@ def _verdict(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
 
 
 def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
-    """Cases that broke count; those that merely flicker may count or not."""
+    """Cases that broke count; flaky ones may count or not."""
     cases, broke, doubtful = scope.pairs.total(), scope.changes[Change.BROKE], scope.changes[Change.FLICKERS]
     if gate.bound >= cases:
         fix = f"Allow fewer than the {counted(cases, 'case')} that are compared."
         raise ConfigError(f"the gate {gate} can never fail.", where=gate.where, fix=fix, slug="hopeless-gate")
     decision: Decision = "broken" if broke > gate.bound else "met" if broke + doubtful <= gate.bound else "undecided"
-    says = f"{broke} of {cases} cases broke" + (f", {doubtful} flicker" if doubtful else "")
-    return _told(gate, decision, says, repeats_of_flickering(scope, confidence) if decision == "undecided" else "")
+    says = f"{broke} of {cases} cases broke" + (f", {doubtful} flaky" if doubtful else "")
+    return _gate_verdict(gate, decision, says, repeats_of_flaky(scope, confidence) if decision == "undecided" else "")
 
 
 def _pass_rate(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
@@ -271,7 +271,7 @@ def _pass_rate(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
 
     says = f"the pass rate is {_percent(weighed.new)}"
     decides = what_would_decide(scope, lambda pairs: decided(of_rate(pairs, confidence)))
-    return _told(gate, decided(weighed.new), says, decides)
+    return _gate_verdict(gate, decided(weighed.new), says, decides)
 
 
 def _non_inferior(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
@@ -283,7 +283,7 @@ def _non_inferior(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
         f"the pass rate changed by {found.value * 100:+.1f} points ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
     )
     decides = what_would_decide(scope, lambda pairs: decided(of_difference(pairs, weighed.confidence)))
-    return _told(gate, decided(found), says, decides)
+    return _gate_verdict(gate, decided(found), says, decides)
 
 
 def _ratio(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
@@ -291,11 +291,11 @@ def _ratio(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
     known = scope.ratios.get(name)
     measure = known.measure(confidence) if known else None
     if measure is None or measure.ratio is None:
-        return _told(gate, "undecided", f"no case has {name} in both runs", f"a target that tells its {name}")
+        return _gate_verdict(gate, "undecided", f"no case has {name} in both runs", f"a target that reports its {name}")
     ratio = measure.ratio
     decision: Decision = "met" if ratio.high <= gate.bound else "broken" if ratio.low > gate.bound else "undecided"
     says = f"{name} are {ratio.value:.2f} times the base ({ratio.low:.2f} to {ratio.high:.2f})"
-    return _told(
+    return _gate_verdict(
         gate,
         decision,
         says,
@@ -310,7 +310,7 @@ def _times(ratio: Bounds, bound: float) -> int:
     return max(2, min(100, math.ceil((math.log(ratio.high / ratio.value) / abs(math.log(bound / ratio.value))) ** 2)))
 
 
-def _told(gate: Gate, verdict: Decision, says: str, decides: str) -> GateVerdict:
+def _gate_verdict(gate: Gate, verdict: Decision, says: str, decides: str) -> GateVerdict:
     return GateVerdict(gate=str(gate), verdict=verdict, says=says, decides=decides if verdict == "undecided" else "")
 
 

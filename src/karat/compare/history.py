@@ -29,20 +29,20 @@ class CaseLine:
         self._first: dict[str, float] = {}
         self._newest: dict[str, float] = {}
 
-    def add(self, standing: ComparedCase | None, run: RunPoint) -> None:
-        self._strip += STRIP[_came_to(standing)]
-        if standing is None:
+    def add(self, result: ComparedCase | None, run: RunPoint) -> None:
+        self._strip += STRIP[_came_to(result)]
+        if result is None:
             return
-        if standing.asks != self._last.asks or standing.expects != self._last.expects:
-            self._passed = self._judged = 0  # another case under the same name: what it did before tells nothing of it
+        if result.asks != self._last.asks or result.expects != self._last.expects:
+            self._passed = self._judged = 0  # another case under the same name: its earlier results do not count
             self._green = None
-        self._last = standing
-        self._passed += standing.passed
-        self._judged += standing.judged
-        self._first = {**standing.measures, **self._first}
-        self._newest |= standing.measures
-        if standing.judged:
-            self._turn(standing.passed == standing.judged, run)
+        self._last = result
+        self._passed += result.passed
+        self._judged += result.judged
+        self._first = {**result.measures, **self._first}
+        self._newest |= result.measures
+        if result.judged:
+            self._turn(result.passed == result.judged, run)
 
     def _turn(self, green: bool, run: RunPoint) -> None:
         if self._green is not None and green is not self._green:
@@ -51,7 +51,7 @@ class CaseLine:
                 self._broke = run
         self._green = green
 
-    def told(self) -> CaseHistory:
+    def summarize(self) -> CaseHistory:
         last = self._last
         return CaseHistory(
             id=last.id,
@@ -89,37 +89,37 @@ def history(
     runs = [run for run in recorded(folders) if run.header.started_at >= since]
     if not runs:
         where = ", ".join(map(str, folders))
-        told = f" since {since}" if since else ""
-        raise UsageError(f"there is no run{told}.", where=where, fix="Run a suite first: karat run", slug="no-run")
+        period = f" since {since}" if since else ""
+        raise UsageError(f"no run found{period}.", where=where, fix="Run a suite first: karat run", slug="no-run")
     name = Path(suite or runs[0].header.suite).name
     chosen = [run for run in runs if Path(run.header.suite).name == name][:most]
     if not chosen:
         raise UsageError(f"no run of {name} is here.", where=", ".join(map(str, folders)), slug="no-run")
-    return _told(chosen[0].header.suite, list(reversed(chosen)), index, project)
+    return _build_history(chosen[0].header.suite, list(reversed(chosen)), index, project)
 
 
-def _told(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
+def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
     cases: dict[str, CaseLine] = {}
     points: list[RunPoint] = []
     unreadable: list[str] = []
     for run in runs:
         try:
-            standings = {standing.id: standing for standing in CachedCases(run.path, index, project)}
+            results = {result.id: result for result in CachedCases(run.path, index, project)}
         except JournalError as error:
             unreadable.append(str(error))
             continue
-        point = _point(run, standings)
-        for standing in standings.values():
-            if standing.id not in cases:
-                cases[standing.id] = CaseLine(standing, len(points))
+        point = _point(run, results)
+        for result in results.values():
+            if result.id not in cases:
+                cases[result.id] = CaseLine(result, len(points))
         for case_id, line in cases.items():
-            line.add(standings.get(case_id), point)
+            line.add(results.get(case_id), point)
         points.append(point)
-    told = tuple(line.told() for line in cases.values())
-    return History(suite=suite, runs=tuple(points), cases=told, unreadable=tuple(unreadable))
+    lines = tuple(line.summarize() for line in cases.values())
+    return History(suite=suite, runs=tuple(points), cases=lines, unreadable=tuple(unreadable))
 
 
-def _point(run: RecordedRun, standings: dict[str, ComparedCase]) -> RunPoint:
+def _point(run: RecordedRun, results: dict[str, ComparedCase]) -> RunPoint:
     header, project = run.header, run.header.project
     return RunPoint(
         path=str(run.path),
@@ -128,19 +128,19 @@ def _point(run: RecordedRun, standings: dict[str, ComparedCase]) -> RunPoint:
         commit=project.commit if project else "",
         dirty=bool(project and project.dirty),
         version=header.target_version,
-        passed=sum(_came_to(standing) == "passed" for standing in standings.values()),
-        cases=len(standings),
-        flaky=sum(standing.flickers for standing in standings.values()),
+        passed=sum(_came_to(result) == "passed" for result in results.values()),
+        cases=len(results),
+        flaky=sum(result.flickers for result in results.values()),
     )
 
 
-def _came_to(standing: ComparedCase | None) -> str:
-    if standing is None:
+def _came_to(result: ComparedCase | None) -> str:
+    if result is None:
         return "absent"
-    if standing.errors:
+    if result.errors:
         return "erred"
-    if not standing.judged:
+    if not result.judged:
         return "set apart"
-    if standing.flickers:
+    if result.flickers:
         return "flickered"
-    return "passed" if standing.passed else "failed"
+    return "passed" if result.passed else "failed"

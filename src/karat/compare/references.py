@@ -28,7 +28,7 @@ class RecordedRun(NamedTuple):
 
 
 def recorded(folders: Sequence[Path]) -> list[RecordedRun]:
-    """Every journal in these folders, the newest first; what is no journal is no run."""
+    """Every journal in these folders, the newest first; other files are skipped."""
     return sorted(_journals(folders), key=lambda run: (run.header.started_at, run.path.name), reverse=True)
 
 
@@ -62,38 +62,38 @@ class References:
     def _cases(self, path: Path) -> JournalCases:
         return JournalCases(Journal(path, project=self._project))
 
-    def _find(self, name: str, beside: Journal | None) -> JournalCases | BaselineFile:
+    def _find(self, name: str, other: Journal | None) -> JournalCases | BaselineFile:
         path = Path(name)
-        if name == BASELINE and beside is not None:
-            path = baseline_of(beside.header.suite)
+        if name == BASELINE and other is not None:
+            path = baseline_of(other.header.suite)
             if not path.is_file():
-                fix = f"Make one: karat baseline set {beside.path}"
-                raise UsageError("there is no baseline yet.", where=str(path), fix=fix, slug="no-baseline")
+                fix = f"Make one: karat baseline set {other.path}"
+                raise UsageError("no baseline exists yet.", where=str(path), fix=fix, slug="no-baseline")
         if path.is_file():
             return BaselineFile(path) if is_baseline(path) else self._cases(path)
         if path.is_dir():
-            return self._cases(self._chosen(name, recorded([path]), beside).path)
-        return self._cases(self._chosen(name, recorded(self._folders), beside).path)
+            return self._cases(self._chosen(name, recorded([path]), other).path)
+        return self._cases(self._chosen(name, recorded(self._folders), other).path)
 
-    def _chosen(self, name: str, runs: list[RecordedRun], beside: Journal | None) -> RecordedRun:
-        if beside is not None:
-            mine = os.path.realpath(beside.path)
+    def _chosen(self, name: str, runs: list[RecordedRun], other: Journal | None) -> RecordedRun:
+        if other is not None:
+            mine = os.path.realpath(other.path)
             runs = [
                 run
                 for run in runs
-                if os.path.realpath(run.path) != mine and Path(run.header.suite).name == Path(beside.header.suite).name
+                if os.path.realpath(run.path) != mine and Path(run.header.suite).name == Path(other.header.suite).name
             ]
         for run in runs:
             if Path(name).is_dir() or _is_meant(name, run):
                 return run
-        raise self._not_found(name, beside)
+        raise self._not_found(name, other)
 
-    def _not_found(self, name: str, beside: Journal | None) -> UsageError:
-        of_suite = f" of {beside.header.suite}" if beside else ""
+    def _not_found(self, name: str, other: Journal | None) -> UsageError:
+        of_suite = f" of {other.header.suite}" if other else ""
         folders = ", ".join(map(str, self._folders))
         if name.startswith("@"):
             fix = did_you_mean(name, (LAST, LAST_GREEN, BASELINE)) if name not in (LAST, LAST_GREEN) else ""
-            return UsageError(f"{name}: there is no such run{of_suite} in {folders}.", fix=fix, slug="no-run")
+            return UsageError(f"{name}: no such run{of_suite} in {folders}.", fix=fix, slug="no-run")
         fix = f"Name a journal, a folder, {LAST}, {LAST_GREEN}, {BASELINE}, or a commit or tag that was run."
         return UsageError(f"{name!r} is neither a file nor a run{of_suite} in {folders}.", fix=fix, slug="no-run")
 

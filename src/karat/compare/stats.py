@@ -112,10 +112,10 @@ def resampled(pairs: Pairs, confidence: float) -> Interval:
     return Interval(means[tail], means[-tail - 1])
 
 
-def mcnemar(broke: int, mended: int) -> float:
+def mcnemar(broke: int, fixed: int) -> float:
     """McNemar's exact test, two-sided: how likely so uneven a split of changed cases is if no run is better."""
-    changed = broke + mended
-    return min(1.0, 2 * _binomial_tail(min(broke, mended), changed)) if changed else 1.0
+    changed = broke + fixed
+    return min(1.0, 2 * _binomial_tail(min(broke, fixed), changed)) if changed else 1.0
 
 
 def permutation(pairs: Pairs) -> float:
@@ -159,7 +159,7 @@ def z_value(confidence: float) -> float:
 
 @lru_cache
 def t_quantile(confidence: float, freedom: int) -> float:
-    """How many standard errors wide an interval is where the spread itself is estimated; 1 case tells of no spread."""
+    """How many standard errors wide an interval is where the spread itself is estimated; 1 case has no spread."""
     if freedom < 1:
         return z_value(confidence)
     low, high = 0.0, 10.0
@@ -174,7 +174,7 @@ def t_quantile(confidence: float, freedom: int) -> float:
 
 
 def _effective(rates: Rates) -> float:
-    """How many independent runs tell as much: from the number of cases, where they differ, to that of all runs.
+    """How many independent runs are worth as much: from the number of cases, where they differ, to that of all runs.
 
     Two made-up cases, one always good and one always bad, keep a few clean cases from looking surer than they are.
     """
@@ -203,7 +203,7 @@ def _joined(one: float, other: float, shared: float) -> float:
 
 
 def _binomial_tail(most: int, trials: int) -> float:
-    """How likely at most so many heads are; in logarithms, because 2 to the power of 5,000 is no float."""
+    """How likely at most so many heads are; in logarithms, because 2 to the power of 5,000 does not fit a float."""
     logs = (math.lgamma(trials + 1) - math.lgamma(k + 1) - math.lgamma(trials - k + 1) for k in range(most + 1))
     return math.fsum(math.exp(log - trials * math.log(2)) for log in logs)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour, width
-from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, SetAside
+from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, UnauditedCase
 from karat.reports.artifacts import whole_file
 from karat.reports.audit import AuditJson, AuditMarkdown, Shown, headline, interval, marked, rate, remarks, verdict
-from karat.reports.inert import terminal
+from karat.reports.escaping import terminal
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class AuditLines:
         self._colour = colour
         self._shown = Shown(CASES, LINES, OF_A_CASE)
 
-    def case(self, entry: CaseAudit | SetAside) -> None:
+    def case(self, entry: CaseAudit | UnauditedCase) -> None:
         self._shown.add(entry)
 
     def end(self, summary: AuditSummary, artifacts: Sequence[Path]) -> None:
@@ -83,7 +83,7 @@ class AuditLines:
             (entry.case_id, f"{entry.status}{f', {entry.reason}' if entry.reason else ''}")
             for entry in self._shown.set_aside
         ]
-        yield from self._pairs("Set aside: these cases did not pass, which proves nothing", pairs, summary.set_aside)
+        yield from self._pairs("Not audited: these cases did not pass, which proves nothing", pairs, summary.set_aside)
 
     def _controls(self, summary: AuditSummary) -> Iterator[str]:
         pairs = [(case_id, f"passes with an agent that {name}") for case_id, name in self._shown.controls]
@@ -135,7 +135,7 @@ class AuditLines:
                 last = case_id
             yield f"    {self._paint(terminal(survivor.operator, NAME), RED)}: {terminal(survivor.change, LINE)}"
             yield f"      seen  {terminal(survivor.evidence, LINE)}"
-            yield f"      mend  {terminal(survivor.hint, LINE)}"
+            yield f"      fix   {terminal(survivor.hint, LINE)}"
         yield from _more(summary.survivors - len(self._shown.survivors))
         yield ""
         yield self._bold("Fields that would catch them")

@@ -14,7 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from karat.console.progress import lines_for, notice, retry
-from karat.console.screen import Loudness, Screen
+from karat.console.screen import Screen, Verbosity
 from karat.engine.events import (
     CaseFinished,
     CaseRetried,
@@ -25,26 +25,26 @@ from karat.engine.events import (
 )
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
-from karat.reports.inert import terminal
+from karat.reports.escaping import terminal
 
 RUNNING = 3
 NAME = 24
 TITLE = 30
 BAR = 16
 SURE = 3
-"""After so many cases the time that is left is told."""
+"""Cases after which the remaining time is shown."""
 
 
 class Bar:
-    """One line that is drawn over. Above it stand cases that did not pass, told everything all of them, and retries."""
+    """One line that is redrawn. Above it are cases that did not pass (all cases if verbosity is WHOLE) and retries."""
 
     def __init__(self, screen: Screen, suite: Suite) -> None:
         self.progress = _progress(screen)
         title = terminal(suite.name or suite.file, TITLE)
-        self._task = self.progress.add_task("", total=None, told=f"{title}: opening the target")
+        self._task = self.progress.add_task("", total=None, status=f"{title}: opening the target")
         self._lines_out = io.StringIO()
         self._lines = lines_for(screen._replace(out=self._lines_out), suite)
-        self._every = screen.loudness >= Loudness.VERBOSE
+        self._every = screen.verbosity >= Verbosity.VERBOSE
         self._counts: Counter[CaseStatus] = Counter()
         self._running: dict[tuple[int, int], str] = {}
         self._kept = self._total = 0
@@ -64,7 +64,7 @@ class Bar:
         elif isinstance(event, Notice):
             self._notice(notice(event))
         if self._total:
-            self.progress.update(self._task, told=self._told())
+            self.progress.update(self._task, status=self._status_line())
 
     def _finished(self, event: CaseFinished) -> None:
         item, done = event.item, event.done
@@ -76,7 +76,7 @@ class Bar:
             self._above(self._lines.line(done.status, name, item.case.category, done.duration_ms).rstrip("\n"))
 
     def _notice(self, line: str) -> None:
-        """Through the bar where both are on one screen: what is written beside it leaves a part of it behind."""
+        """Through the bar where both are on one screen: other writing would leave parts of it on the screen."""
         if sys.stderr.isatty():
             self._above(line)
         else:
@@ -85,7 +85,7 @@ class Bar:
     def _above(self, line: str) -> None:
         self.progress.console.print(Text.from_ansi(line), highlight=False, soft_wrap=True)
 
-    def _told(self) -> str:
+    def _status_line(self) -> str:
         far = f"{self._kept + self._counts.total()}/{self._total}"
         kept = [f"{self._kept} kept"] if self._kept else []
         counts = [f"{self._counts[status]} {status.value}" for status in CaseStatus if self._counts[status]]
@@ -113,11 +113,11 @@ def span(seconds: float) -> str:
 
 
 def _progress(screen: Screen) -> Progress:
-    """One line, whatever the terminal's width: what does not fit is cut, for a second line would stay behind."""
+    """One line, whatever the terminal's width: what does not fit is cut, because a second line would not be erased."""
     return Progress(
         BarColumn(bar_width=BAR, table_column=Column(min_width=BAR)),
         TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=len("0:00:00"))),
-        TextColumn("{task.fields[told]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+        TextColumn("{task.fields[status]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
         console=Console(file=screen.out, no_color=not screen.colour, highlight=False, emoji=False, markup=False),
         transient=True,
     )

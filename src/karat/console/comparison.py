@@ -17,7 +17,7 @@ from karat.model.comparison import CaseChange, Comparison, Seen
 from karat.model.history import CaseHistory, History, RunPoint
 from karat.reports.artifacts import whole_file
 from karat.reports.comparison import SECTIONS, apart, gate_lines, headline, of_group, of_measure, rates, side
-from karat.reports.inert import terminal
+from karat.reports.escaping import terminal
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ NAME: Final = 60
 HISTORY_NAME: Final = 48
 HISTORY_LINE: Final = 200
 SLOWEST: Final = 3
-LEGEND: Final = "P passed, F failed, ~ flickered, E erred, s skipped, - absent; the newest run stands last"
+LEGEND: Final = "P passed, F failed, ~ flaky, E error, s skipped, - absent; the newest run is last"
 _COLOURS: Final = {"better": GREEN, "worse": RED, "": ""}
 _GATES: Final = {"met": GREEN, "BROKEN": RED, "UNDECIDED": YELLOW}
 
@@ -116,7 +116,7 @@ def _seen(seen: Seen | None) -> str:
 def show_set_baseline(kept: BaselineFile) -> None:
     """Print what a new baseline holds, and where it is."""
     run = kept.header.run
-    erred = f", {counted(run.errors, 'run')} erred" if run.errors else ""
+    erred = f", {counted(run.errors, 'run')} ended in an error" if run.errors else ""
     click.echo(f"{counted(run.cases, 'case')} kept{erred}\n  {terminal(str(kept.path))}")
 
 
@@ -124,10 +124,10 @@ def show_baseline(kept: BaselineFile) -> None:
     """Print which run a baseline is, and the cases that did not pass."""
     run = kept.header.run
     click.echo(terminal(side("baseline", run)))
-    red = [standing for standing in kept if standing.passed < standing.judged or standing.errors]
-    for standing in red[:LISTED]:
-        lacks = f": {', '.join(standing.lacks)}" if standing.lacks else ""
-        click.echo(f"  {terminal(standing.id, 60)}  {standing}{terminal(lacks, 200)}")
+    red = [result for result in kept if result.passed < result.judged or result.errors]
+    for result in red[:LISTED]:
+        lacks = f": {', '.join(result.lacks)}" if result.lacks else ""
+        click.echo(f"  {terminal(result.id, 60)}  {result}{terminal(lacks, 200)}")
     if len(red) > LISTED:
         click.echo(f"  and {len(red) - LISTED} more")
     click.echo(f"{run.cases - len(red)} of {run.cases} cases passed each time")

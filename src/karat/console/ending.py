@@ -11,16 +11,16 @@ from typing import Final
 
 import click
 
-from karat.console.screen import BOLD, GREEN, LINE, PLAIN, RED, YELLOW, CaseLines, Loudness, Screen, show
+from karat.console.screen import BOLD, GREEN, LINE, PLAIN, RED, YELLOW, CaseLines, Screen, Verbosity, show
 from karat.errors import ArtifactError
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import explained
+from karat.reports.escaping import terminal
 from karat.reports.facts import BROKEN, counts, incomplete, repeats, seconds
-from karat.reports.inert import terminal
+from karat.reports.failure_details import headline
 from karat.reports.repeated import by_case
 from karat.reports.run_result import RunResult
-from karat.reports.why import headline
 from karat.reports.writing import write_into
 from karat.text.wording import counted, visible
 
@@ -28,13 +28,15 @@ MOST: Final = 30
 
 
 def show_ending(result: RunResult, screen: Screen) -> None:
-    """The cases that did not pass, together; then the summary, and at last what went wrong beside."""
+    """The cases that did not pass, together; then the summary, and at last what else went wrong."""
     journal, folder = result.journal, str(Path(result.journal.path).parent)
-    if journal.header.repeat > 1 and screen.loudness > Loudness.QUIET:
+    if journal.header.repeat > 1 and screen.verbosity > Verbosity.QUIET:
         show_repeated(journal.records(), screen, folder)
-    elif any((result.summary.failed, result.summary.partial, result.summary.error, screen.loudness is Loudness.WHOLE)):
+    elif any(
+        (result.summary.failed, result.summary.partial, result.summary.error, screen.verbosity is Verbosity.WHOLE)
+    ):
         show_details(_worth_reading(result, screen), screen, folder)
-        if screen.loudness > Loudness.QUIET:
+        if screen.verbosity > Verbosity.QUIET:
             show(screen.out, "\n")
     show_summary(journal, result.artifacts, screen)
     if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -55,9 +57,9 @@ def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, s
     # most runs are not carried out by GitHub, and its reports need not be loaded for them
     from karat.reports.github import GithubReport, GithubSummary
 
-    told = io.BytesIO()
-    write_into([result.journal], GithubReport, told)
-    show(screen.out, told.getvalue().decode())
+    annotations = io.BytesIO()
+    write_into([result.journal], GithubReport, annotations)
+    show(screen.out, annotations.getvalue().decode())
     if place := environ.get("GITHUB_STEP_SUMMARY"):
         summary = io.BytesIO()
         write_into([result.journal], GithubSummary, summary)
@@ -66,21 +68,21 @@ def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, s
 
 
 def _worth_reading(result: RunResult, screen: Screen) -> Iterator[CaseRecord]:
-    """Whole records of those cases alone that something is to be told of."""
-    return result.journal.records() if screen.loudness is Loudness.WHOLE else result.journal.of_status(*BROKEN)
+    """Full records of the cases that are shown, and of no others."""
+    return result.journal.records() if screen.verbosity is Verbosity.WHOLE else result.journal.of_status(*BROKEN)
 
 
 def show_details(records: Iterable[CaseRecord], screen: Screen, folder: str = "") -> None:
-    """Those of these cases that did not pass, together; told everything, each. `folder`: where their journal stands."""
-    told = screen.loudness is Loudness.WHOLE
+    """The cases that did not pass, together; with Verbosity.WHOLE all of them. `folder`: that of their journal."""
+    whole = screen.verbosity is Verbosity.WHOLE
     lines, shown, left = CaseLines(screen), 0, 0
     lines.folder = folder
     for record in records:
-        if not told and record.status not in BROKEN:
+        if not whole and record.status not in BROKEN:
             continue
-        if screen.loudness is Loudness.QUIET:
+        if screen.verbosity is Verbosity.QUIET:
             show(screen.out, f"{record.status:<7}  {terminal(record.case.id, LINE)}  {headline(record)}\n")
-        elif shown < MOST or screen.loudness >= Loudness.VERBOSE:
+        elif shown < MOST or screen.verbosity >= Verbosity.VERBOSE:
             show(screen.out, "\n")
             lines.in_full(record)
             shown += 1
@@ -110,9 +112,9 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
     lines = [line for line in (terminal(incomplete(run), LINE), verdict, repeats(summary)) if line]
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]
-    if screen.loudness > Loudness.QUIET:
+    if screen.verbosity > Verbosity.QUIET:
         lines += [f"  {terminal(str(path))}" for path in artifacts]
-    if screen.loudness > Loudness.QUIET or incomplete(run):
+    if screen.verbosity > Verbosity.QUIET or incomplete(run):
         lines += [f"  {what:<19}{command}" for what, command in next_steps(run)]
     show(screen.out, "".join(f"{line}\n" for line in lines))
 

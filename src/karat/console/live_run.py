@@ -13,7 +13,7 @@ import click
 
 from karat.console.ending import show_ending
 from karat.console.progress import Lines, notices
-from karat.console.screen import Loudness, Screen
+from karat.console.screen import Screen, Verbosity
 from karat.engine.events import Listener
 from karat.errors import ExitCode
 from karat.model.suite import Suite
@@ -27,11 +27,11 @@ Start = Callable[..., Awaitable[RunResult]]
 """A function of karat.api with all its arguments but the listeners and the stop."""
 
 
-def run_with_progress(suite: Suite, start: Start, loudness: Loudness) -> tuple[RunResult, bool]:
+def run_with_progress(suite: Suite, start: Start, verbosity: Verbosity) -> tuple[RunResult, bool]:
     """How the run of a suite came out, once it was shown; and whether somebody wants no other to be begun."""
     for warning in suite.warnings:
         click.echo(warning, err=True)
-    screen = Screen.of(sys.stdout, os.environ, loudness)
+    screen = Screen.of(sys.stdout, os.environ, verbosity)
     listener, closing = _listener_for(screen, suite)
     with closing:
         result, stopped = asyncio.run(_interruptible(start, listener, live=screen.live))
@@ -41,7 +41,7 @@ def run_with_progress(suite: Suite, start: Start, loudness: Loudness) -> tuple[R
 
 def _listener_for(screen: Screen, suite: Suite) -> tuple[Listener, AbstractContextManager[object]]:
     """A listener for the run, and a context in which it listens: a bar on a terminal, lines elsewhere."""
-    if screen.loudness is Loudness.QUIET:
+    if screen.verbosity is Verbosity.QUIET:
         return notices, nullcontext()
     if screen.live:
         from karat.console.bar import Bar  # rich, which a run without a bar does not load
@@ -60,7 +60,7 @@ async def _interruptible(start: Start, listener: Listener, *, live: bool) -> tup
 
 @contextmanager
 def _handle_interrupts(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, *, live: bool) -> Iterator[None]:
-    """Ctrl-C once stops gracefully, twice at once. `live`: a bar may stand where the cursor is."""
+    """Ctrl-C once stops gracefully, twice at once. `live`: a bar may be where the cursor is."""
     seen = 0
 
     def heard(*_: object) -> None:

@@ -11,8 +11,8 @@ import click
 from karat.console.screen import CaseLines, Screen, show
 from karat.engine.events import CaseFinished, CaseRetried, Event, Notice, RunStarted
 from karat.model.verdict import CaseStatus
+from karat.reports.escaping import terminal
 from karat.reports.facts import case_name
-from karat.reports.inert import terminal
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite

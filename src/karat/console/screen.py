@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus, Status
+from karat.reports.escaping import terminal
 from karat.reports.facts import BROKEN, after_errors, case_name
-from karat.reports.inert import terminal
+from karat.reports.failure_details import plain, why_not_passed
 from karat.reports.repeated import repeated
-from karat.reports.why import plain, why_not_passed
 
 if TYPE_CHECKING:
     from karat.journal.views import RecordSummary
@@ -36,8 +36,8 @@ _STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
 _INDENT: Final = " " * (_STATUS_WIDTH + 2)
 
 
-class Loudness(IntEnum):
-    """How much is told: the verdict, why cases did not pass, every case, or all that was said."""
+class Verbosity(IntEnum):
+    """How much is printed: the verdict, why cases did not pass, every case, or all that was said."""
 
     QUIET = -1
     NORMAL = 0
@@ -49,19 +49,19 @@ class Screen(NamedTuple):
     """What is written to, and how. `live`: a terminal that can draw over what it shows."""
 
     out: TextIO
-    loudness: Loudness = Loudness.NORMAL
+    verbosity: Verbosity = Verbosity.NORMAL
     colour: bool = False
     live: bool = False
 
     @classmethod
-    def of(cls, out: TextIO, environ: Mapping[str, str], loudness: Loudness = Loudness.NORMAL) -> Screen:
+    def of(cls, out: TextIO, environ: Mapping[str, str], verbosity: Verbosity = Verbosity.NORMAL) -> Screen:
         live = out.isatty() and environ.get("TERM") != "dumb"
-        return cls(out, loudness, wants_colour(out, environ), live)
+        return cls(out, verbosity, wants_colour(out, environ), live)
 
     @property
     def folds(self) -> bool:
         """Whether cases that passed are counted and not listed."""
-        return self.loudness is Loudness.QUIET or (self.live and self.loudness < Loudness.VERBOSE)
+        return self.verbosity is Verbosity.QUIET or (self.live and self.verbosity < Verbosity.VERBOSE)
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -74,11 +74,11 @@ class CaseLines:
 
     def __init__(self, screen: Screen, *, id_width: int = 0, category_width: int = 0) -> None:
         self._out, self._colour = screen.out, screen.colour
-        self._whole = screen.loudness is Loudness.WHOLE
+        self._whole = screen.verbosity is Verbosity.WHOLE
         self._id_width = min(id_width, WIDEST)
         self._category_width = min(category_width, WIDEST)
         self.folder = ""
-        """Where the journal stands: files of a case are named relative to it."""
+        """The folder of the journal: files of a case are named relative to it."""
 
     def __call__(self, record: CaseRecord | RecordSummary) -> None:
         """The line of a case; of one that was skipped, or failed as it was known to, with the reason."""
@@ -111,8 +111,8 @@ class CaseLines:
         show(self._out, self.line(status, name, category, duration_ms))
 
     def _why(self, record: CaseRecord) -> str:
-        told = why_not_passed(record, _painted if self._colour else plain, whole=self._whole)
-        lines = [f"{_INDENT}{line}" for line in told]
+        details = why_not_passed(record, _painted if self._colour else plain, whole=self._whole)
+        lines = [f"{_INDENT}{line}" for line in details]
         for name, file in record.trace.attachments.items():
             place = os.path.normpath(os.path.join(self.folder, file))
             lines.append(f"{_INDENT}{'see':<8}  {terminal(name, NAME)}: {terminal(place, LINE)}")

@@ -1,1 +1,1 @@
-"""What Karat sees of an agent that nobody described to it yet, and the target that follows from it."""
+"""What Karat sees of an agent that has no target yet, and the target that follows from it."""

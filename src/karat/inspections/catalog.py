@@ -88,7 +88,7 @@ def _answer_at(url: str) -> tuple[int, str]:
     except (OSError, ValueError) as error:
         why = getattr(error, "reason", error)
         raise ConfigError(
-            f"nothing answers at {url}: {why}.", fix="Start the app, or mend the address.", slug="no-app"
+            f"{url} does not respond: {why}.", fix="Start the app, or correct the address.", slug="no-app"
         ) from error
 
 

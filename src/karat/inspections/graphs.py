@@ -12,7 +12,7 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.inspections.inspection import Inspection, Observation
-from karat.inspections.proof import proved, told
+from karat.inspections.proof import describe_trace, prove_target
 from karat.model.trace import Trace
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
@@ -24,7 +24,7 @@ from karat.text.wording import counted
 ASKED = ("question", "query", "user_input", "input", "prompt", "request", "message", "text", "topic", "task")
 ANSWERED = ("answer", "output", "response", "reply", "result", "final", "summary", "report", "generation", "text")
 INVENTED = "test"
-"""What stands in for a field that a graph needs besides the prompt."""
+"""The value for a field that a graph needs besides the prompt."""
 WHOLE = "$"
 DEEPEST = 4
 NO_TEXT = "its state has neither `messages` nor a field of text for the prompt: set `input` and `output`"
@@ -59,12 +59,12 @@ async def _loaded(config: TargetConfig) -> object:
 
 
 async def _tried(config: TargetConfig, options: dict[str, object], prompt: str) -> tuple[dict[str, object], Trace]:
-    """The trace of a turn with these options; one that gave all of its state tells where the answer stands in it."""
-    trace = await proved(structs.replace(config, options=options), prompt)
+    """The trace of a turn with these options; one that gave all of its state shows where the answer is."""
+    trace = await prove_target(structs.replace(config, options=options), prompt)
     if options.get("output") != WHOLE:
         return options, trace
     options = options | {"output": _answer_path(trace.state, options.get("input"))}
-    return options, await proved(structs.replace(config, options=options), prompt)
+    return options, await prove_target(structs.replace(config, options=options), prompt)
 
 
 def _candidates(graph: object, given: dict[str, object]) -> Iterator[dict[str, object]]:
@@ -89,11 +89,11 @@ def _candidates(graph: object, given: dict[str, object]) -> Iterator[dict[str, o
 
 
 def _answer_path(state: Mapping[str, object], asked: object) -> str:
-    """Where in the state the answer most likely stands: words that were not given to it."""
+    """Where in the state the answer most likely is: words that were not given to it."""
     known = set(asked) if isinstance(asked, dict) else set()
     paths = [path for path in _texts(state) if path[0] not in known]
     if not paths:
-        raise TargetError("bad-answer", f"no answer stands in the state of the graph (it has: {', '.join(state)})")
+        raise TargetError("bad-answer", f"no answer found in the state of the graph (it has: {', '.join(state)})")
     best = min(paths, key=lambda path: min(map(_rank(ANSWERED), path)))
     return "$" + "".join(f".{part}" if part.isidentifier() else f"[{json.dumps(part)}]" for part in best)
 
@@ -108,7 +108,7 @@ def _texts(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def _rank(names: tuple[str, ...]) -> Callable[[str], int]:
-    """By how early one of these words stands in a name; other names come last, as they came."""
+    """By how early one of these words is in a name; other names come last, as they came."""
     return lambda name: next((place for place, word in enumerate(names) if word in name.lower()), len(names))
 
 
@@ -141,7 +141,7 @@ def _sightings(graph: object) -> Iterator[Observation]:
         fields = _fields(graph, which)
         if fields or which != "context":
             yield Observation(
-                which, tuple(f"{name}: {kind}" for name, kind in fields.items()) or ("no fields are told",)
+                which, tuple(f"{name}: {kind}" for name, kind in fields.items()) or ("no fields are declared",)
             )
     nodes = [name for name in getattr(graph, "nodes", ()) if not name.startswith("__")]
     yield Observation("nodes", (f"{counted(len(nodes), 'node')}: {', '.join(nodes)}",))
@@ -155,4 +155,4 @@ def _sightings(graph: object) -> Iterator[Observation]:
 def _recorded(trace: Trace) -> tuple[str, ...]:
     state = (f"state: {', '.join(trace.state)}",) if trace.state else ()
     spent = (f"{trace.tokens.input} tokens in, {trace.tokens.output} out",) if trace.tokens else ()
-    return (*told(trace), *state, *spent)
+    return (*describe_trace(trace), *state, *spent)

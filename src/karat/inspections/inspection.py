@@ -22,7 +22,7 @@ class Inspection:
 
     name: str
     table: dict[str, object]
-    """What stands under `[targets.NAME]`."""
+    """The keys under `[targets.NAME]`."""
     sightings: tuple[Observation, ...]
     trace: Trace | None = None
     problem: str = ""
@@ -34,5 +34,5 @@ class Inspection:
 
     @property
     def toml(self) -> str:
-        """The target as it stands in karat.toml."""
+        """The target as written in karat.toml."""
         return target_table(self.name, self.table)

@@ -9,7 +9,7 @@ from karat.targets.catalog import build
 from karat.targets.config import TargetConfig
 
 
-async def proved(config: TargetConfig, *prompts: str) -> Trace:
+async def prove_target(config: TargetConfig, *prompts: str) -> Trace:
     """The trace of the last prompt. Raises TargetError where a case would be an ERROR, or says nothing at all."""
     *setup, last = prompts
     case = Case(id="inspect", prompt=last, setup_prompts=tuple(setup), checks=())
@@ -26,7 +26,7 @@ async def proved(config: TargetConfig, *prompts: str) -> Trace:
     return trace
 
 
-def told(trace: Trace, most: int = 300) -> tuple[str, ...]:
+def describe_trace(trace: Trace, most: int = 300) -> tuple[str, ...]:
     """What a turn records, in lines."""
     from karat.text.wording import shorten, visible
 
@@ -44,4 +44,4 @@ def _call(name: str, arguments: object) -> str:
 
 
 def _end(success: bool | None) -> str:
-    return {True: "succeeded", False: "failed", None: "nobody knows how it ended"}[success]
+    return {True: "succeeded", False: "failed", None: "outcome unknown"}[success]

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.inspections.inspection import Inspection, Observation
-from karat.inspections.proof import proved, told
+from karat.inspections.proof import describe_trace, prove_target
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
@@ -58,10 +58,10 @@ async def inspect_service(config: TargetConfig, prompt: str) -> Inspection:
         options = {"body": body, **_mapping(kind, data), **given}
         table: dict[str, object] = {"use": use, **options}
         try:
-            trace = await proved(structs.replace(config, options=options), prompt)
+            trace = await prove_target(structs.replace(config, options=options), prompt)
         except (TargetError, ConfigError) as error:
             return Inspection(config.name, table, sightings, None, error.message)
-        recorded = Observation("a turn records", tuple(_masked(line, config) for line in told(trace)))
+        recorded = Observation("a turn records", tuple(_masked(line, config) for line in describe_trace(trace)))
         return Inspection(config.name, table, (*sightings, recorded), trace)
     return Inspection(config.name, {"use": use, **given}, (Observation("was refused", tuple(seen)),), None, problem)
 
@@ -89,7 +89,7 @@ async def _answer(config: TargetConfig, body: object, prompt: str) -> tuple[str,
         async with asyncio.timeout(PATIENCE):
             return await service.raw(WireRequest(url, cast(Body, sent)), service.cookies(), Received())
     except TimeoutError as error:
-        raise TargetError("timeout", f"there was no whole answer within {PATIENCE:g} s") from error
+        raise TargetError("timeout", f"no complete answer arrived within {PATIENCE:g} s") from error
     finally:
         await service.close()
 

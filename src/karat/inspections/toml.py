@@ -1,4 +1,4 @@
-"""A target as TOML: what is plain stands under its header, what is long gets a header of its own."""
+"""A target as TOML: plain values are under its header, what is long gets a header of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def key(name: str) -> str:
 def inline(value: object) -> str:
     """A value on one line."""
     if isinstance(value, str):
-        # JSON's escapes are TOML's too, apart from the characters that TOML does not let stand as they are.
+        # JSON's escapes are TOML's too, apart from the characters that TOML does not allow unescaped.
         return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{key(k)} = {inline(v)}' for k, v in value.items())} }}" if value else "{}"

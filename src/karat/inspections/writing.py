@@ -1,4 +1,4 @@
-"""A target put into the configuration that holds for a folder; what stands there stays as it is."""
+"""A target put into the configuration that holds for a folder; the rest of the file stays as it is."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _quoted = re.compile(r"'[^']{1,200}'|\"[^\"]{1,200}\"|/[^/\s]{1,200}/")
 _space = re.compile(r"\s+")
 
 
-class Broken(NamedTuple):
+class Failure(NamedTuple):
     """A check that did not pass, by its number in the verdict; `kind` is what it found without what differs by case."""
 
     number: int
@@ -33,7 +33,7 @@ class Broken(NamedTuple):
     kind: str
 
 
-class _Told(Protocol):
+class _ErrorRecord(Protocol):
     @property
     def error(self) -> TraceError | None: ...
 
@@ -42,7 +42,7 @@ class _Told(Protocol):
 
 
 class Breakable(Protocol):
-    """As much of a record as tells what broke in it."""
+    """The parts of a record that show what failed in it."""
 
     @property
     def case(self) -> Case: ...
@@ -51,21 +51,23 @@ class Breakable(Protocol):
     def verdict(self) -> Verdict: ...
 
     @property
-    def trace(self) -> _Told: ...
+    def trace(self) -> _ErrorRecord: ...
 
 
-def broken(record: Breakable) -> list[Broken]:
+def broken(record: Breakable) -> list[Failure]:
     """What did not pass in a record, in the order of its checks; an error of the agent first."""
     return list(_broken(record))
 
 
-def _broken(record: Breakable) -> Iterator[Broken]:
+def _broken(record: Breakable) -> Iterator[Failure]:
     error = record.trace.error
     if error is not None:
-        yield Broken(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))
+        yield Failure(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))
     for number, result in enumerate(record.verdict.checks):
         if result.status != Status.PASSED:
-            yield Broken(number, label(record, number), result.name, result.status, result.group, _kind(result, record))
+            yield Failure(
+                number, label(record, number), result.name, result.status, result.group, _kind(result, record)
+            )
 
 
 def label(record: Breakable, number: int) -> str:

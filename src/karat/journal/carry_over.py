@@ -35,7 +35,7 @@ class Planned(Struct, frozen=True):
 
 
 class CarryOver:
-    """Decides which records of a journal stand for planned items, and counts them.
+    """Decides which records of a journal are kept for planned items, and counts them.
 
     Whether a case is run again for its status is decided over all its repeats, and then all of them are: who ran only
     those again that failed would make a flaky case a good one.
@@ -89,7 +89,7 @@ class CarryOver:
             return None
         judged = None
         if item.key == record.key and not self._journal.is_doubled(record.index, record.repeat):
-            judged = judged_again(record, item.case, self._catalog)
+            judged = rejudge(record, item.case, self._catalog)
         if judged is None:
             self._changed[place] = None
         elif judged.status is not record.status:
@@ -117,7 +117,7 @@ class CarryOver:
                 yield f"{what}: {named([case_id for case_id, _ in places])}"
 
 
-def judged_again(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord | None:
+def rejudge(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord | None:
     """The record as it is judged today; None if its words are not those that were run, or its verdict not its own.
 
     What was cut or lost a secret was judged when it was whole: there the verdict must follow from its checks.

@@ -1,6 +1,6 @@
 """An index over folders of journals: derived, kept in a file of its own, brought up to date when a journal is newer.
 
-It tells which runs there are, how they came out, and which cases a filter leaves; the journals stay the truth, and a
+It lists which runs there are, how they came out, and which cases a filter leaves; the journals stay the truth, and a
 record is always read from its own.
 """
 
@@ -46,7 +46,7 @@ class IndexedRun(Struct, frozen=True, kw_only=True):
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
-    """What its traces tell of it, added up."""
+    """The figures of its traces, added up."""
     version: str = ""
     """Changes whenever the journal does."""
     changed_at: float = 0.0
@@ -60,7 +60,7 @@ class IndexedRun(Struct, frozen=True, kw_only=True):
         return bool(self.finished_at)
 
 
-class Foreign(Struct, frozen=True):
+class InvalidJournalFile(Struct, frozen=True):
     """A file that looks like a journal and is none."""
 
     path: str
@@ -79,7 +79,7 @@ class CaseFilter(Struct, frozen=True, kw_only=True):
 
 
 class Listed(Struct, frozen=True):
-    """A case that a filter leaves: where its shown run stands, and how each run of it came out."""
+    """A case that a filter leaves: the place of its shown run, and how each run of it came out."""
 
     index: int
     repeat: int
@@ -144,11 +144,11 @@ class Index:
             rows = self._database.execute(f"SELECT {columns} FROM runs WHERE header != x''").fetchall()
         return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
 
-    def foreign(self) -> list[Foreign]:
-        """Files that are no journals."""
+    def foreign(self) -> list[InvalidJournalFile]:
+        """Files that are not journals."""
         with self._lock:
             rows = self._database.execute("SELECT path, problem FROM runs WHERE header = x'' ORDER BY path").fetchall()
-        return [Foreign(*row) for row in rows]
+        return [InvalidJournalFile(*row) for row in rows]
 
     def run(self, key: str) -> IndexedRun | None:
         return next((run for run in self.runs() if run.key == key), None)
@@ -216,7 +216,7 @@ class Index:
         return next(self.records(run, [row[0]])) if row else None
 
     def records(self, run: IndexedRun, offsets: Sequence[int]) -> Iterator[CaseRecord]:
-        """Records of a run, read from where they stand in its journal."""
+        """Records of a run, read from their places in its journal."""
         try:
             with open(run.path, "rb", BUFFER) as file:
                 for offset in offsets:
@@ -279,7 +279,7 @@ class Index:
                 found.setdefault(name, {}).setdefault(run, []).append(status)
         return {name: [by_run[run] for run in runs if run in by_run] for name, by_run in found.items()}
 
-    def kept(self, path: Path, name: str) -> bytes | None:
+    def get_cached(self, path: Path, name: str) -> bytes | None:
         """What somebody derived of a journal and kept under this name, unless the journal changed since."""
         query = "SELECT data FROM kept WHERE run = ? AND name = ? AND inode = ? AND mtime = ? AND size = ?"
         with suppress(sqlite3.Error), self._lock:
@@ -287,7 +287,7 @@ class Index:
             return row[0] if row else None
         return None
 
-    def keep(self, path: Path, name: str, data: bytes, state: FileState) -> None:
+    def set_cached(self, path: Path, name: str, data: bytes, state: FileState) -> None:
         """Keep what was derived of a journal that was in this state; where that cannot be, it is derived again."""
         with suppress(sqlite3.Error), self._changing() as database:
             row = (self.key_of(path), name, *state, data)
@@ -365,7 +365,7 @@ def _bytes(value: object) -> bytes:
 
 
 def _where(run: str, chosen: CaseFilter) -> tuple[str, tuple[object, ...]]:
-    """A filter as SQL: every word of the text must stand somewhere."""
+    """A filter as SQL: every word of the text must occur."""
     conditions: list[tuple[str, tuple[object, ...]]] = [("run = ?", (run,))]
     if chosen.status:
         conditions.append(("ended = ?", (chosen.status,)))

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, NamedTuple
 import msgspec
 
 from karat.errors import JournalError
-from karat.journal.broken import Broken, broken
+from karat.journal.broken import Failure, broken
 from karat.journal.integrity import Identity, agrees, derived, ending, figures
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.journal.views import RecordToIndex
@@ -27,7 +27,7 @@ from karat.text.wording import counted
 
 VERSION: Final = 3
 SEPARATOR: Final = "\x1f"
-"""Stands around each tag, so that one is found whole."""
+"""Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500
 SEARCHED: Final = 2_000
 """How much of a prompt and of an answer is searched."""
@@ -61,7 +61,7 @@ _PASSED: Final = Status.PASSED
 _to_index = msgspec.json.Decoder(RecordToIndex).decode
 
 
-class Stand(NamedTuple):
+class IndexProgress(NamedTuple):
     """How far a journal was read, and which file it was."""
 
     inode: int
@@ -93,13 +93,13 @@ class JournalRows:
         """Read what the tables do not hold yet, or all of it if the file is another one."""
         with open(self._path, "rb", BUFFER) as file:
             stat = os.fstat(file.fileno())
-            stand = self._stand()
-            if stand is None or stand.inode != stat.st_ino or stat.st_size < stand.done:
+            progress = self._read_progress()
+            if progress is None or progress.inode != stat.st_ino or stat.st_size < progress.done:
                 self._forget()
-                stand = None
+                progress = None
             problem = ""
             try:
-                self._begin(file, stand)
+                self._begin(file, progress)
                 self._take_all(file)
             except JournalError as error:
                 problem = str(error)
@@ -110,30 +110,30 @@ class JournalRows:
         footer = _encode(self._footer) if self._footer else b""
         self._note(stat, _encode(self._header), footer, problem, self._summary(problem))
 
-    def _stand(self) -> Stand | None:
+    def _read_progress(self) -> IndexProgress | None:
         row = self._database.execute(
             "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out, cost, scores FROM runs"
             " WHERE key = ? AND problem = ''",
             (self._key,),
         ).fetchone()
-        return Stand(*row) if row else None
+        return IndexProgress(*row) if row else None
 
     def _forget(self) -> None:
         for table in ("records", "broken"):
             self._database.execute(f"DELETE FROM {table} WHERE run = ?", (self._key,))
 
-    def _begin(self, file: BinaryIO, stand: Stand | None) -> None:
+    def _begin(self, file: BinaryIO, progress: IndexProgress | None) -> None:
         line = file.readline(LONGEST_HEADER)
         self._header = read_header(line, str(self._path))
         self._identity = Identity(self._header)
-        if stand is None:
+        if progress is None:
             self._done, self._lines = len(line), 1
             return
-        self._done, self._lines, self._after_end = stand.done, stand.lines, stand.after_end
-        self._footer = read_footer(stand.footer) if stand.footer else None
-        self._tokens, self._cost = [stand.tokens_in, stand.tokens_out], stand.cost
-        self._scores = msgspec.json.decode(stand.scores)
-        file.seek(stand.done)
+        self._done, self._lines, self._after_end = progress.done, progress.lines, progress.after_end
+        self._footer = read_footer(progress.footer) if progress.footer else None
+        self._tokens, self._cost = [progress.tokens_in, progress.tokens_out], progress.cost
+        self._scores = msgspec.json.decode(progress.scores)
+        file.seek(progress.done)
 
     def _take_all(self, file: BinaryIO) -> None:
         try:
@@ -161,7 +161,7 @@ class JournalRows:
             self._done += len(line)
             self._lines += 1
 
-    def _row(self, record: RecordToIndex, verdict: Verdict, found: list[Broken]) -> tuple[object, ...]:
+    def _row(self, record: RecordToIndex, verdict: Verdict, found: list[Failure]) -> tuple[object, ...]:
         case = record.case
         follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
         if record.trace.tokens is not None:
@@ -191,7 +191,7 @@ class JournalRows:
             not follows,
         )
 
-    def _break(self, record: RecordToIndex, one: Broken) -> tuple[object, ...]:
+    def _break(self, record: RecordToIndex, one: Failure) -> tuple[object, ...]:
         return (self._key, record.index, record.repeat, *one)
 
     def _count(self, tokens: Tokens) -> None:
@@ -220,8 +220,8 @@ class JournalRows:
         for index, status, soft, rate, short in self._database.execute(query, (self._key,)):
             tally.add(index, CaseStatus(status), soft, rate, Shortfall(bool(short & 1), bool(short & 2)))
         faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
-        told, footer = tally.summary(), self._footer
-        if footer and not faults and figures(told) != figures(footer.summary):
+        summary, footer = tally.summary(), self._footer
+        if footer and not faults and figures(summary) != figures(footer.summary):
             faults.append("the footer counts otherwise")
         return _encode(tally.summary(**ending(faults, footer)))
 
@@ -238,7 +238,7 @@ class JournalRows:
         if whole and known - strange < self._header.total and not self._header.until:
             yield f"{counted(self._header.total - known + strange, 'line')} lost"
         if self._after_end:
-            yield "lines behind the footer"
+            yield "lines after the footer"
         if edited := self._number("edited") + self._twice():
             yield f"{counted(edited, 'record')} edited"
 
@@ -247,7 +247,7 @@ class JournalRows:
         return int(self._database.execute(query, (self._key, *given)).fetchone()[0])
 
     def _twice(self) -> int:
-        """Ids that stand for several cases."""
+        """Ids shared by several cases."""
         query = "SELECT count(*) FROM (SELECT 1 FROM records WHERE run = ? GROUP BY id HAVING min(idx) != max(idx))"
         return int(self._database.execute(query, (self._key,)).fetchone()[0])
 

@@ -1,7 +1,7 @@
-"""Whether a journal still says what its run wrote: lines lost, doubled or edited are told, and never make a run green.
+"""Whether a journal still says what its run wrote: lost, doubled or edited lines are reported and never pass.
 
 Verdicts are derived: each is held against its own checks, each record against its key, all of them against the header
-and the footer. Nothing here can tell who forges all of these at once.
+and the footer. A forgery of all of these at once is not detected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SeenIds:
         self._last = ("", -1)
 
     def is_elsewhere(self, case_id: str, index: int) -> bool:
-        """Whether a case with this id stood at another place before."""
+        """Whether a case with this id was at another place before."""
         if self._last == (case_id, index):
             return False
         self._last = (case_id, index)
@@ -67,7 +67,7 @@ class SeenIds:
 
 
 class Places:
-    """Which runs of which cases the lines of a journal stand for, against those that its header promises."""
+    """Which runs of which cases the lines of a journal record, against those that its header promises."""
 
     def __init__(self, header: Header) -> None:
         self._repeat = max(header.repeat, 1)
@@ -102,12 +102,12 @@ class Identity:
         self.edited: dict[str, None] = {}
 
     def note(self, case_id: str, index: int, *, own: bool) -> None:
-        """Note that a record of this case stands at this place; `own`: all else of it is as its run wrote it."""
+        """Note that a record of this case is at this place; `own`: all else of it is as its run wrote it."""
         if self._ids.is_elsewhere(case_id, index) or not own:
             self.edited[case_id] = None
 
     def is_of_case(self, record: RecordToVerify | CaseRecord) -> bool:
-        """Whether it is of the case that its run had; of a case or target that lost a secret, nobody can tell."""
+        """Whether it is of the case that its run had; unknown for a case or target that lost a secret."""
         return self._keys is None or self.is_of(record.key, record.trace.cuts, content(record.case))
 
     def is_of(self, key: str, cuts: Container[str], case: bytes) -> bool:

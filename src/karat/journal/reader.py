@@ -55,9 +55,9 @@ def _unpack(sent: Sequence[bytes]) -> list[RecordSummary]:
 
 
 class Journal:
-    """One journal on disk. Opening it reads every line once and keeps only where each record stands.
+    """One journal on disk. Opening it reads every line once and keeps only the place of each record.
 
-    Of several records of the same run of a case, the last is read, and `faults` tells of them. Who has just written
+    Of several records of the same run of a case, the last is read, and `faults` names them. Who has just written
     the journal knows its summary; for everyone else it is derived. It is read in a `project`, by default that of the
     folder in which it is opened. `file`: where it is, if `path` is relative to another folder.
     """
@@ -102,11 +102,11 @@ class Journal:
 
     @cached_property
     def faults(self) -> tuple[str, ...]:
-        """Which lines are there that should not be, and which are not: doubled, strange, lost, behind the end."""
+        """Which lines are there that should not be, and which are not: doubled, strange, lost, after the end."""
         whole = self.footer is not None and not self.footer.summary.incomplete
         found = Places(self.header).faults(self._places, whole=whole)
         if self._after_end or (self.footer and self.torn):
-            found.append("lines behind the footer")
+            found.append("lines after the footer")
         return tuple(found)
 
     @cached_property
@@ -114,10 +114,10 @@ class Journal:
         """What the records add up to, each held against its own checks, and all against header and footer."""
         if self._known is not None:
             return self._known
-        told = Derived(self.header)
+        derived = Derived(self.header)
         for line in self.lines():
-            told.add(self.decoded(line, _to_verify))
-        return told.summary(self.faults, self.footer)
+            derived.add(self.decoded(line, _to_verify))
+        return derived.summary(self.faults, self.footer)
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -167,7 +167,7 @@ class Journal:
             yield self.decoded(line, read_record)
 
     def is_doubled(self, index: int, repeat: int) -> bool:
-        """Whether several lines tell of this run of a case, so that none can be believed."""
+        """Whether several lines record this run of a case, so that none can be trusted."""
         return (index << 32 | repeat) in self._doubled
 
     @cached_property
@@ -220,7 +220,7 @@ class Journal:
         return place.index << 32 | place.repeat
 
     def _take(self, line: bytes, offset: int) -> bool:
-        """Note what a line holds; False if it is none that stands after the header."""
+        """Note what a line holds; False if it may not follow the header."""
         if self.footer is not None:
             self._after_end += 1
         if line.startswith(CASE) or (kind := read_kind(line).kind) == "case":
@@ -250,9 +250,9 @@ def read_header(line: bytes, path: str) -> Header:
         kind = read_kind(line)
     except UNREADABLE as error:
         fix = "A journal is the .jsonl file that `karat run` leaves."
-        raise JournalError("this is no journal.", where=path, fix=fix) from error
+        raise JournalError("not a journal.", where=path, fix=fix) from error
     if kind.kind != "header":
-        raise JournalError("this is no journal: it does not begin with a header.", where=path)
+        raise JournalError("not a journal: the first line is not a header.", where=path)
     if kind.format > FORMAT:
         fix = "Use a newer Karat."
         raise JournalError(f"the journal has format {kind.format}; this Karat reads {FORMAT}.", where=path, fix=fix)

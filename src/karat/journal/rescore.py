@@ -31,7 +31,7 @@ NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this ca
 OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another prompt: run the case again")
 SECRET_PROMPT = TraceError(
     "not-recorded",
-    "the recorded prompt lost a secret and cannot be told to be this one: set the secret as it was, or run it again",
+    "a secret was redacted from the recorded prompt, so it cannot be compared: set the secret as it was, or rerun it",
 )
 LOST = "what was expected held a secret, which is not in the journal: judge by the suite, with --suite"
 PIECE = 250
@@ -159,7 +159,7 @@ class Counts(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Note(Struct, frozen=True, array_like=True, gc=False):
-    """What has to be known of a record beside its new line; without `counts` it has none."""
+    """What has to be known of a record in addition to its new line; without `counts` there is no line."""
 
     case_id: str
     index: int

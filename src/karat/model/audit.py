@@ -51,7 +51,7 @@ class Holding(Struct, frozen=True):
     alone: tuple[str, ...] = ()
 
 
-class Unseen(Struct, frozen=True):
+class UndetectableMutant(Struct, frozen=True):
     """A wrong trace that passes and that no field of such a suite could notice, or only one for the whole answer."""
 
     operator: str
@@ -68,7 +68,7 @@ class Brittle(Struct, frozen=True):
     hint: str
 
 
-class SetAside(Struct, frozen=True):
+class UnauditedCase(Struct, frozen=True):
     """A case that did not pass: a red baseline proves nothing."""
 
     case_id: str
@@ -91,7 +91,7 @@ class CaseAudit(Struct, frozen=True, kw_only=True):
     operators: dict[str, tuple[int, int]]
     survivors: tuple[Survivor, ...] = ()
     apart: dict[str, tuple[int, int]] = {}
-    unseen: tuple[Unseen, ...] = ()
+    unseen: tuple[UndetectableMutant, ...] = ()
     controls: tuple[str, ...] = ()
     brittle: tuple[Brittle, ...] = ()
     redundant: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class OperatorAudit(Struct, frozen=True):
     rate: Rate
 
 
-class Apart(Struct, frozen=True):
+class UnratedOperator(Struct, frozen=True):
     """An operator that takes no part in the rate: how many cases it was tried on, how many of them see nothing."""
 
     operator: str
@@ -152,7 +152,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     rate: Rate
     operators: tuple[OperatorAudit, ...]
     remedies: tuple[Remedy, ...]
-    apart: tuple[Apart, ...]
+    apart: tuple[UnratedOperator, ...]
     blind: int
     survivors: int
     controls: int
@@ -181,7 +181,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
 
     summary: AuditSummary
     cases: tuple[CaseAudit, ...]
-    set_aside: tuple[SetAside, ...]
+    set_aside: tuple[UnauditedCase, ...]
 
 
 def shown_rate(rate: Rate) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from karat.errors import ExitCode
 
@@ -14,7 +14,7 @@ class Change(StrEnum):
     """What became of a case from one run to the other."""
 
     BROKE = "broke"
-    MENDED = "mended"
+    FIXED = "mended"
     RED = "stayed red"
     FLICKERS = "flickers"
     STEADY = "stayed green"
@@ -26,7 +26,7 @@ class Change(StrEnum):
     GONE = "gone"
 
 
-COMPARED = (Change.BROKE, Change.MENDED, Change.RED, Change.FLICKERS, Change.STEADY)
+COMPARED = (Change.BROKE, Change.FIXED, Change.RED, Change.FLICKERS, Change.STEADY)
 """What was asked and judged in both runs, so that it can be weighed."""
 
 
@@ -89,7 +89,7 @@ class Weighed(Struct, frozen=True, omit_defaults=True, kw_only=True):
     scope: str
     cases: int
     broke: int = 0
-    mended: int = 0
+    fixed: int = field(name="mended", default=0)
     base: Bounds
     new: Bounds
     difference: Bounds

@@ -12,7 +12,7 @@ COST = "cost_usd"
 MILLION = 1_000_000
 
 
-def told_cost(metadata: Mapping[str, object]) -> float | None:
+def reported_cost(metadata: Mapping[str, object]) -> float | None:
     """What whoever answered said that it cost."""
     reported = metadata.get(COST)
     if isinstance(reported, bool) or not isinstance(reported, int | float):
@@ -22,7 +22,7 @@ def told_cost(metadata: Mapping[str, object]) -> float | None:
 
 def cost_usd(metadata: Mapping[str, object], tokens: Tokens | None, prices: tuple[float, float] | None) -> float | None:
     """Return the reported cost, else that of the tokens at these prices in USD per million, else None."""
-    reported = told_cost(metadata)
+    reported = reported_cost(metadata)
     if reported is not None or prices is None or tokens is None or tokens.input is None or tokens.output is None:
         return reported
     return round((tokens.input * prices[0] + tokens.output * prices[1]) / MILLION, 12)

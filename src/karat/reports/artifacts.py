@@ -25,8 +25,8 @@ _FIXES: Final = {
     errno.ENOSPC: "Free some space, or",
     errno.EDQUOT: "Free some space, or",
     errno.ENOTDIR: "A part of this path is a file: remove it, or",
-    errno.EEXIST: "A file stands where a folder is needed: remove it, or",
-    errno.EISDIR: "A folder stands where the file is to be: remove it, or",
+    errno.EEXIST: "A file is in the place of a folder: remove it, or",
+    errno.EISDIR: "A folder is in the place of the file: remove it, or",
 }
 # What file systems without hard links answer to a hard link.
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
@@ -73,7 +73,7 @@ def stamp(now: datetime) -> str:
 
 
 def results_dir_for(suite: Path, override: Path | None = None) -> Path:
-    """The folder for a suite's artifacts: beside the suites in `.claude/evals/`, else `karat-results/`."""
+    """The folder for a suite's artifacts: next to the suites in `.claude/evals/`, else `karat-results/`."""
     if override is not None:
         return override
     for folder in (*suite.parents, *suite.absolute().parents):
@@ -101,13 +101,13 @@ def reserve(results_dir: Path, suite_stem: str, now: datetime, base: str = "") -
     raise AssertionError("numbers do not run out")
 
 
-def whole_file(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE, base: str = "") -> WholeFile:
+def whole_file(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE, base: str = "") -> AtomicFile:
     """Write a file that appears when it is complete: `with whole_file(path) as out: out.write(...)`."""
-    return WholeFile(path, replace=replace, elsewhere=elsewhere, base=base)
+    return AtomicFile(path, replace=replace, elsewhere=elsewhere, base=base)
 
 
-class WholeFile:
-    """A file in the making, beside its place. `path` is where it came to stand: another name if that was taken.
+class AtomicFile:
+    """A file written next to its place and moved there. `path` is its final name: another one if that was taken.
 
     `replace`: the name was asked for, so a file that has it already goes. `elsewhere`: what to do where it cannot be.
     `base`: the folder that a relative path is below, if not the current one.
@@ -123,7 +123,7 @@ class WholeFile:
     def __enter__(self) -> Self:
         with explained(self.path, self._elsewhere):
             self._place.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor, self._temporary = _temporary_beside(self._place)
+            self._descriptor, self._temporary = _create_temporary(self._place)
         return self
 
     def write(self, data: bytes, /) -> None:
@@ -169,7 +169,7 @@ def explained(path: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other runs from choosing names in this folder; the lock goes with the process, so none is left behind."""
+    """Keep other runs from choosing names in this folder; the lock goes with the process, so none remains."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -194,7 +194,7 @@ def _file_stem(name: str) -> str:
     return safe.encode()[:STEM_BYTES].decode(errors="ignore") or "suite"
 
 
-def _temporary_beside(path: Path) -> tuple[int, Path]:
+def _create_temporary(path: Path) -> tuple[int, Path]:
     """A new hidden file in the same folder, so that giving it its name cannot cross file systems."""
     for number in count(os.getpid()):
         temporary = path.with_name(f".{path.name}.{number}.part")

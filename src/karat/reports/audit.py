@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from karat.model.audit import AuditReport, AuditSummary, CaseAudit, Holding, Rate, SetAside, Survivor, shown_rate
+from karat.model.audit import AuditReport, AuditSummary, CaseAudit, Holding, Rate, Survivor, UnauditedCase, shown_rate
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
-from karat.reports.inert import markdown_cell
+from karat.reports.escaping import markdown_cell
 from karat.text.wording import counted
 
 RATE_DIGITS = 4
@@ -21,7 +21,7 @@ EXCERPT: Final = 400
 
 
 class Shown:
-    """What a report shows of an audit: all cases of a small one, of a large one those with something to mend.
+    """What a report shows of an audit: all cases of a small one, of a large one those with something to fix.
 
     Whatever the journal's size, no more is kept than is shown. Of each case there are at most `most_survivors`.
     """
@@ -40,11 +40,11 @@ class Shown:
         self.redundant: list[tuple[str, tuple[str, ...]]] = []
         self.holdings: list[tuple[str, Holding]] = []
         self.holdings_left_out = 0
-        self.set_aside: list[SetAside] = []
+        self.set_aside: list[UnauditedCase] = []
 
-    def add(self, entry: CaseAudit | SetAside) -> None:
+    def add(self, entry: CaseAudit | UnauditedCase) -> None:
         room = self._most_lines
-        if isinstance(entry, SetAside):
+        if isinstance(entry, UnauditedCase):
             self.set_aside += [entry][: room - len(self.set_aside)]
             return
         self._counted += 1
@@ -109,8 +109,7 @@ def remarks(summary: AuditSummary) -> Iterator[str]:
     """What the kill rate does not say."""
     if summary.partial:
         yield (
-            f"{counted(summary.partial, 'kill')} left the case PARTIAL: "
-            "a run that is told to let such a case pass would not notice"
+            f"{counted(summary.partial, 'kill')} left the case PARTIAL: a run that accepts such a case would not notice"
         )
     if summary.undecided:
         yield f"{counted(summary.undecided, 'mutant')} could not be judged, a check broke: not counted"
@@ -133,7 +132,7 @@ class AuditJson:
         self._before = b"\n"
         out.write(b'{\n "cases": [')
 
-    def case(self, entry: CaseAudit | SetAside) -> None:
+    def case(self, entry: CaseAudit | UnauditedCase) -> None:
         self._out.write(self._before + encode(_row(entry)))
         self._before = b",\n"
 
@@ -144,8 +143,8 @@ class AuditJson:
         self._out.write(b'\n],\n "summary": %s,\n "verdict": %s\n}\n' % (encode(row), encode(verdict)))
 
 
-def _row(entry: CaseAudit | SetAside) -> dict[str, object]:
-    if isinstance(entry, SetAside):
+def _row(entry: CaseAudit | UnauditedCase) -> dict[str, object]:
+    if isinstance(entry, UnauditedCase):
         return {"id": entry.case_id, "audited": False, "status": entry.status, "reason": entry.reason}
     row = msgspec.to_builtins(entry)
     del row["case_id"]
@@ -192,7 +191,7 @@ class _Count(Struct):
 
 
 class _Row(Struct):
-    """What a row spells otherwise than `CaseAudit` and `SetAside` do."""
+    """What a row spells otherwise than `CaseAudit` and `UnauditedCase` do."""
 
     id: str
     audited: bool
@@ -206,15 +205,15 @@ def read_audit(data: bytes) -> WrittenAudit:
     found = msgspec.json.decode(data, type=_File)
     entries = [_entry(row) for row in found.cases]
     cases = tuple(entry for entry in entries if isinstance(entry, CaseAudit))
-    set_aside = tuple(entry for entry in entries if isinstance(entry, SetAside))
+    set_aside = tuple(entry for entry in entries if isinstance(entry, UnauditedCase))
     return WrittenAudit(AuditReport(summary=found.summary, cases=cases, set_aside=set_aside), found.verdict)
 
 
-def _entry(data: Raw) -> CaseAudit | SetAside:
+def _entry(data: Raw) -> CaseAudit | UnauditedCase:
     row = msgspec.json.decode(data, type=_Row)
     given = {**msgspec.json.decode(data), "case_id": row.id}
     if not row.audited:
-        return msgspec.convert(given, SetAside)
+        return msgspec.convert(given, UnauditedCase)
     given["operators"] = {name: (one.killed, one.tried) for name, one in row.operators.items()}
     given["apart"] = {name: (one.killed, one.tried) for name, one in row.apart.items()}
     given["checks"] = [one.check for one in row.checks]
@@ -229,7 +228,7 @@ class AuditMarkdown:
         self._min_kill = min_kill
         self._shown = Shown(CASES, LINES, LINES)
 
-    def case(self, entry: CaseAudit | SetAside) -> None:
+    def case(self, entry: CaseAudit | UnauditedCase) -> None:
         self._shown.add(entry)
 
     def end(self, summary: AuditSummary) -> None:
@@ -243,7 +242,7 @@ class AuditMarkdown:
         yield f"- Target: {markdown_cell(summary.target)}"
         yield f"- Journal: {markdown_cell(summary.journal)}"
         yield f"- Seed: {summary.seed}"
-        yield f"- Cases: {summary.audited} audited, {summary.set_aside} set aside"
+        yield f"- Cases: {summary.audited} audited, {summary.set_aside} not audited"
         yield f"- {headline(summary)}"
         for remark in remarks(summary):
             yield f"- {remark}"
@@ -272,11 +271,11 @@ class AuditMarkdown:
             figures = f"{case.rate.killed}/{case.rate.tried} | {rate(case.rate)} | {interval(case.rate)}"
             yield f"| {markdown_cell(case.case_id)} | {figures} | {cells} |"
         if self._shown.left_out:
-            yield f"\n{counted(self._shown.left_out, 'more case')}: see the JSON beside this file."
+            yield f"\n{counted(self._shown.left_out, 'more case')}: see the JSON next to this file."
 
     def _set_aside(self, summary: AuditSummary) -> Iterator[str]:
         pairs = [(e.case_id, f"{e.status}: {e.reason}" if e.reason else e.status) for e in self._shown.set_aside]
-        yield from self._listed("Set aside", pairs, summary.set_aside)
+        yield from self._listed("Not audited", pairs, summary.set_aside)
 
     def _survivors(self, summary: AuditSummary) -> Iterator[str]:
         if not summary.survivors:
@@ -287,7 +286,7 @@ class AuditMarkdown:
         for remedy in summary.remedies:
             yield f"| {markdown_cell(remedy.field)} | {remedy.survivors} | {remedy.cases} |"
         yield ""
-        yield "| Case | Operator | Change | Seen | To mend it |"
+        yield "| Case | Operator | Change | Seen | Fix |"
         yield "|---|---|---|---|---|"
         for case_id, survivor in self._shown.survivors:
             cells = (case_id, survivor.operator, survivor.change, survivor.evidence, survivor.hint)
@@ -348,4 +347,4 @@ def _cell(case: CaseAudit, operator: str) -> str:
 
 def _more(count: int) -> Iterator[str]:
     if count > 0:
-        yield f"\n{count} more: see the JSON beside this file."
+        yield f"\n{count} more: see the JSON next to this file."

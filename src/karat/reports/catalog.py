@@ -24,7 +24,7 @@ from karat.text.wording import did_you_mean
 
 ENTRY_POINTS: Final = "karat.reports"
 _EXTENSION: Final = re.compile(r"\w+(\.\w+)*")
-NO_REPORT: Final = "is no report: that is a class with `extension`, and the methods `case` and `end`."
+NO_REPORT: Final = "is not a report: it must be a class with `extension` and the methods `case` and `end`."
 
 
 class Report(Protocol):
@@ -43,14 +43,14 @@ class Report(Protocol):
 
 
 @runtime_checkable
-class Joining(Protocol):
-    """What a report has beside that can hold several runs: `also` goes on with another one."""
+class MultiRunReport(Protocol):
+    """A report that can hold several runs: `also` continues with another one."""
 
     def also(self, run: RunView) -> None: ...
 
 
-class Dealt(Report, Protocol):
-    """A report that can be made by several processes: what `part` says of some cases, `add` puts behind the rest."""
+class ParallelReport(Report, Protocol):
+    """A report that can be made by several processes: what `part` says of some cases, `add` appends."""
 
     def part(self, records: Sequence[CaseRecord]) -> bytes: ...
 
@@ -58,14 +58,14 @@ class Dealt(Report, Protocol):
 
 
 class Wanted(NamedTuple):
-    """A report that a run is to have, and its file or folder; without, beside the journal."""
+    """A report that a run is to have, and its file or folder; without one, next to the journal."""
 
     name: str
     report: type[Report]
     place: str = ""
 
 
-EVERY_RUN: Final[Mapping[str, type[Dealt]]] = {"json": JsonReport, "markdown": MarkdownReport}
+EVERY_RUN: Final[Mapping[str, type[ParallelReport]]] = {"json": JsonReport, "markdown": MarkdownReport}
 ON_REQUEST: Final[Mapping[str, str]] = {
     "html": "karat.reports.html.report:HtmlReport",
     "junit": "karat.reports.junit:JunitReport",
@@ -75,18 +75,20 @@ ON_REQUEST: Final[Mapping[str, str]] = {
     "csv": "karat.reports.rows:CsvReport",
     "jsonl": "karat.reports.rows:JsonlReport",
 }
-"""Where each of them is found: what nobody asks for is not loaded."""
+"""Where each of them is found: only those asked for are loaded."""
 BUILT_IN: Final = (*EVERY_RUN, *ON_REQUEST)
 
 
-def wanted(asked: Sequence[str], project: Project, spared: Sequence[str] = (), base: str = "") -> tuple[Wanted, ...]:
-    """The reports that `NAME` or `NAME=PATH` and the project ask for, beside those that every run has.
+def select_reports(
+    asked: Sequence[str], project: Project, spared: Sequence[str] = (), base: str = ""
+) -> tuple[Wanted, ...]:
+    """The reports that `NAME` or `NAME=PATH` and the project ask for, in addition to those that every run has.
 
     Those of `spared` are files that none may replace. Relative paths are below `base`, by default this folder.
     """
     named = [(name, path) for name, _, path in (text.partition("=") for text in asked)]
-    told = {name for name, _ in named}
-    named += [(name, _below(project, own.path, base)) for name, own in project.reports.items() if name not in told]
+    listed = {name for name, _ in named}
+    named += [(name, _below(project, own.path, base)) for name, own in project.reports.items() if name not in listed]
     found = [Wanted(name, find(name, project), path) for name, path in named]
     _refuse_shared(found, spared, base)
     return tuple(report for report in found if report.place or report.name not in EVERY_RUN)
@@ -108,7 +110,7 @@ def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) 
 
 def refuse_one_file(asked: Sequence[str], project: Project) -> None:
     """Several runs would write over each other's report where it has a file of its own."""
-    for report in wanted(asked, project):
+    for report in select_reports(asked, project):
         if report.place and placed(report.place, "usual") == Path(report.place):
             fix = "Name a folder, as in 'reports/', or leave the path out."
             why = f"several suites cannot have one report {report.name!r} at {report.place}."
@@ -129,7 +131,7 @@ def find(name: str, project: Project) -> type[Report]:
         known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
         fix = did_you_mean(name, known) or f"Known are {', '.join(known)}."
         at = project.where("reports", name) if own else ""
-        raise UsageError(f"there is no report {name!r}.", where=at, fix=fix, slug="unknown-report")
+        raise UsageError(f"unknown report {name!r}.", where=at, fix=fix, slug="unknown-report")
     found = loaded(outside[name])
     if not is_report(found):
         raise ConfigError(NO_REPORT, where=where(outside[name]), fix=FIX)
@@ -149,7 +151,7 @@ def _of_project(name: str, spec: str, project: Project) -> type[Report]:
         raise ConfigError(f"a report is called {name!r} already.", where=at, fix="Give it another name.")
     found = project.load("reports", name, spec)
     if not is_report(found):
-        raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Mend it; docs/extending.md shows how.")
+        raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Fix it; see docs/extending.md.")
     return found
 
 

@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from karat.model.comparison import Bounds, CaseChange, Change, Comparison, Measure, RunSide, Seen, Weighed
-from karat.reports.inert import markdown_cell, terminal
+from karat.reports.escaping import markdown_cell, terminal
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
     (Change.BROKE, "Broke"),
-    (Change.MENDED, "Mended"),
-    (Change.FLICKERS, "Flickers: passed in some runs and not in others, and chance may explain the rest"),
+    (Change.FIXED, "Fixed"),
+    (Change.FLICKERS, "Flaky: passed in some runs and not in others, and chance may explain the rest"),
     (Change.RED, "Stayed red"),
     (Change.ERRED, "Erred in one of the runs, not weighed"),
     (Change.ASKS_OTHER, "Asks otherwise now, not compared"),
@@ -35,10 +35,10 @@ STYLE: Final = (
 
 
 def headline(found: Comparison) -> str:
-    """`3 of 120 cases broke, 9 were mended; the pass rate rose by 5 points (1 to 9); sure enough at 95 %`."""
-    broke, mended = found.count(Change.BROKE), found.count(Change.MENDED)
+    """`3 of 120 cases broke, 9 were fixed; the pass rate rose by 5 points (1 to 9); sure enough at 95 %`."""
+    broke, fixed = found.count(Change.BROKE), found.count(Change.FIXED)
     cases = f"{found.compared} case{'s' * (found.compared != 1)}"
-    moved = f"{broke} of {cases} broke, {mended} {'was' if mended == 1 else 'were'} mended"
+    moved = f"{broke} of {cases} broke, {fixed} {'was' if fixed == 1 else 'were'} fixed"
     return f"{moved}; {risen(found.overall)}; {certainty(found.overall)}"
 
 
@@ -71,9 +71,9 @@ def _points(value: float) -> str:
 def apart(found: Comparison) -> str:
     """What was not compared, in one line; nothing if everything was."""
     words = (
-        (Change.FLICKERS, "flicker"),
+        (Change.FLICKERS, "flaky"),
         (Change.RED, "stayed red"),
-        (Change.ERRED, "erred"),
+        (Change.ERRED, "ended in an error"),
         (Change.ASKS_OTHER, "ask otherwise now"),
         (Change.EXPECTS_OTHER, "expect otherwise now"),
         (Change.APART, "were skipped or known to fail"),
@@ -90,7 +90,7 @@ def side(name: str, run: RunSide) -> str:
         parts.append(f"commit {run.commit[:10]}{' with changes' if run.dirty else ''}")
     if run.version:
         parts.append(f"version {run.version}")
-    errors = f", {run.errors} erred" if run.errors else ""
+    errors = f", {run.errors} ended in an error" if run.errors else ""
     parts.append(f"{run.cases} cases, {run.runs} runs judged{errors}")
     return f"{name}: " + ", ".join(filter(None, parts))
 
@@ -110,7 +110,7 @@ def p_value(p: float) -> str:
 
 
 def of_group(group: Weighed) -> str:
-    moved = f"{group.broke} broke, {group.mended} mended"
+    moved = f"{group.broke} broke, {group.fixed} fixed"
     sure = f"; {group.sure}, sure enough" if group.sure else ""
     return f"{moved} of {group.cases}; {risen(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
 
@@ -131,13 +131,13 @@ def gate_lines(found: Comparison) -> Iterator[tuple[str, str]]:
 
 def comparison_json(found: Comparison) -> bytes:
     """Everything that was found; what is not finite is null."""
-    told = {
+    document = {
         "headline": headline(found),
         "verdict": found.overall.sure or "not sure",
         "exit_code": int(found.exit_code),
         **{name: getattr(found, name) for name in found.__struct_fields__},
     }
-    return msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
 def comparison_markdown(found: Comparison) -> bytes:

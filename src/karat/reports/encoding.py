@@ -9,7 +9,7 @@ import msgspec
 
 _encoder: Final = msgspec.json.Encoder()
 _surrogate = re.compile("[\ud800-\udfff]")
-# DEL, C1 controls, line separators, reordering and invisible characters, as UTF-8: JSON lets them stand as they are,
+# DEL, C1 controls, line separators, reordering and invisible characters, as UTF-8: JSON allows them unescaped,
 # but a terminal that shows the file would obey them.
 _risky = re.compile(
     rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"

@@ -16,7 +16,7 @@ from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.suite import CheckSpec
 from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
-from karat.reports.inert import last_lines
+from karat.reports.escaping import last_lines
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
@@ -134,13 +134,13 @@ def reasons(record: CaseRecord) -> Iterator[str]:
 
 
 def log(record: CaseRecord) -> list[str]:
-    """The end of what the agent left behind when it broke: inert lines, none if nothing is known."""
+    """The end of the agent's output when it failed: escaped lines, none if nothing is known."""
     error = record.trace.error
     return last_lines(error.detail, error.message) if error is not None and error.detail else []
 
 
 def after_errors(record: CaseRecord | RecordSummary) -> str:
-    """` after 2 errors` behind the status of a case that was tried again, else nothing."""
+    """` after 2 errors` to follow the status of a case that was tried again, else nothing."""
     return f" after {counted(len(record.attempts), 'error')}" if record.attempts else ""
 
 
@@ -163,7 +163,7 @@ def counts(summary: Summary) -> str:
 
 
 def _why_partial(summary: Summary) -> str:
-    """What stands between PARTIAL and PASS, where that is more than a failed check above its threshold."""
+    """What makes it PARTIAL instead of PASS, where that is more than a failed check above its threshold."""
     if not summary.partial_unknown:
         return ""
     failed = f"{summary.partial_failed} with a failed check, " if summary.partial_failed else ""
@@ -171,7 +171,7 @@ def _why_partial(summary: Summary) -> str:
 
 
 def seconds(run: RunView) -> float | None:
-    """How long the run took; nothing if it did not end, or if the journal's times are no pair of times."""
+    """How long the run took; nothing if it did not end, or if the times in the journal are not valid."""
     try:
         taken = datetime.fromisoformat(run.finished_at) - datetime.fromisoformat(run.header.started_at)
     except (ValueError, TypeError):

@@ -11,7 +11,7 @@ from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, whole_file
-from karat.reports.catalog import Joining, Report, find, placed
+from karat.reports.catalog import MultiRunReport, Report, find, placed
 from karat.reports.writing import PLACE, failed, write_into
 
 USUAL = "usual"
@@ -20,7 +20,7 @@ USUAL = "usual"
 def file_report(
     journals: Sequence[Journal], name: str, path: str | Path | BinaryWriter | None, project: Project
 ) -> tuple[Path, ...]:
-    """Write a report of recorded runs: into one file, into a folder, beside each journal, or to what takes bytes."""
+    """Write a report of recorded runs: into one file, into a folder, next to each journal, or to what takes bytes."""
     if not journals:
         raise UsageError("no journal was given.", fix="Name at least one.", slug="bad-option")
     kind = find(name, project)
@@ -50,7 +50,7 @@ def _placed(
 
 
 def _refuse_several(journals: Sequence[Journal], kind: type[Report], name: str) -> None:
-    if len(journals) > 1 and not issubclass(kind, Joining):
+    if len(journals) > 1 and not issubclass(kind, MultiRunReport):
         fix = "Name a folder, as in 'reports/', or one journal."
         raise UsageError(f"a {name!r} report holds one run, not {len(journals)}.", fix=fix, slug="bad-option")
 

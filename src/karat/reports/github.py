@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
+from karat.reports.escaping import markdown_cell, terminal
 from karat.reports.facts import counts, incomplete, repeats
-from karat.reports.inert import markdown_cell, terminal
+from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import SuitePlace, suite_place
 from karat.reports.repeated import Together, repeated
-from karat.reports.why import headline, why_not_passed
 
 MOST_ANNOTATIONS: Final = 10
 """GitHub shows no more annotations of one level in a step."""
@@ -45,14 +45,14 @@ class GithubReport:
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
-        self._told: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._begin(run)
 
     def _begin(self, run: RunView) -> None:
         self._place: SuitePlace = suite_place(run)
         self._together = Together(self._case)
         if lacks := incomplete(run):
-            self._tell("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(lacks))
+            self._annotate("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(lacks))
 
     def also(self, run: RunView) -> None:
         """Go on with another run."""
@@ -64,7 +64,7 @@ class GithubReport:
 
     def end(self) -> None:
         self._together.end()
-        for level, count in self._told.items():
+        for level, count in self._counts.items():
             if count > MOST_ANNOTATIONS:
                 self._write(
                     "notice", {"title": "More"}, f"{count - MOST_ANNOTATIONS} more at the level {level!r} are not shown"
@@ -82,16 +82,16 @@ class GithubReport:
             "title": terminal(f"{total.status} {shown.case.id}", TITLE),
         }
         lines = [str(total)] * (len(runs) > 1) + list(why_not_passed(shown))
-        self._tell(level, about, "\n".join(lines[:ANNOTATION_LINES]))
+        self._annotate(level, about, "\n".join(lines[:ANNOTATION_LINES]))
 
-    def _tell(self, level: str, about: dict[str, str], message: str) -> None:
-        self._told[level] += 1
-        if self._told[level] <= MOST_ANNOTATIONS:
+    def _annotate(self, level: str, about: dict[str, str], message: str) -> None:
+        self._counts[level] += 1
+        if self._counts[level] <= MOST_ANNOTATIONS:
             self._write(level, about, message)
 
     def _write(self, level: str, about: dict[str, str], message: str) -> None:
-        told = ",".join(f"{key}={_property(value)}" for key, value in about.items() if value)
-        self._out.write(f"::{level} {told}::{_data(message)}\n".encode())
+        properties = ",".join(f"{key}={_property(value)}" for key, value in about.items() if value)
+        self._out.write(f"::{level} {properties}::{_data(message)}\n".encode())
 
 
 def _data(text: str) -> str:
@@ -147,8 +147,8 @@ def _head(run: RunView) -> Iterator[str]:
     if lacks := incomplete(run):
         yield f"**{markdown_cell(lacks)}**\n\n"
     yield f"{markdown_cell(header.suite)} against {markdown_cell(header.target)}\n"
-    if told := repeats(run.summary):
-        yield f"\n{told}\n"
+    if line := repeats(run.summary):
+        yield f"\n{line}\n"
 
 
 def _detail(name: str, record: CaseRecord) -> Iterator[str]:

@@ -10,8 +10,8 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
+from karat.reports.escaping import terminal
 from karat.reports.facts import facts, incomplete, reasons
-from karat.reports.inert import terminal
 from karat.reports.places import SuitePlace, suite_place
 from karat.reports.repeated import Together, repeated
 
@@ -20,21 +20,21 @@ _SEVERITIES: Final = {CaseStatus.ERROR: "blocker", CaseStatus.FAIL: "major", Cas
 
 
 class Shortcoming(NamedTuple):
-    """One thing to mend: the check by its place in the suite, and what is wrong, in words."""
+    """One thing to fix: the check by its place in the suite, and what is wrong, in words."""
 
     check: str
     words: str
 
 
 class GitlabReport:
-    """A list of findings, whose fingerprints are the same from run to run: a merge request tells new from old."""
+    """A list of findings, whose fingerprints are the same from run to run: a merge request shows which are new."""
 
     extension: ClassVar = "gitlab.json"
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
         self._out = out
         self._before = b"[\n"
-        self._told: set[str] = set()
+        self._written: set[str] = set()
         self._begin(run)
 
     def _begin(self, run: RunView) -> None:
@@ -53,7 +53,7 @@ class GitlabReport:
 
     def end(self) -> None:
         self._together.end()
-        self._out.write(b"\n]\n" if self._told else b"[]\n")
+        self._out.write(b"\n]\n" if self._written else b"[]\n")
 
     def _case(self, runs: list[CaseRecord]) -> None:
         total = repeated(runs)
@@ -64,9 +64,9 @@ class GitlabReport:
     def _find(self, case_id: str, found: Shortcoming, severity: str) -> None:
         identity = "\0".join((self._place.file, case_id, found.check)).encode(errors="surrogatepass")
         fingerprint = hashlib.sha256(identity).hexdigest()
-        if fingerprint in self._told:
+        if fingerprint in self._written:
             return
-        self._told.add(fingerprint)
+        self._written.add(fingerprint)
         about = f"{case_id}: {found.words}" if case_id else found.words
         finding = {
             "description": terminal(about, DESCRIPTION),

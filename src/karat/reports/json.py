@@ -62,7 +62,7 @@ class Metrics(Struct, gc=False):
 
 
 class ErrorRow(Struct, omit_defaults=True, gc=False):
-    """What broke. `detail` is what the agent left behind: the end of its traceback or of its stderr."""
+    """What failed. `detail` is the last output of the agent: the end of its traceback or of its stderr."""
 
     kind: str
     message: str
@@ -109,7 +109,7 @@ class RunRow(Struct, omit_defaults=True, gc=False):
 
 
 class RepeatsRow(Struct, gc=False):
-    """What the runs of a case add up to; the case's other fields tell of the run `shown`."""
+    """What the runs of a case add up to; the case's other fields describe the run `shown`."""
 
     runs: int
     passed: int
@@ -122,7 +122,7 @@ class RepeatsRow(Struct, gc=False):
 
 
 class CaseRow(Struct, omit_defaults=True, gc=False):
-    """One case, its fields in the order of the file. `attempts` are those before the one that the row tells of.
+    """One case, its fields in the order of the file. `attempts` are those before the one in this row.
 
     `attachments` are files, relative to the folder of the report.
     """

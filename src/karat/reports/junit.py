@@ -11,11 +11,11 @@ from xml.sax.saxutils import escape
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
+from karat.reports.escaping import terminal
 from karat.reports.facts import finished, incomplete, seconds, tokens
-from karat.reports.inert import terminal
+from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import suite_place
 from karat.reports.repeated import Together, repeated
-from karat.reports.why import headline, why_not_passed
 
 NAME: Final = 500
 RUNS: Final = 10
@@ -85,10 +85,10 @@ class JunitReport:
                 "time": f"{sum(record.duration_ms for record in runs) / 1000:.3f}",
             },
         )
-        told = list(_properties(total.shown))
+        properties = list(_properties(total.shown))
         if self._run.header.repeat > 1:
-            told += [(f"repeats.{name}", value) for name, value in total.figures.items()]
-        yield from _property_lines([("status", total.status), *told])
+            properties += [(f"repeats.{name}", value) for name, value in total.figures.items()]
+        yield from _property_lines([("status", total.status), *properties])
         if element := _ELEMENTS.get(total.status):
             lines = chain.from_iterable(why_not_passed(record) for record in total.not_passed[:RUNS])
             about = {"type": total.status, "message": headline(total.shown)}
@@ -145,8 +145,8 @@ def _element(name: str, attributes: dict[str, str], text: str = "") -> str:
 
 def _open(name: str, attributes: dict[str, str]) -> str:
     """A start tag with the attributes that say something."""
-    told = "".join(f' {key}="{_text(value, NAME)}"' for key, value in attributes.items() if value)
-    return f"<{name}{told}>"
+    written = "".join(f' {key}="{_text(value, NAME)}"' for key, value in attributes.items() if value)
+    return f"<{name}{written}>"
 
 
 def _text(text: str, limit: int | None = None) -> str:

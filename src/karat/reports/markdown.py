@@ -12,6 +12,7 @@ from msgspec import Struct
 from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
+from karat.reports.escaping import evidence, markdown_cell, markdown_link
 from karat.reports.facts import (
     BROKEN,
     Facts,
@@ -28,9 +29,8 @@ from karat.reports.facts import (
     reasons,
     repeats,
 )
-from karat.reports.happened import happened
-from karat.reports.inert import evidence, markdown_cell, markdown_link
 from karat.reports.repeated import Together, repeated, run_name
+from karat.reports.transcript import transcript
 
 DETAILED_CASES: Final = 200
 DETAILED_CHECKS: Final = 30
@@ -52,7 +52,7 @@ COLUMNS: Final = (
 _escaped = lru_cache(maxsize=1024)(markdown_cell)
 
 
-class ToldCases(Struct, array_like=True):
+class ReportedCases(Struct, array_like=True):
     """What is said of some cases: their rows, details of the first that did not pass, and how many have none."""
 
     rows: str = ""
@@ -61,7 +61,7 @@ class ToldCases(Struct, array_like=True):
 
 
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(ToldCases).decode
+_unpack = msgspec.msgpack.Decoder(ReportedCases).decode
 
 
 class MarkdownReport:
@@ -83,31 +83,31 @@ class MarkdownReport:
         if self._together is not None:
             self._together.add(record)
         else:
-            self._put(self._told([record]))
+            self._put(self._report_cases([record]))
 
     def part(self, records: Sequence[CaseRecord]) -> bytes:
-        return _pack(self._told(records))
+        return _pack(self._report_cases(records))
 
     def add(self, part: bytes) -> None:
         self._put(_unpack(part))
 
-    def _told(self, records: Sequence[CaseRecord]) -> ToldCases:
-        told = ToldCases()
+    def _report_cases(self, records: Sequence[CaseRecord]) -> ReportedCases:
+        cases = ReportedCases()
         for record in records:
             known = facts(record)
             name = case_name(record.case.id, record.repeat)
-            told.rows += f"{self._row(name, record.verdict.status, record, known, after_errors(record))}\n"
+            cases.rows += f"{self._row(name, record.verdict.status, record, known, after_errors(record))}\n"
             if record.verdict.status in BROKEN:
-                self._detail(told, name, record, known)
-        return told
+                self._detail(cases, name, record, known)
+        return cases
 
     def _repeated(self, runs: list[CaseRecord]) -> None:
         total = repeated(runs)
         row = self._row(total.shown.case.id, total.status, total.shown, facts(total.shown))
-        told = ToldCases(f"{row} {markdown_cell(str(total))} |\n")
+        cases = ReportedCases(f"{row} {markdown_cell(str(total))} |\n")
         for record in total.not_passed:
-            self._detail(told, run_name(record), record, facts(record))
-        self._put(told)
+            self._detail(cases, run_name(record), record, facts(record))
+        self._put(cases)
 
     def _row(self, name: str, status: CaseStatus, record: CaseRecord, known: Facts, after: str = "") -> str:
         verdict = record.verdict
@@ -125,18 +125,18 @@ class MarkdownReport:
         )
         return f"{start} {' | '.join(cells)} |"
 
-    def _detail(self, told: ToldCases, name: str, record: CaseRecord, known: Facts) -> None:
+    def _detail(self, cases: ReportedCases, name: str, record: CaseRecord, known: Facts) -> None:
         if self._made < DETAILED_CASES:
-            told.details.append("".join(_detail(name, record, known)))
+            cases.details.append("".join(_detail(name, record, known)))
             self._made += 1
         else:
-            told.undetailed += 1
+            cases.undetailed += 1
 
-    def _put(self, told: ToldCases) -> None:
-        self._out.write(told.rows.encode())
+    def _put(self, cases: ReportedCases) -> None:
+        self._out.write(cases.rows.encode())
         free = DETAILED_CASES - len(self._details)
-        self._details += told.details[:free]
-        self._undetailed += told.undetailed + len(told.details[free:])
+        self._details += cases.details[:free]
+        self._undetailed += cases.undetailed + len(cases.details[free:])
 
     def end(self) -> None:
         if self._together is not None:
@@ -147,7 +147,7 @@ class MarkdownReport:
         for detail in self._details:
             self._out.write(detail.encode())
         if self._undetailed:
-            self._out.write(f"\n{self._undetailed} more did not pass: see the JSON beside this file.\n".encode())
+            self._out.write(f"\n{self._undetailed} more did not pass: see the JSON next to this file.\n".encode())
 
 
 def _head(run: RunView) -> Iterator[str]:
@@ -176,13 +176,13 @@ def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
         # Four spaces make it code, and unlike a fence nothing within a line can end that.
         yield "\n" + "".join(f"    {line}\n" for line in said)
     yield "\n"
-    for what, lines in happened(record):
+    for what, lines in transcript(record):
         yield f"- {what.capitalize()}: {markdown_cell(' '.join(lines), SAID)}\n"
     checks = [*known.failed, *known.unknown]
     for check in checks[:DETAILED_CHECKS]:
         yield from _check(record, check)
     if len(checks) > DETAILED_CHECKS:
-        yield f"- {len(checks) - DETAILED_CHECKS} more checks: see the JSON beside this file.\n"
+        yield f"- {len(checks) - DETAILED_CHECKS} more checks: see the JSON next to this file.\n"
     if record.trace.attachments:
         yield f"\nSee: {', '.join(markdown_link(*file) for file in record.trace.attachments.items())}\n"
 

@@ -1,4 +1,4 @@
-"""Where the cases of a run stand: the suite as its repository knows it, and their lines if it is still what was run."""
+"""The places of the cases of a run: the suite as its repository knows it, and their lines if it is unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SuitePlace(NamedTuple):
 
 
 def suite_place(run: RunView) -> SuitePlace:
-    """Where the cases of a run stand. The suite is read again for it: for those alone who tell lines."""
+    """The suite file of a run and the lines of its cases. Reads the suite again, so only reports with lines use it."""
     suite, folder = run.header.suite, run.catalog.project.folder
     path = os.path.abspath(os.path.join(folder, suite))
     return SuitePlace(_in_repository(suite, path), _lines(path, run.header.suite_sha256, run.catalog))

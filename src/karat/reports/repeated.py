@@ -14,7 +14,7 @@ from karat.text.wording import counted
 
 
 class Repeated(NamedTuple):
-    """What the runs of one case add up to. `shown` stands for the case: its first run with the case's status."""
+    """What the runs of one case add up to. `shown` represents the case: its first run with the case's status."""
 
     status: CaseStatus
     shown: CaseRecord

@@ -13,8 +13,8 @@ from karat.model.run import CaseRecord, Header, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
+from karat.reports.escaping import terminal
 from karat.reports.facts import facts, reasons, tokens
-from karat.reports.inert import terminal
 from karat.reports.json import CallRow, call_rows
 
 CELL: Final = 32_000

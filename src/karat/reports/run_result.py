@@ -17,9 +17,9 @@ from karat.model.run import CaseRecord, Summary
 from karat.plugins.project import Project
 from karat.reports.artifacts import Names
 from karat.reports.catalog import Wanted
+from karat.reports.escaping import terminal
 from karat.reports.facts import BROKEN, case_name, counts, incomplete
-from karat.reports.inert import terminal
-from karat.reports.why import why_not_passed
+from karat.reports.failure_details import why_not_passed
 from karat.reports.writing import Each, write_all
 
 SHOWN: Final = 50
@@ -98,9 +98,9 @@ class RunResult:
         return f"{lacks}; {counts(self.summary)}" if lacks else counts(self.summary)
 
 
-def _table(records: Iterator[CaseRecord], head: str, told: Callable[[CaseRecord], str]) -> str:
+def _table(records: Iterator[CaseRecord], head: str, describe: Callable[[CaseRecord], str]) -> str:
     """The first of these cases, a row for each; nothing for none."""
-    rows = "".join(_row(record, told(record)) for record in islice(records, SHOWN))
+    rows = "".join(_row(record, describe(record)) for record in islice(records, SHOWN))
     if not rows:
         return ""
     left = sum(1 for _ in records)
@@ -109,9 +109,9 @@ def _table(records: Iterator[CaseRecord], head: str, told: Callable[[CaseRecord]
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
-def _row(record: CaseRecord, told: str) -> str:
+def _row(record: CaseRecord, text: str) -> str:
     name = escape(terminal(case_name(record.case.id, record.repeat), LINE))
-    cells = (name, escape(record.status), f'<pre style="{_LINES}">{told}</pre>')
+    cells = (name, escape(record.status), f'<pre style="{_LINES}">{text}</pre>')
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
 
 
@@ -123,7 +123,7 @@ def _answer(record: CaseRecord) -> str:
     return escape(terminal(record.trace.final_message or record.verdict.reason, LINE))
 
 
-def reported(
+def write_reports(
     names: Names,
     summary: Summary,
     project: Project,

@@ -14,12 +14,12 @@ from karat.journal.reader import Journal
 from karat.journal.views import RecordSummary
 from karat.model.run import CaseRecord, RunView
 from karat.reports.artifacts import BinaryWriter, Names, whole_file
-from karat.reports.catalog import EVERY_RUN, Joining, Report, Wanted, placed
+from karat.reports.catalog import EVERY_RUN, MultiRunReport, Report, Wanted, placed
 from karat.text.wording import said
 
 PLACE = "name another place for it"
 PIECE = 250
-"""Cases that a process tells of at a time where several make the reports."""
+"""Cases per piece of work where several processes write the reports."""
 AT_ONCE = 10
 """Records that it holds meanwhile: more of them would keep the garbage collector busy."""
 
@@ -47,7 +47,7 @@ def write_all(
         return _in_one_reading(run, names, (*ours, *others), each)
     try:
         dealt = _in_parts(run, names, workers)
-    except Exception:  # noqa: BLE001 - whatever it is, one reading tells of which report, and spares the other
+    except Exception:  # noqa: BLE001 - whatever it is, the error names its report, and the other reports go on
         return _in_one_reading(run, names, (*ours, *others), each)
     if each is not None:
         for seen in run.summaries(workers):
@@ -150,16 +150,16 @@ class _Writing(Generic[Made]):
 
 
 def failed(name: str, path: Path, error: BaseException) -> ArtifactError:
-    """What is told of a report whose code broke."""
+    """The error for a report whose code failed."""
     why = f"report {name!r} failed: {type(error).__name__}: {said(error)}."
-    return ArtifactError(why, where=str(path), fix="Mend it, or leave it out.", slug="report")
+    return ArtifactError(why, where=str(path), fix="Fix it, or leave it out.", slug="report")
 
 
 def write_into(runs: Sequence[RunView], report: type[Report], out: BinaryWriter) -> None:
     """Write one report of one run, or of several if it can hold them."""
     made = report(runs[0], out)
     for number, run in enumerate(runs):
-        if number and isinstance(made, Joining):
+        if number and isinstance(made, MultiRunReport):
             made.also(run)
         for record in run.records():
             made.case(record)

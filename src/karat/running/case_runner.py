@@ -31,7 +31,16 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
-from karat.running.request import BY_NAME, Agent, AnyTarget, Order, RunOptions, refuse_unknown, resolved, secret_values
+from karat.running.request import (
+    BY_NAME,
+    AnyTarget,
+    ResolvedTarget,
+    RunOptions,
+    RunRequest,
+    refuse_unknown,
+    resolve_target,
+    secret_values,
+)
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits
@@ -48,9 +57,9 @@ class CaseRunner:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: ResolvedTarget,
         options: RunOptions,
-        order: Order,
+        request: RunRequest,
         project: Project,
         *,
         attachments: Path | None = None,
@@ -60,14 +69,14 @@ class CaseRunner:
         check_vocabulary(agent.ui_vocabulary, str(agent.identity.get("name", "")))
         self._agent = agent
         self._options = options
-        self._order = order
+        self._request = request
         self._project = project
         self._attachments = attachments
-        self._secrets = (*order.secrets, *secrets_of(agent.target))
+        self._secrets = (*request.secrets, *secrets_of(agent.target))
         self._policy = policy_for(options, agent.limits)
         self._redactor = Redactor(self._secrets)
         executor = NullExecutor() if idle else self._executor(total)
-        self.attempts = Attempts(executor, self._policy, self._redactor, order.listeners, random.Random())
+        self.attempts = Attempts(executor, self._policy, self._redactor, request.listeners, random.Random())
         self._keys = Keys(same_target(agent.identity))
         self._numbers = count()
         self._slots: asyncio.Semaphore | None = None
@@ -128,7 +137,7 @@ class CaseRunner:
 
         # What the file says of other targets, such as their headers, is not for other machines.
         project = structs.replace(self._project, content={})
-        recipe, folder = self._agent.recipe, self._order.folder
+        recipe, folder = self._agent.recipe, self._request.folder
         start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, folder)
         exact = self._policy.exact
         if on_cluster:
@@ -143,7 +152,7 @@ class CaseRunner:
             workers=options.processes,
             exact=exact,
             per_minute=self._policy.per_minute,
-            tell=self._order.notice,
+            tell=self._request.notice,
         )
 
 
@@ -161,17 +170,17 @@ def policy_for(options: RunOptions, limits: Limits) -> Policy:
 
 
 def settle(
-    target: AnyTarget | None, options: RunOptions, order: Order, project: Project
-) -> tuple[Agent, RunOptions, Order]:
-    """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the order.
+    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project
+) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
+    """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the request.
 
     By default a target runs in one process, which can be ended, unless it is an object of this one.
     """
     config = read_config(project)
-    agent = resolved(target, config, order.options, Path(order.folder))
+    agent = resolve_target(target, config, request.options, Path(request.folder))
     if options.workers is None:
         options = structs.replace(options, workers=int(agent.recipe is not None))
-    return agent, options, structs.replace(order, secrets=(*secret_values(config, os.environ), *order.secrets))
+    return agent, options, structs.replace(request, secrets=(*secret_values(config, os.environ), *request.secrets))
 
 
 def files_folder(results_dir: Path, run_id: str) -> Path:
@@ -198,12 +207,12 @@ async def open_runner(
     one. Files of cases, such as screenshots, go below `results_dir`, if that is given.
     """
     refuse_unknown(how, CaseKeywords)
-    order = Order(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
+    request = RunRequest(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
     project = find_project() if suite is None else find_project_of(suite)
-    agent, options, order = settle(target, RunOptions.of(how), order, project)
+    agent, options, request = settle(target, RunOptions.of(how), request, project)
     results_dir = how.get("results_dir")
     run_id = new_run_id(datetime.now(UTC))
-    attachments = None if results_dir is None else files_folder(Path(order.folder, results_dir), run_id)
-    runner = CaseRunner(agent, options, order, project, attachments=attachments)
+    attachments = None if results_dir is None else files_folder(Path(request.folder, results_dir), run_id)
+    runner = CaseRunner(agent, options, request, project, attachments=attachments)
     async with runner.opened(asyncio.Event()):
         yield runner

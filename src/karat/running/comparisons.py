@@ -1,4 +1,4 @@
-"""What is done with several recorded runs: compared, gated, kept as a baseline, told as a history."""
+"""What is done with several recorded runs: compared, gated, kept as a baseline, listed as a history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from karat.reports.artifacts import whole_file
 from karat.targets.config import read_config
 
 
-def compared(
+def compare_runs(
     base: str | Path,
     new: str | Path,
     results_dir: str | Path | None,
@@ -36,7 +36,7 @@ def compared(
     return compare(older, newer, wanted)
 
 
-def told(results_dir: str | Path | None, project: Project, *, most: int, since: str, suite: str) -> History:
+def build_history(results_dir: str | Path | None, project: Project, *, most: int, since: str, suite: str) -> History:
     """The last runs of a suite, case by case."""
     folders = _results_folders(results_dir, project)
     with closing(Index(folders, usual_place(folders, os.environ))) as index:
@@ -59,7 +59,7 @@ def load_baseline(file: Path) -> BaselineFile:
     place = file if file.suffix == ".jsonl" else baseline_of(str(file))
     if not place.is_file():
         raise UsageError(
-            "there is no baseline.", where=str(place), fix="Make one: karat baseline set", slug="no-baseline"
+            "no baseline exists.", where=str(place), fix="Make one: karat baseline set", slug="no-baseline"
         )
     return BaselineFile(place)
 

@@ -98,7 +98,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return None if self.rate is None else parse_rate(self.rate)
 
 
-class Agent(Struct, frozen=True, kw_only=True):
+class ResolvedTarget(Struct, frozen=True, kw_only=True):
     """The target of a run, made in this process, with what is known of it.
 
     `recipe` makes it anew in other processes; a target that came as an object has none.
@@ -114,7 +114,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     version: str = ""
 
     @classmethod
-    def built(cls, config: TargetConfig, name: str = "") -> Agent:
+    def from_config(cls, config: TargetConfig, name: str = "") -> ResolvedTarget:
         """The agent that a configuration asks for, called by the name that the user has for it."""
         target = build(config)
         return cls(
@@ -129,7 +129,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def at_hand(cls, target: Target) -> Agent:
+    def from_object(cls, target: Target) -> ResolvedTarget:
         """An agent that is an object of the caller's."""
         return cls(
             target=target, identity=target.options, name=str(target.options.get("use", "")), version=version_of(target)
@@ -160,21 +160,21 @@ def refuse_unknown(how: Mapping[str, object], keywords: type) -> None:
         raise UsageError(f"unknown option {name!r}.", fix=did_you_mean(name, known), slug="bad-option")
 
 
-class Order(Struct, frozen=True, kw_only=True):
-    """What is asked for beside how to run it. `options` are those of the target; no file may show the `secrets`."""
+class RunRequest(Struct, frozen=True, kw_only=True):
+    """What to run, in addition to how to run it. `options` are those of the target; no file may show the `secrets`."""
 
     selection: Selection = EVERYTHING
     options: Mapping[str, object] = {}
     secrets: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
-    """Reports beside those that every run has: `NAME`, or `NAME=PATH`."""
+    """Reports in addition to those that every run has: `NAME`, or `NAME=PATH`."""
     listeners: Sequence[Listener] = ()
     stop: asyncio.Event | None = None
     folder: str = field(default_factory=os.getcwd)
     """Where it was asked for: relative paths are below it, wherever the agent or another thread goes."""
 
     @classmethod
-    def of(cls, how: ResumeKeywords, selection: Selection = EVERYTHING) -> Order:
+    def of(cls, how: ResumeKeywords, selection: Selection = EVERYTHING) -> RunRequest:
         return cls(
             selection=selection,
             options=how.get("options") or {},
@@ -189,7 +189,9 @@ class Order(Struct, frozen=True, kw_only=True):
             listener(Notice(message))
 
 
-def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path) -> Agent:
+def resolve_target(
+    target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path
+) -> ResolvedTarget:
     """What a caller means by a target, with these options in place of its own."""
     if target is None or target == "":
         target = config.target
@@ -202,24 +204,24 @@ def resolved(target: AnyTarget | None, config: Config, options: Mapping[str, obj
     if isinstance(target, str):
         target = resolve(target, config, folder)
     if isinstance(target, TargetConfig):
-        return Agent.built(structs.replace(target, options={**target.options, **options}), name)
+        return ResolvedTarget.from_config(structs.replace(target, options={**target.options, **options}), name)
     if options:
         raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
     if callable(target):
-        return Agent.at_hand(FunctionTarget(target))
+        return ResolvedTarget.from_object(FunctionTarget(target))
     if not hasattr(target, "run"):
         fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
-        raise UsageError(f"{type(target).__name__!r} is no target.", fix=fix, slug="bad-target")
-    return Agent.at_hand(target)
+        raise UsageError(f"{type(target).__name__!r} is not a target.", fix=fix, slug="bad-target")
+    return ResolvedTarget.from_object(target)
 
 
 def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of the configured secrets; one too short to be told from plain text is refused."""
+    """The values of the configured secrets; one too short to differ from plain text is refused."""
     Redactor.from_names(config.secrets, environ)
     return tuple(value for name in config.secrets if (value := environ.get(name)))
 
 
-def status_named(name: str) -> CaseStatus:
+def parse_status(name: str) -> CaseStatus:
     """The status that is meant, in lower case as options have it."""
     known = {status.value.lower(): status for status in CaseStatus}
     if name not in known:

@@ -21,8 +21,8 @@ from karat.model.run import Header
 from karat.model.suite import Suite
 from karat.plugins.project import Project, find_project
 from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
-from karat.reports.catalog import wanted
-from karat.reports.run_result import Allowed, RunResult, reported
+from karat.reports.catalog import select_reports
+from karat.reports.run_result import Allowed, RunResult, write_reports
 from karat.reports.writing import Each
 from karat.suites import load, loads
 from karat.suites.documents.source import SuiteSource, source
@@ -57,7 +57,7 @@ def load_file(path: str | Path, project: Project) -> Suite:
     return load(path, catalog_for(project))
 
 
-def opened(journal: AnyJournal, project: Project) -> Journal:
+def open_journal(journal: AnyJournal, project: Project) -> Journal:
     """A journal that may have been opened already."""
     return journal if isinstance(journal, Journal) else Journal(journal, project=project)
 
@@ -86,7 +86,7 @@ def default_results_dir(suite: str, project: Project) -> Path:
     return results_dir_for(Path(suite), folder)
 
 
-def suite_of(journal: Journal, project: Project) -> Suite:
+def load_recorded_suite(journal: Journal, project: Project) -> Suite:
     """The suite of a recorded run as it is now."""
     file = Path(journal.header.suite)
     if not file.exists():
@@ -109,7 +109,7 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
-    further = wanted(reports, project, [recorded.path, recorded.header.suite])
+    further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     if suite is None:
         header = _derived(recorded, {}, now)
         names = _reserved(header.suite, results_dir, now)
@@ -119,7 +119,7 @@ def rescore(
             return ending([*recorded.faults, *again.identity.faults], recorded.footer)
 
         summary = again.write(ending=as_before, now=now, workers=workers)
-        return reported(names, summary, project, further, workers=workers, each=each)
+        return write_reports(names, summary, project, further, workers=workers, each=each)
     redactor = _configured(project)
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
@@ -138,13 +138,13 @@ def rescore(
     anew = Rewriting(recorded, judge, header, names.journal, redactor=redactor)
 
     def whole() -> Ending:
-        """Every case of the suite has a record, whatever became of the old run; what was changed stays told."""
+        """Every case of the suite has a record, whatever became of the old run; changes stay reported."""
         faults = [*recorded.faults, *anew.identity.faults]
         fine = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
         return ending(faults, recorded.footer) if faults else fine
 
     summary = anew.write(ending=whole, now=now, workers=workers)
-    return reported(names, summary, project, further, tuple(anew.dropped), workers, each)
+    return write_reports(names, summary, project, further, tuple(anew.dropped), workers, each)
 
 
 def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
@@ -163,7 +163,7 @@ def _configured(project: Project) -> Redactor:
 
 
 def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
-    """The cases that the recorded run would have run: what nobody asked for is not missing."""
+    """The cases that the recorded run would have run: a case that was not selected is not missing."""
     means = Selection.of_journal(options.get("selection", {})).matcher()
     cases = [case for case in suite.cases if means(case.id, case.category, case.tags)]
     if not cases:
@@ -172,7 +172,7 @@ def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
     return structs.replace(suite, cases=tuple(cases))
 
 
-def auditable(journal: Journal, suite: Suite | None) -> Journal:
+def require_auditable(journal: Journal, suite: Suite | None) -> Journal:
     """The journal, if it is whole, has traces, and is of the suite that was named."""
     path = journal.path
     finish = f"Finish it first: karat resume {path}"
@@ -217,15 +217,15 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
     )
 
 
-def journals_of(source: AnyJournal, project: Project) -> list[Journal]:
+def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
     if isinstance(source, Journal) or not os.path.isdir(source):
-        return [opened(source, project)]
+        return [open_journal(source, project)]
     found = sorted(path for path in Path(source).glob("*.jsonl") if _begins_a_journal(path))
     if not found:
         fix = "Name the folder that holds the journals of `karat run`, or a journal."
         raise UsageError("this folder holds no run.", where=str(source), fix=fix, slug="no-run")
-    return [opened(path, project) for path in found]
+    return [open_journal(path, project) for path in found]
 
 
 def _begins_a_journal(path: Path) -> bool:
@@ -236,10 +236,10 @@ def _begins_a_journal(path: Path) -> bool:
         return False
 
 
-def allowed(partial: bool | None, unknown: bool | None, project: Project) -> Allowed:
-    """What is let pass: as told, else as karat.toml says."""
+def resolve_allowances(partial: bool | None, unknown: bool | None, project: Project) -> Allowed:
+    """What is accepted: as given, else as in karat.toml."""
     from karat.targets.config import read_config
 
     config = read_config(project)
-    told = (partial, config.allow_partial), (unknown, config.allow_unknown)
-    return Allowed(*(default if given is None else given for given, default in told))
+    choices = (partial, config.allow_partial), (unknown, config.allow_unknown)
+    return Allowed(*(default if given is None else given for given, default in choices))

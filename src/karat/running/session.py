@@ -29,10 +29,10 @@ from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
 from karat.reports.artifacts import Names, reserve, utc_now
-from karat.reports.catalog import wanted
-from karat.reports.run_result import RunResult, reported
+from karat.reports.catalog import select_reports
+from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
-from karat.running.request import Agent, AnyTarget, Order, RunOptions
+from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
 from karat.scoring.repeats import Tally
 from karat.suites.selection import Selection, is_meant, select
@@ -42,7 +42,7 @@ from karat.traces.clean import text
 LONGEST_VERSION = 200
 
 
-class Earlier(Struct, frozen=True):
+class PreviousRun(Struct, frozen=True):
     """A journal to go on from, and the statuses that are to be run again."""
 
     journal: Journal
@@ -50,14 +50,14 @@ class Earlier(Struct, frozen=True):
 
 
 class Session:
-    """One run of one suite against one target. It ends early, and can be resumed, once the order's `stop` is set."""
+    """One run of one suite against one target. It ends early, and can be resumed, once `request.stop` is set."""
 
     def __init__(
         self,
         suite: Suite,
-        agent: Agent,
+        agent: ResolvedTarget,
         options: RunOptions,
-        order: Order,
+        request: RunRequest,
         results_dir: Path,
         project: Project,
         *,
@@ -66,42 +66,42 @@ class Session:
         self._suite = suite
         self._agent = agent
         self._options = options
-        self._order = order
+        self._request = request
         self._results_dir = results_dir
         self._project = project
-        self._stop = order.stop or asyncio.Event()
+        self._stop = request.stop or asyncio.Event()
         self._now = now
         self._run_id = new_run_id(now())
         self._savings = self._make_savings()
 
-    async def run(self, earlier: Earlier | None = None) -> RunResult:
+    async def run(self, previous: PreviousRun | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        further = wanted(self._order.reports, self._project, [self._suite.file], self._order.folder)
+        further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
         plan = self._plan()
         runner = CaseRunner(
             self._agent,
             self._options,
-            structs.replace(self._order, listeners=[*self._order.listeners, *self._savings]),
+            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings]),
             self._project,
-            attachments=files_folder(Path(self._order.folder, self._results_dir), self._run_id),
+            attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
             total=len(plan),
             idle=all(case.skip for case in self._suite.cases),
         )
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
-            self._order.notice(f"one case at a time{each}: {why}")
+            self._request.notice(f"one case at a time{each}: {why}")
         async with runner.opened(self._stop, self._options.run_timeout):
-            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._order.folder)
+            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._request.folder)
             try:
-                summary = await self._into(names, plan, runner, earlier, began)
+                summary = await self._into(names, plan, runner, previous, began)
             except BaseException:
                 _drop_if_empty(names.file)
                 raise
         for saving in self._savings:
             if hint := saving.hint:
-                self._order.notice(hint)
-        return reported(names, summary, self._project, further)
+                self._request.notice(hint)
+        return write_reports(names, summary, self._project, further)
 
     def _make_savings(self) -> list[ConcurrencyHint]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
@@ -112,39 +112,39 @@ class Session:
         return [ConcurrencyHint()] if alone and free else []
 
     async def _into(
-        self, names: Names, plan: Plan, runner: CaseRunner, earlier: Earlier | None, began: float
+        self, names: Names, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
     ) -> Summary:
         options = self._options
         tally = Tally(options.most_runs, options.until)
-        header = runner.attempts.redactor.walked(self._header(len(plan), earlier))
-        if earlier is None:
+        header = runner.attempts.redactor.walked(self._header(len(plan), previous))
+        if previous is None:
             begin(str(names.journal), header, base=names.base)
         else:
-            self._carry_over(names, plan, header, earlier, tally)
+            self._carry_over(names, plan, header, previous, tally)
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
         run = Runner(plan, runner.attempts, began=began, clock=lambda: self._now().isoformat(timespec="milliseconds"))
-        async with self._heeding_stop(run):
+        async with self._stop_on_request(run):
             return await run.into(str(names.journal), header, tally, names.base)
 
-    def _carry_over(self, names: Names, plan: Plan, header: Header, earlier: Earlier, tally: Tally) -> None:
+    def _carry_over(self, names: Names, plan: Plan, header: Header, previous: PreviousRun, tally: Tally) -> None:
         """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
         planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
-        carried = CarryOver(earlier.journal, planned, earlier.redo, tally, catalog_for(self._project))
+        carried = CarryOver(previous.journal, planned, previous.redo, tally, catalog_for(self._project))
         begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
         plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
         for line in carried.said(header.options["target"]):
-            self._order.notice(line)
+            self._request.notice(line)
 
     @asynccontextmanager
-    async def _heeding_stop(self, run: Runner) -> AsyncIterator[None]:
-        async def heed() -> None:
+    async def _stop_on_request(self, run: Runner) -> AsyncIterator[None]:
+        async def wait_for_stop() -> None:
             await self._stop.wait()
             run.interrupt()
 
         if self._stop.is_set():
             run.interrupt()
-        watch = asyncio.create_task(heed())
+        watch = asyncio.create_task(wait_for_stop())
         try:
             yield
         finally:
@@ -153,10 +153,10 @@ class Session:
     def _plan(self) -> Plan:
         identity = self._agent.identity
         cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
-        self._refuse_hopeless(cases)
+        self._check_provable(cases)
         return Plan(cases, same_target(identity), repeat=self._options.most_runs, until=self._options.until)
 
-    def _refuse_hopeless(self, cases: Sequence[Case]) -> None:
+    def _check_provable(self, cases: Sequence[Case]) -> None:
         """Where not even runs that all pass would prove a case, nothing is to be run."""
         until, most = self._options.until, self._options.most_runs
         for rate in {until.bound(case.min_pass_rate): None for case in cases if not case.skip} if until else ():
@@ -165,8 +165,8 @@ class Session:
                 message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
                 raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
 
-    def _header(self, total: int, earlier: Earlier | None) -> Header:
-        options, order = self._options, self._order
+    def _header(self, total: int, previous: PreviousRun | None) -> Header:
+        options, request = self._options, self._request
         file = Path(self._project.folder, self._suite.file)
         return Header(
             run_id=self._run_id,
@@ -177,8 +177,8 @@ class Session:
             target=text(self._agent.name),
             options={
                 "target": dict(self._agent.identity),
-                "selection": order.selection.kept,
-                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in order.options.items()},
+                "selection": request.selection.kept,
+                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
             },
@@ -187,15 +187,15 @@ class Session:
             total=total,
             repeat=options.most_runs,
             until=options.until,
-            derived_from=text(earlier.journal.path) if earlier else "",
-            project=revision(Path(order.folder)),
+            derived_from=text(previous.journal.path) if previous else "",
+            project=revision(Path(request.folder)),
             suite_revision=revision(file) if file.is_file() else None,
             target_version=text(self._agent.version)[:LONGEST_VERSION],
         )
 
 
 def _drop_if_empty(journal: Path) -> None:
-    """A journal whose first line could not be written is no journal."""
+    """Remove a journal whose first line could not be written."""
     if journal.exists() and journal.stat().st_size == 0:
         journal.unlink()
 
@@ -204,38 +204,38 @@ async def run_suite(
     suite: Suite,
     target: AnyTarget | None,
     how: RunOptions,
-    order: Order,
+    request: RunRequest,
     results_dir: Path,
     project: Project,
-    earlier: Earlier | None = None,
+    previous: PreviousRun | None = None,
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
-    chosen = select(suite, order.selection)
-    agent, how, order = settle(target or suite.target or None, how, order, project)
-    return await Session(chosen, agent, how, order, results_dir, project).run(earlier)
+    chosen = select(suite, request.selection)
+    agent, how, request = settle(target or suite.target or None, how, request, project)
+    return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 
 async def resume_suite(
-    earlier: Earlier,
+    previous: PreviousRun,
     suite: Suite,
     target: AnyTarget | None,
     how: RunOptions,
-    order: Order,
+    request: RunRequest,
     results_dir: Path,
     project: Project,
 ) -> RunResult:
     """Run what is missing or to be done again, with the selection and target of the journal."""
-    header, path = earlier.journal.header, earlier.journal.path
+    header, path = previous.journal.header, previous.journal.path
     asked = header.options
     selection = Selection.of_journal(asked.get("selection", {}))
     here = [case.id for case in suite.cases]
     gone = [name for name in selection.cases or () if not any(is_meant(one, name) for one in here)]
     if gone:
         selection = selection._replace(cases=[name for name in selection.cases or () if name not in gone])
-        order.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
+        request.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
     if suite.sha256 != header.suite_sha256:
-        order.notice(f"{suite.file} has changed since; unchanged cases are kept")
-    options = {**asked.get("overrides", {}), **order.options}
+        request.notice(f"{suite.file} has changed since; unchanged cases are kept")
+    options = {**asked.get("overrides", {}), **request.options}
     hidden = [name for name, value in options.items() if REMOVED in str(value)]
     if hidden:
         fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
@@ -243,10 +243,10 @@ async def resume_suite(
     if target is None and REMOVED in header.target:
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
-    order = structs.replace(order, selection=selection, options=options)
+    request = structs.replace(request, selection=selection, options=options)
     how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
     target = header.target if target is None else target
-    return await run_suite(suite, target, how, order, results_dir, project, earlier)
+    return await run_suite(suite, target, how, request, results_dir, project, previous)
 
 
 def _repeats(how: RunOptions, header: Header) -> dict[str, object]:

@@ -21,7 +21,7 @@ _SUFFIXES = (".yaml", ".yml")
 def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool = False) -> str:
     """A suite of any format as Karat 1 in YAML, which reads back to the same cases; what had no equal is a comment.
 
-    With `path` it is written there too. `force`: over a file that stands there.
+    With `path` it is written there too. `force`: overwrite an existing file.
     """
     from karat.suites.convert import convert as converted
 
@@ -32,7 +32,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
     if path is not None:
         if tables and Path(path).parent.resolve() != Path(name).parent.resolve():
             message = f"the suite names the table {quoted(tables[0])}, which is not in this folder."
-            fix = "Write it beside the suite that it comes from, and move both."
+            fix = "Write it next to the suite that it comes from, and move both."
             raise UsageError(message, where=str(path), fix=fix, slug="bad-table")
         with whole_file(Path(path), replace=True, elsewhere="name another place for it") as out:
             out.write(text.encode())

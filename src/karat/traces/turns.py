@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from karat.model.cost import COST, told_cost
+from karat.model.cost import COST, reported_cost
 from karat.model.trace import BY_ITSELF, Tokens, Trace, TraceError
 
 Value = TypeVar("Value")
@@ -64,7 +64,7 @@ def _ended_by(ends: Sequence[str]) -> str:
 def _metadata(turns: Sequence[Trace]) -> dict[str, object]:
     """The metadata of the turns, the last value of each key; the cost is their sum, if every turn has one."""
     merged = {key: value for turn in turns for key, value in turn.metadata.items() if key != COST}
-    costs = [cost for turn in turns if (cost := told_cost(turn.metadata)) is not None]
+    costs = [cost for turn in turns if (cost := reported_cost(turn.metadata)) is not None]
     return {**merged, COST: sum(costs)} if len(costs) == len(turns) else merged
 
 

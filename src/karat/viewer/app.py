@@ -108,7 +108,7 @@ class Viewer:
         base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
         try:
             found = pages.compare_page(self._index, base, new, self._project)
-        except UsageError as error:  # runs that have no case in common are no trouble of the viewer
+        except UsageError as error:  # runs without a common case are not a failure of the viewer
             return _page("trouble.html", words=str(error))
         heads = pages.run_head(base), pages.run_head(new)
         return _page("compare.html", heads=heads, found=found, keys=(base.key, new.key))
@@ -132,11 +132,11 @@ class Viewer:
 
 
 class MissingPageError(Exception):
-    """Nothing stands at this address."""
+    """There is nothing at this address."""
 
 
 def application(index: Index, token: str, port: int, project: Project) -> ASGIApp:
-    """The viewer behind its guard."""
+    """The viewer with its guard."""
     viewer = Viewer(index, project)
     static = {
         "karat.css": ("text/css", assets().style),
@@ -158,15 +158,15 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/compare": viewer.compare,
         "/static/{name}": asset,
     }
-    made = [Route(path, _told(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
+    made = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
     return Guard(Starlette(routes=made, exception_handlers={404: lambda request, error: _missing()}), token, port)
 
 
-def _told(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """An answer that says what cannot be shown, in one line."""
+def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Show errors as a page of one line."""
 
     @wraps(answer)
-    def told(request: Request) -> Response:
+    def respond(request: Request) -> Response:
         try:
             return answer(request)
         except MissingPageError:
@@ -174,11 +174,11 @@ def _told(answer: Callable[[Request], Response]) -> Callable[[Request], Response
         except KaratError as error:
             return _page("trouble.html", status=503, words=str(error))
 
-    return told
+    return respond
 
 
 def _missing() -> Response:
-    return _page("trouble.html", status=404, words="There is no such page. The run may have been removed or replaced.")
+    return _page("trouble.html", status=404, words="Page not found. The run may have been removed or replaced.")
 
 
 def _page(name: str, /, status: int = 200, **given: object) -> Response:
@@ -195,7 +195,7 @@ def _chosen(request: Request) -> CaseFilter:
 
 
 def _number(text: str) -> int:
-    """A number of an address; what is none, or too large for any run, is no page."""
+    """A number in an address; anything else, or a number too large for any run, is a missing page."""
     if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) >= LARGEST_NUMBER:
         raise MissingPageError
     return int(text)

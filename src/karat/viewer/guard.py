@@ -28,7 +28,7 @@ NO_TOKEN: Final = "This address needs its token. Open the one that karat view pr
 
 
 class Guard:
-    """Stands before every page. What it refuses no page ever sees."""
+    """Checks every request before it reaches a page."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
@@ -76,7 +76,7 @@ class Guard:
         return found is not None and secrets.compare_digest(found.value.encode(), self._token.encode())
 
     async def _let_in(self, scope: Scope, send: Send) -> None:
-        """Keep the token in a cookie, and lead on to the address without it: it is not to stand in a history."""
+        """Keep the token in a cookie, and redirect to the address without it: it must not stay in the history."""
         rest = [(key, value) for key, value in parse_qsl(scope["query_string"].decode("latin-1")) if key != "token"]
         path = "/" + quote(scope["path"].lstrip("/\\"))
         place = f"{path}?{urlencode(rest)}" if rest else path

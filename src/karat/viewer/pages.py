@@ -25,6 +25,7 @@ from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports import comparison as words
 from karat.reports.audit import WrittenAudit, read_audit
+from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import case_view
@@ -32,7 +33,6 @@ from karat.reports.html.differences import difference
 from karat.reports.html.files import own_file
 from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
 from karat.reports.html.views import CaseView, FileView
-from karat.reports.inert import clip
 
 PAGE: Final = 200
 LIVE_SECONDS: Final = 900
@@ -41,7 +41,7 @@ HEIGHT: Final = 100
 FLAKY_RUNS: Final = 10
 MOST_FLAKY: Final = 12
 JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
-"""What tells of the agent: an error does not."""
+"""Statuses that say something about the agent: an error does not."""
 MOST_COMPARED: Final = 60
 NAMED: Final = 500
 LONGEST: Final = 8_000
@@ -238,7 +238,7 @@ class CasePage:
 def case_page(
     index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter, catalog: CheckCatalog
 ) -> CasePage | None:
-    """The page of one run of a case; None if there is no such case."""
+    """The page of one run of a case; None if the case does not exist."""
     record = index.record(run, at, repeat)
     if record is None:
         return None
@@ -324,14 +324,14 @@ def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Compar
     by_change: dict[Change, list[CaseChange]] = defaultdict(list)
     for case in found.changes:
         by_change[case.change].append(case)
-    beside = {change: cases[:MOST_COMPARED] for change, cases in by_change.items() if change in SIDE_BY_SIDE}
-    names = [case.id for cases in beside.values() for case in cases]
+    paired = {change: cases[:MOST_COMPARED] for change, cases in by_change.items() if change in SIDE_BY_SIDE}
+    names = [case.id for cases in paired.values() for case in cases]
     places = [(run, index.places(run.key, names)) for run in (base, new)]
     for change, title in words.SECTIONS:
         if cases := by_change[change]:
             pairs = [
                 _pair_view(case, *(_find_record(index, *place, case.id) for place in places))
-                for case in beside.get(change, ())
+                for case in paired.get(change, ())
             ]
             named = [] if pairs else [case.id for case in cases[:NAMED]]
             yield ChangeView(title, found.count(change), pairs, named)
@@ -384,7 +384,7 @@ class AuditPage:
 
 
 def audit_page(run: IndexedRun) -> AuditPage:
-    """The latest audit beside a journal."""
+    """The latest audit next to a journal."""
     stem = Path(run.path).stem
     named = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
     file = own_file(run.path, named[-1]) if named else None

@@ -1,4 +1,4 @@
-"""Starting the viewer: a free port on this machine, a token, a browser, and an end that leaves nothing behind."""
+"""Starting the viewer: a free port on this machine, a token, a browser, and a clean end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOPBACK: Final = "127.0.0.1"
 EXTRA: Final = "Install the extra: pip install 'karat[viewer]'."
 KEPT: Final = (Path("karat-results"), Path(".claude/evals/results"))
 """Where runs are kept unless somebody says otherwise."""
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
@@ -28,11 +28,11 @@ def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
     index = Index(folders, usual_place(folders, environ))
     index.refresh()
     if not index.runs():
-        foreign = " What ends in .jsonl there is no journal." if index.foreign() else ""
+        foreign = " The .jsonl files there are not journals." if index.foreign() else ""
         index.close()
         where = ", ".join(map(str, folders))
         fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
-        raise UsageError(f"there is no run here.{foreign}", where=where, fix=fix, slug="no-runs")
+        raise UsageError(f"no run found here.{foreign}", where=where, fix=fix, slug="no-runs")
     return index
 
 
@@ -43,7 +43,7 @@ def folders_of(named: Path | None, defaults: Sequence[Path]) -> tuple[list[Path]
         if not there:
             fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
             where = ", ".join(map(str, defaults))
-            raise UsageError("there is no folder of results here.", where=where, fix=fix, slug="no-runs")
+            raise UsageError("no folder of results found here.", where=where, fix=fix, slug="no-runs")
         return there, "/"
     if named.is_dir():
         return [named], "/"
@@ -80,7 +80,7 @@ class Server(Protocol):
     def run(self, sockets: list[socket.socket] | None = None) -> None: ...
 
 
-class Served:
+class ViewerServer:
     """A viewer that is ready to answer. `address` holds its token."""
 
     def __init__(self, server: Server, address: str, index: Index, listening: socket.socket) -> None:
@@ -100,8 +100,8 @@ class Served:
     def stop(self) -> None:
         self._server.should_exit = True
 
-    def open_browser(self, tell: Tell) -> None:
-        """Open a browser beside the server, or say that none can be opened."""
+    def open_browser(self, notify: Notify) -> None:
+        """Open a browser while the server runs, or say that none can be opened."""
 
         def attempt() -> None:
             try:
@@ -109,12 +109,12 @@ class Served:
             except (webbrowser.Error, OSError):
                 opened = False
             if not opened:
-                tell("no browser could be opened: open the address yourself")
+                notify("no browser could be opened: open the address yourself")
 
         threading.Thread(target=attempt, daemon=True).start()
 
 
-def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> Served:
+def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
     folders, start = folders_of(named, list(dict.fromkeys((usual, *KEPT))))
     listening = bound(port)
@@ -125,8 +125,8 @@ def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, 
         raise
 
 
-def served(index: Index, listening: socket.socket, project: Project, start: str = "/") -> Served:
-    """A viewer over an index, behind a token of its own."""
+def served(index: Index, listening: socket.socket, project: Project, start: str = "/") -> ViewerServer:
+    """A viewer over an index, guarded by a token of its own."""
     try:
         import uvicorn
 
@@ -137,4 +137,4 @@ def served(index: Index, listening: socket.socket, project: Project, start: str 
     port = int(listening.getsockname()[1])
     app = application(index, token, port, project)
     settings = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", server_header=False)
-    return Served(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}{start}?token={token}", index, listening)
+    return ViewerServer(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}{start}?token={token}", index, listening)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from karat.reports.html.differences import alike, difference
 from karat.reports.html.evidence import LONGEST, rendered
 from karat.reports.html.files import own_file
-from karat.reports.html.marks import Mark, Marker, attribute, inert
+from karat.reports.html.marks import Mark, Marker, attribute, escape_text
 from reports.hostile import HOSTILE
 
 TAGS = frozenset("a p div span mark ul ol li blockquote strong em s table thead tbody tr th td pre code hr br".split())  # noqa: SIM905
@@ -101,9 +101,9 @@ def test_marks_that_overlap_name_every_check_and_the_worst_status() -> None:
 
 
 def test_what_is_hidden_is_spelled_out_and_what_is_long_is_not_parsed() -> None:
-    assert inert("a\u202eb") == 'a<span class="unseen">\\u202e</span>b'
-    assert "\u200d" in inert("👩\u200d💻")
-    assert "\\u200d" in inert("pass\u200ded")
+    assert escape_text("a\u202eb") == 'a<span class="unseen">\\u202e</span>b'
+    assert "\u200d" in escape_text("👩\u200d💻")
+    assert "\\u200d" in escape_text("pass\u200ded")
     assert "<strong>" not in rendered("**a** " * LONGEST, Marker((), ""))
 
 

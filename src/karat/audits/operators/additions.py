@@ -1,4 +1,4 @@
-"""Answers that keep every word they had, and are made wrong by what stands around them."""
+"""Answers that keep every word they had, and are made wrong by what is around them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def commented(subject: Subject) -> Iterator[Mutant]:
     """Unless the answer ends a comment itself, and would be seen after that."""
     if "--" not in subject.answer:
         text = f"<!-- {subject.answer} -->\n\n{VISIBLE}"
-        yield Mutant(subject.with_answer(text), "the answer stood in a comment that nobody sees", _begins(subject))
+        yield Mutant(subject.with_answer(text), "the answer was in a hidden comment", _begins(subject))
 
 
 def courtesy(subject: Subject) -> Iterator[Mutant]:
@@ -133,7 +133,7 @@ OPERATORS = (
     ),
     Operator(
         name="answer-commented",
-        about="the answer stands in a comment that nobody sees",
+        about="the answer is in a hidden comment",
         nothing="asks for words that a reader sees",
         mutants=commented,
         kills={**SAYS, "must_match_regex": [r"\A\s*Recommendation:"]},
@@ -141,7 +141,7 @@ OPERATORS = (
     ),
     Operator(
         name="answer-courtesy",
-        about="a claim and a courtesy stand in place of the question",
+        about="a claim and a courtesy replace the question",
         nothing="asks for words of the question",
         mutants=courtesy,
         kills={

@@ -127,7 +127,7 @@ OPERATORS = (
     ),
     Operator(
         name="answer-refused",
-        about="a refusal stands in place of the answer",
+        about="a refusal replaces the answer",
         nothing="asks for words that a refusal lacks",
         mutants=refused,
         kills={**SAYS, "allocation_valid": True},

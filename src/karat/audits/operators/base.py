@@ -23,7 +23,7 @@ class Mutant(NamedTuple):
 
     trace: Trace
     change: str
-    mend: Mapping[str, object] = {}
+    fix: Mapping[str, object] = {}
 
 
 class Subject:
@@ -65,8 +65,8 @@ class Subject:
 class Operator:
     """A family of mutants, with the proof that each field which it names can kill them.
 
-    `kills` maps such a field to a value of it under which a mutant of `trace` is killed, beside what `given` expects;
-    without the field none is.
+    `kills` maps such a field to a value of it under which a mutant of `trace` is killed, in addition to
+    what `given` expects; without the field none is.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Operator:
 class Equivalent(NamedTuple):
     """A change that leaves a trace right; None where the trace has nothing of the kind.
 
-    `advice` says how to mend a check that minds it, by the check's name; under the empty name for all others.
+    `advice` says how to fix a check that minds it, by the check's name; under the empty name for all others.
     """
 
     name: str

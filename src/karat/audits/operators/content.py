@@ -36,7 +36,7 @@ Span = tuple[int, int]
 
 
 def numbers_changed(subject: Subject) -> Iterator[Mutant]:
-    """Each number that is no number of an item, everywhere it stands."""
+    """Each number that does not number an item, everywhere it occurs."""
     text = subject.answer
     items = {m.end() - 1 for m in ITEM.finditer(text)}
     found = [m for m in NUMBER.finditer(text) if m.end() not in items]
@@ -101,8 +101,8 @@ def ages_stale(subject: Subject) -> Iterator[Mutant]:
         if spans:
             bound = max(HOUR, math.ceil(max(age.minutes for age in aged) / HOUR) * HOUR)
             change = "every age that it states became 400 days"
-            mend = {"evidence_freshness_max_age_minutes": bound}
-            yield Mutant(subject.with_answer(_replaced(text, spans, stale)), change, mend)
+            fix = {"evidence_freshness_max_age_minutes": bound}
+            yield Mutant(subject.with_answer(_replaced(text, spans, stale)), change, fix)
 
 
 def _found_by(pattern: str, text: str) -> list[Age]:

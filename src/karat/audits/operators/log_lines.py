@@ -1,4 +1,4 @@
-"""The telemetry of a trace, line by line, with the calls that the lines tell of.
+"""The telemetry of a trace, line by line, with the calls that the lines report.
 
 An agent that acts otherwise also logs otherwise: what is done to a call is done to its lines, and every other line and
 every other byte of the changed ones stays as it was written.
@@ -27,7 +27,7 @@ class Log:
         self._lines = trace.telemetry
         self._owned = _owned(trace.tool_calls, [parse(line) for line in trace.telemetry])
 
-    def tells_of(self, call: int) -> bool:
+    def reports_call(self, call: int) -> bool:
         return bool(self._owned[call])
 
     def without(self, call: int) -> Lines:

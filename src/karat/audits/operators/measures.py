@@ -1,4 +1,4 @@
-"""What stands beside words and calls: what a turn cost, the state that it left, numbers and JSON, turns of a talk."""
+"""More than words and calls: what a turn cost, the state that it left, numbers and JSON, turns of a talk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import structs
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.audits.operators.tool_calls import BOOKED, dropped
 from karat.checks.grounds import results
-from karat.model.cost import COST, told_cost
+from karat.model.cost import COST, reported_cost
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
@@ -31,7 +31,7 @@ REPORTED = Trace(
     case_id="example",
     final_message="There were 12 rides.",
     tool_calls=(ToolCall("rides", {}, result={"count": 12, "city": "Lyon"}, success=True),),
-    state={"step": "told", "retries": 0},
+    state={"step": "answered", "retries": 0},
     duration_ms=1200.0,
     timings={FIRST_TOKEN: 300.0},
     steps=3,
@@ -40,8 +40,8 @@ REPORTED = Trace(
 )
 IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}', tool_calls=())
 ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?", tool_calls=())
-TOLD = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls=(ToolCall("pay", {}, success=True),))
-TALK = conversation([ASKED, TOLD])
+PAID = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls=(ToolCall("pay", {}, success=True),))
+TALK = conversation([ASKED, PAID])
 
 
 def overspent(subject: Subject) -> Iterator[Mutant]:
@@ -52,16 +52,16 @@ def overspent(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(slow, "it took an hour longer", {"max_seconds": 60})
     if trace.timings.get(FIRST_TOKEN):
         late = {**trace.timings, FIRST_TOKEN: trace.timings[FIRST_TOKEN] + HOUR_MS}
-        mend = {"max_first_token_seconds": 10}
-        yield Mutant(structs.replace(trace, timings=late), "the first word came an hour later", mend)
+        fix = {"max_first_token_seconds": 10}
+        yield Mutant(structs.replace(trace, timings=late), "the first word came an hour later", fix)
     if trace.steps:
         lost = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
         yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": trace.steps})
-    told = told_cost(trace.metadata)
-    dearer = {COST: told * FAR_TOO_MUCH} if told else {}
+    cost = reported_cost(trace.metadata)
+    dearer = {COST: cost * FAR_TOO_MUCH} if cost else {}
     if dearer:
         dear = structs.replace(trace, metadata={**trace.metadata, **dearer})
-        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": told})
+        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": cost})
     if trace.tokens and trace.tokens.input and trace.tokens.output:
         read, written = trace.tokens.input, trace.tokens.output
         more = Tokens(read * FAR_TOO_MUCH, written * FAR_TOO_MUCH)
@@ -79,7 +79,7 @@ def state_changed(subject: Subject) -> Iterator[Mutant]:
 
 
 def off_by_one(subject: Subject) -> Iterator[Mutant]:
-    """Each amount that the answer tells, in its last digit."""
+    """Each amount in the answer, changed in its last digit."""
     text = subject.answer
     for stated in _amounts(text):
         start, end = stated.span
@@ -89,7 +89,7 @@ def off_by_one(subject: Subject) -> Iterator[Mutant]:
 
 
 def results_changed(subject: Subject) -> Iterator[Mutant]:
-    """Each amount that the answer tells, in the results that hold it."""
+    """Each amount in the answer, changed in the results that hold it."""
     own = set(numbers_in(subject.trace.input))
     for value in dict.fromkeys(abs(stated.value) for stated in _amounts(subject.answer)):
         if value in own:
@@ -97,7 +97,7 @@ def results_changed(subject: Subject) -> Iterator[Mutant]:
         calls = tuple(structs.replace(call, result=_without(call.result, value)) for call in subject.trace.tool_calls)
         if calls != subject.trace.tool_calls and list(results(subject.trace)):
             changed = structs.replace(subject.trace, tool_calls=calls)
-            yield Mutant(changed, f"no tool gave {value:f}, which it tells", {"grounded_numbers": True})
+            yield Mutant(changed, f"no tool gave {value:f}, which it states", {"grounded_numbers": True})
 
 
 def json_changed(subject: Subject) -> Iterator[Mutant]:
@@ -107,10 +107,10 @@ def json_changed(subject: Subject) -> Iterator[Mutant]:
     for key, value in answer.items():
         rest = {name: one for name, one in answer.items() if name != key}
         path = f"$[{json.dumps(key)}]"
-        mend = {"answer_at": {path: {"$eq": value}}}
-        yield Mutant(subject.with_answer(json.dumps(rest)), f"{key} was missing", mend)
+        fix = {"answer_at": {path: {"$eq": value}}}
+        yield Mutant(subject.with_answer(json.dumps(rest)), f"{key} was missing", fix)
         other = json.dumps({**answer, key: other_value(value)})
-        yield Mutant(subject.with_answer(other), f"{key} was another", mend)
+        yield Mutant(subject.with_answer(other), f"{key} was another", fix)
 
 
 def padded(subject: Subject) -> Iterator[Mutant]:
@@ -124,11 +124,11 @@ def precondition_dropped(subject: Subject) -> Iterator[Mutant]:
     calls = subject.trace.tool_calls
     for mutant, call in zip(dropped(subject), calls[:-1], strict=False):
         needed = {later.name: [call.name] for later in calls[-1:] if later.name != call.name}
-        yield mutant._replace(mend={"tool_requires": needed} if needed and call.success else {})
+        yield mutant._replace(fix={"tool_requires": needed} if needed and call.success else {})
 
 
 def turn_skipped(subject: Subject) -> Iterator[Mutant]:
-    """The agent is one turn behind: what it answered to the turn before; of a whole talk, each turn left out."""
+    """The agent is one turn late: it gives the answer to the turn before; of a whole talk, each turn left out."""
     before, trace = subject.earlier, subject.trace
     if before is not None:
         late = structs.replace(before, case_id=trace.case_id, input=trace.input)
@@ -201,7 +201,7 @@ OPERATORS = (
         about="the agent ended in another state",
         nothing="looks at the state",
         mutants=state_changed,
-        kills={"state": {"$.step": "told", "$.retries": {"$lt": 1}}},
+        kills={"state": {"$.step": "answered", "$.retries": {"$lt": 1}}},
         trace=REPORTED,
     ),
     Operator(
@@ -214,7 +214,7 @@ OPERATORS = (
     ),
     Operator(
         name="result-changed",
-        about="no tool gave a number that the answer tells",
+        about="no tool gave a number that the answer states",
         nothing="asks what numbers rest on",
         mutants=results_changed,
         kills={"grounded_numbers": True},
@@ -251,7 +251,7 @@ OPERATORS = (
     Operator(
         name="turn-skipped",
         about="the agent left out a turn of the conversation",
-        nothing="tells one turn from another",
+        nothing="distinguishes one turn from another",
         mutants=turn_skipped,
         kills={"tool_calls": [{"tool": "pay"}], "must_say_any": ["paid"], "answer_equals": "Paid."},
         trace=TALK,

@@ -29,13 +29,13 @@ BOARD = Trace(
 def telemetry_missing(subject: Subject) -> Iterator[Mutant]:
     trace = subject.trace
     if trace.telemetry:
-        tools = [call.name for index, call in enumerate(trace.tool_calls) if subject.log.tells_of(index)]
-        mend = {"telemetry": [f"tool.{tools[-1]} start"]} if tools else {}
-        yield Mutant(structs.replace(trace, telemetry=()), "nothing was logged", mend)
+        tools = [call.name for index, call in enumerate(trace.tool_calls) if subject.log.reports_call(index)]
+        fix = {"telemetry": [f"tool.{tools[-1]} start"]} if tools else {}
+        yield Mutant(structs.replace(trace, telemetry=()), "nothing was logged", fix)
 
 
 def element_gone(subject: Subject) -> Iterator[Mutant]:
-    """What the turn brought to the page, and the controls that the case asks for, each with all that stands in it."""
+    """What the turn brought to the page, and the controls that the case asks for, each with all that is in it."""
     page = subject.trace.page
     if page is None:
         return
@@ -49,15 +49,15 @@ def element_gone(subject: Subject) -> Iterator[Mutant]:
             before[_key(element)] -= 1
             new = False
         else:
-            # Without a look at the page before the turn, who can tell which of its controls were there already?
+            # Without a look at the page before the turn, it is unknown which of its controls were there already.
             new = element.role in COMPONENTS or before is not None
         asked = element.role in CONTROLS and any(action in fold(element.name) for action in wanted)
         if (asked or (new and element.start >= done)) and element.name:
             done = max(done, element.end)
             left = page[: element.start] + page[element.end :]
-            mend = {"ui": [{"role": element.role, "name": element.name}]}
+            fix = {"ui": [{"role": element.role, "name": element.name}]}
             yield Mutant(
-                structs.replace(subject.trace, page=left), f"{element.role} {element.name!r} was not on the page", mend
+                structs.replace(subject.trace, page=left), f"{element.role} {element.name!r} was not on the page", fix
             )
 
 
@@ -70,7 +70,7 @@ def database_undone(subject: Subject) -> Iterator[Mutant]:
 
 
 class _Element(NamedTuple):
-    """A control or component of a page, from its line to the end of what stands in it."""
+    """A control or component of a page, from its line to the end of its contents."""
 
     role: str
     name: str
@@ -94,7 +94,7 @@ def _elements(page: str) -> Iterator[_Element]:
 
 
 def _ends(depths: list[int]) -> list[int]:
-    """For each node the index of the first one that no longer stands in it."""
+    """For each node the index of the first one that is not in it."""
     ends = [len(depths)] * len(depths)
     around: list[int] = []
     for index, depth in enumerate(depths):

@@ -90,8 +90,8 @@ def moved(subject: Subject) -> Iterator[Mutant]:
             tool_calls=(*calls[:at], second, first, *calls[at + 2 :]),
             telemetry=subject.log.swapped(at, at + 1),
         )
-        mend = {"tools_used": _names(subject), "tools_match": "ordered"}
-        yield Mutant(trace, f"{second.name} was called before {first.name}", mend)
+        fix = {"tools_used": _names(subject), "tools_match": "ordered"}
+        yield Mutant(trace, f"{second.name} was called before {first.name}", fix)
 
 
 def other_arguments(subject: Subject) -> Iterator[Mutant]:
@@ -102,8 +102,8 @@ def other_arguments(subject: Subject) -> Iterator[Mutant]:
             other = _other(value)
             lines = subject.log.changed(index, partial(with_argument, key=key, value=other))
             trace = _with_call(subject, index, lines, arguments={**given, key: other})
-            mend = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
-            yield Mutant(trace, f"{call.name} was called with another {key}", mend)
+            fix = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
+            yield Mutant(trace, f"{call.name} was called with another {key}", fix)
 
 
 def outcome_flipped(subject: Subject) -> Iterator[Mutant]:
@@ -147,7 +147,7 @@ def result_missing(subject: Subject) -> Iterator[Mutant]:
 
 
 def forbidden_called(subject: Subject) -> Iterator[Mutant]:
-    """Each tool that the case forbids, and one that nobody asked for."""
+    """Each tool that the case forbids, and one that was not asked for."""
     if subject.trace.unseen("tools"):
         return
     for tool in (*(args["tool"] for args in subject.arguments(ToolCallsNone)), STRANGER):
@@ -183,10 +183,10 @@ def _came_out(subject: Subject, index: int) -> Mapping[str, object]:
     call = subject.trace.tool_calls[index]
     if call.success is None:
         return {"tool_calls": [{"tool": call.name}]}
-    mend: dict[str, object] = {"tool_calls": [{"tool": call.name, "success": call.success}]}
-    if subject.log.tells_of(index):
-        mend["telemetry"] = [f"tool.{call.name} result success:{'true' if call.success else 'false'}"]
-    return mend
+    fix: dict[str, object] = {"tool_calls": [{"tool": call.name, "success": call.success}]}
+    if subject.log.reports_call(index):
+        fix["telemetry"] = [f"tool.{call.name} result success:{'true' if call.success else 'false'}"]
+    return fix
 
 
 def _other(value: object) -> object:

@@ -1,7 +1,7 @@
-// Where the answer to a prompt stands: selectors for the assistant's messages, the likeliest first.
+// Where the answer to a prompt is: selectors for the assistant's messages, the likeliest first.
 ([prompt, box]) => {
   const { before, touched } = window.karatLook, old = new Map(window.karatLook.old);
-  const LABEL = 40;  // letters that a name or a time beside the prompt may have; with more, an answer quotes it
+  const LABEL = 40;  // letters that a name or a time next to the prompt may have; with more, an answer quotes it
   const flat = (text) => text.replace(/\s+/g, " ").trim();
   const INLINE = /^(P|SPAN|A|B|I|EM|STRONG|CODE|PRE|LI|UL|OL|TABLE|TBODY|TR|TD|H[1-6]|BLOCKQUOTE|DL|DD|DT)$/;
   const CHROME = "button, [role=button], nav, footer, [role=status], [role=alert], [role=navigation], time, label, option, [aria-hidden=true]";
@@ -13,12 +13,12 @@
   const isQuote = (element) => flat(element.textContent).length > wanted.length + LABEL;
   const bare = echoes.some((element) => !isQuote(element)) ? echoes.filter((element) => !isQuote(element)) : echoes;
   const echo = bare.filter((element) => !near(element, "nav, aside, title, header")).at(-1) || bare.at(-1) || null;
-  const stood = (node) => {
+  const wasThere = (node) => {
     const left = old.get(node.data.trim()) || 0;
     old.set(node.data.trim(), left - 1);
     return left > 0;
   };
-  const isNew = (node) => !stood(node) && (touched.has(node) || !before.has(above(node)));
+  const isNew = (node) => !wasThere(node) && (touched.has(node) || !before.has(above(node)));
   const fresh = texts.filter((node) => isNew(node) && shown(above(node)) && !near(above(node), CHROME)
     && !(echo && holds(echo, node)) && !holds(box, node));
   const stops = (element) => element === document.body || holds(element, box) || Boolean(echo && holds(element, echo));
@@ -57,7 +57,7 @@
   const score = (selector, element, nodes, branch) => {
     const strays = found(selector).filter((one) => shown(one) && !before.has(one) && !holds(branch, one)).length;
     const kind = / /.test(selector) ? 0 : selector.startsWith("[data-") ? 2 : selector.startsWith("[") ? 1.5 : 1;
-    return kind + (TELLING.test(selector) ? 4 : 0) + (SPOKEN.test(selector) ? 1 : 0)
+    return kind + (SPEAKER.test(selector) ? 4 : 0) + (SPOKEN.test(selector) ? 1 : 0)
       - 3 * Math.min(1, extra(element, nodes)) - 6 * Math.min(1, strays)
       - (INLINE.test(element.tagName) ? 3 : 0);
   };
@@ -70,7 +70,7 @@
     const chain = [];
     for (let at = smallest(branch, nodes); at; at = at === branch ? null : above(at)) chain.push(at);
     for (const element of chain) for (const name of namesOf(element)) offer(name, element, nodes, branch);
-    // Where no name of its own tells an element, one of what it stands in may.
+    // An element without a name of its own may be found by that of an ancestor.
     for (const [place, outer] of chain.entries()) for (const name of namesOf(outer)) for (const inner of chain.slice(0, place))
       for (const small of [...namesOf(inner), inner.localName]) offer(`${name} ${small}`, inner, nodes, branch);
   }

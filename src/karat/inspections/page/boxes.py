@@ -81,8 +81,8 @@ async def _role_and_name(page: View, found: ElementHandle) -> tuple[str, str]:
     """How assistive technology calls it."""
     await found.evaluate("(element, mark) => element.setAttribute(mark, '')", MARK)
     try:
-        told = await page.locator(f"[{MARK}]").first.aria_snapshot()
+        snapshot = await page.locator(f"[{MARK}]").first.aria_snapshot()
     finally:
         await found.evaluate("(element, mark) => element.removeAttribute(mark)", MARK)
-    head = _HEAD.match(told.strip())
+    head = _HEAD.match(snapshot.strip())
     return (head["role"], (head["name"] or "").replace('\\"', '"')) if head else ("", "")

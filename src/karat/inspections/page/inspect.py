@@ -11,8 +11,8 @@ from msgspec import structs
 
 from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.page.boxes import PageControl
-from karat.inspections.page.look import Look, WorkSign, look
-from karat.inspections.proof import proved, told
+from karat.inspections.page.observe import PageObservation, WorkSign, observe_page
+from karat.inspections.proof import describe_trace, prove_target
 from karat.targets.base import TargetError
 from karat.targets.browser.options import BrowserOptions, Place, checked
 from karat.targets.config import TargetConfig, read_options
@@ -20,7 +20,7 @@ from karat.telemetry.events import PREFIX
 from karat.text.wording import counted, shorten, visible
 
 LATE = 500.0
-"""Milliseconds by which a sign of work may be over before the last words stand."""
+"""Milliseconds by which a sign of work may end before the last words appear."""
 LONGEST_GAP = 600.0
 SHORTEST = 100.0
 """What shows for less may be missed in the next turn; `aria-busy` is never missed."""
@@ -37,29 +37,29 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
     A list that shows its last messages alone may look the same after both: then one turn has to do.
     """
     options = checked(read_options(config, BrowserOptions), config.spec)
-    seen = await look(config, options, prompt)
+    seen = await observe_page(config, options, prompt)
     given: dict[str, object] = msgspec.to_builtins(config.options)
     trace, problem, table = None, "", given
     candidates = list(_candidates(seen, options))[:TRIES]
     for candidate, prompts in [*((each, (prompt, prompt)) for each in candidates), (candidates[0], (prompt,))]:
         table = given | _telemetry(seen, given) | candidate
         try:
-            trace = await proved(structs.replace(config, options=table | _patience(seen, options)), *prompts)
+            trace = await prove_target(structs.replace(config, options=table | _patience(seen, options)), *prompts)
         except TargetError as error:
             problem = problem or error.message
             continue
         break
-    sightings = (*_sightings(seen), *([Observation("a turn with it", told(trace))] if trace else []))
+    sightings = (*_sightings(seen), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
     return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
 
 
-def _patience(seen: Look, options: BrowserOptions) -> dict[str, object]:
+def _patience(seen: PageObservation, options: BrowserOptions) -> dict[str, object]:
     """A proof waits no longer than a turn of this app may take."""
     return {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)}
 
 
-def signs(seen: Look) -> list[WorkSign]:
-    """The signs of work that tell when an answer is complete: on until the last words, without a break; best first."""
+def signs(seen: PageObservation) -> list[WorkSign]:
+    """The signs of work that show when an answer is complete: on until the last words, without a break; best first."""
     fit = [
         sign
         for sign in seen.signs
@@ -70,8 +70,8 @@ def signs(seen: Look) -> list[WorkSign]:
     return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
 
 
-def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, object]]:
-    """Options to try, the most telling first; what the user configured is not questioned."""
+def _candidates(seen: PageObservation, options: BrowserOptions) -> Iterator[dict[str, object]]:
+    """Options to try, the most reliable first; what the user configured is not questioned."""
     common: dict[str, object] = {"chat_box": _place(seen.chat_box)}
     if seen.frame:
         common = {"frame": seen.frame, **common}
@@ -90,12 +90,12 @@ def _candidates(seen: Look, options: BrowserOptions) -> Iterator[dict[str, objec
     yield from (common | work for work in (works[-1:] if answers else works))
 
 
-def _signs_of_work(seen: Look) -> list[dict[str, object]]:
+def _signs_of_work(seen: PageObservation) -> list[dict[str, object]]:
     return [{sign["kind"]: sign["value"]} for sign in signs(seen)[:2]]
 
 
-def _telemetry(seen: Look, given: dict[str, object]) -> dict[str, object]:
-    """Which line ends a turn, and which field names the conversation, as far as the log of the turn tells."""
+def _telemetry(seen: PageObservation, given: dict[str, object]) -> dict[str, object]:
+    """Which line ends a turn, and which field names the conversation, as far as the log of the turn shows."""
     if not seen.log or "telemetry" in given:
         return {}
     events = [event for event in map(_object, seen.log) if event]
@@ -125,13 +125,13 @@ def _place(place: Place) -> dict[str, object]:
     return {name: value for name, value in structs.asdict(place).items() if value}
 
 
-def _sightings(seen: Look) -> Iterator[Observation]:
+def _sightings(seen: PageObservation) -> Iterator[Observation]:
     if seen.frame:
         yield Observation("frame", (seen.frame,))
     yield Observation("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
     yield Observation("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
     if seen.moved:
-        yield Observation("answer", ("the app left the page for it, so nobody could watch it come",))
+        yield Observation("answer", ("the app left the page for it, so it could not be watched",))
     else:
         yield Observation(
             "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in seen.places[:SHOWN])
@@ -146,7 +146,7 @@ def _sightings(seen: Look) -> Iterator[Observation]:
         yield Observation("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
 
 
-def _new_nodes(seen: Look) -> Iterator[str]:
+def _new_nodes(seen: PageObservation) -> Iterator[str]:
     """Nodes of the page that were not there before the turn: messages, cards of tools, forms."""
     lines = difflib.ndiff(seen.page_before.split("\n"), seen.page.split("\n"))
     new = [line[2:].strip() for line in lines if line.startswith("+ ")]

@@ -1,5 +1,5 @@
 // How an element can be named so that the name still fits in the next turn and the next build of the app.
-const TELLING = /assistant|\bbot\b|bot[-_]|[-_]bot|\bai\b|ai[-_]|agent|received|incoming|response|answer|reply|model/i;
+const SPEAKER = /assistant|\bbot\b|bot[-_]|[-_]bot|\bai\b|ai[-_]|agent|received|incoming|response|answer|reply|model/i;
 const SPOKEN = /message|chat|bubble|content|markdown|prose|turn/i;
 const WORKING = /(?<!not[-_ ]?|un)(spin|loading|loader|typing|busy|pending|progress|generating|think|running|streaming|waiting|stop|cancel|working)/i;
 const shown = (element) => Boolean(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true });

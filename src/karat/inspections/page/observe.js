@@ -3,7 +3,7 @@
   const STEP = 50, MOST = 400;
   const began = performance.now(), since = () => performance.now() - began;
   const before = new WeakSet(found("*")), touched = new WeakMap(), original = new Map();
-  const signs = new Map(), old = new Map();  // `old`: how often each text stood there, whatever element shows it
+  const signs = new Map(), old = new Map();  // `old`: how often each text was there, whatever element shows it
   for (const node of textsIn(document.body)) old.set(node.data.trim(), (old.get(node.data.trim()) || 0) + 1);
   let text = wordsOfPage(), changed = 0, pause = 0, changes = 0;
   const suggest = (kind, value) => {
@@ -54,7 +54,7 @@
     if (changes) pause = Math.max(pause, since() - changed);
     [text, changed, changes] = [words, since(), changes + 1];
   };
-  // It was on until now, however long nobody had the time to look.
+  // It was on until now, however long there was no time to look.
   const wasBusy = (element) => {
     for (const sign of signs.values()) if (sign.kind === "busy" && element.matches(sign.value)) {
       sign.first ??= since();

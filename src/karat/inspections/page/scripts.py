@@ -1,4 +1,4 @@
-"""The scripts that look at a page nobody described."""
+"""The scripts that look at a page without a target."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from karat.model.trace import ToolCall
-from karat.reports.html.marks import inert
-from karat.reports.inert import clip
+from karat.reports.escaping import clip
+from karat.reports.html.marks import escape_text
 
 LONGEST: Final = 6_000
 DEEPEST: Final = 8
@@ -79,7 +79,7 @@ def call_views(calls: Sequence[ToolCall]) -> list[CallView]:
                 bar=bar,
                 arguments=shown_json(call.arguments),
                 result=shown_json(call.result),
-                error=inert(clip(call.error or "", LONGEST)),
+                error=escape_text(clip(call.error or "", LONGEST)),
                 missing=", ".join(call.missing_fields),
             )
         )
@@ -96,7 +96,7 @@ def outcome(call: ToolCall) -> tuple[str, str]:
 
 
 def timeline(timed: Sequence[Timed]) -> list[TimeBar | None]:
-    """A bar for each that knows when it began; none at all where that tells nothing."""
+    """A bar for each call with a start time; none at all where they would show nothing."""
     known = [one.started_at for one in timed if one.started_at is not None]
     ends = [one.ended_at for one in timed if one.ended_at is not None]
     begin, end = min(known, default=0.0), max([*ends, *known], default=0.0)
@@ -135,5 +135,5 @@ def shown_json(value: object) -> str:
     if value is None or value == {} or value == "":
         return ""
     if isinstance(value, str):
-        return inert(clip(value, LONGEST))
-    return inert(clip(json.dumps(value, indent=2, ensure_ascii=False, default=str), LONGEST))
+        return escape_text(clip(value, LONGEST))
+    return escape_text(clip(json.dumps(value, indent=2, ensure_ascii=False, default=str), LONGEST))

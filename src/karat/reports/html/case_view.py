@@ -12,14 +12,14 @@ from karat.journal.broken import label
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CheckResult, Status
+from karat.reports.escaping import clip
 from karat.reports.facts import log, reasons
 from karat.reports.html.calls import duration, shown_json
 from karat.reports.html.differences import alike, difference
 from karat.reports.html.evidence import EvidencePlaces
-from karat.reports.html.marks import inert
+from karat.reports.html.marks import escape_text
 from karat.reports.html.screen import SCREENSHOT, screen_view
 from karat.reports.html.views import CaseView, CheckView, FileView
-from karat.reports.inert import clip
 
 MOST_CHECKS: Final = 500
 MOST_FILES: Final = 50
@@ -101,8 +101,8 @@ def _check(record: CaseRecord, number: int, result: CheckResult, pages: Evidence
         label=label(record, number),
         group=result.group,
         status=result.status,
-        expected=inert(expected),
-        found=inert(found),
+        expected=escape_text(expected),
+        found=escape_text(found),
         diff=difference(expected, found) if differs else "",
         evidence=pages.anchor_for(number),
         where=result.at.channel.replace("_", " ") if result.at else "",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
-from karat.reports.html.marks import inert
+from karat.reports.html.marks import escape_text
 
 MOST_WORDS: Final = 1_500
 ALIKE: Final = 0.35
@@ -35,12 +35,12 @@ def _pieces(a: list[str], b: list[str]) -> Iterator[str]:
     for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         gone, come = "".join(a[a1:a2]), "".join(b[b1:b2])
         if tag == "equal":
-            yield inert(gone)
+            yield escape_text(gone)
             continue
         if gone:
-            yield f"<del>{inert(gone)}</del>"
+            yield f"<del>{escape_text(gone)}</del>"
         if come:
-            yield f"<ins>{inert(come)}</ins>"
+            yield f"<ins>{escape_text(come)}</ins>"
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the evidence of each check stands: its words, its call, its line, its node of the page; one turn at a time."""
+"""Where the evidence of each check is: its words, its call, its line, its node of the page; one turn at a time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
 from karat.model.trace import UNSEEN_WORDS, Message, SpanNode, Trace
 from karat.model.verdict import CheckResult
+from karat.reports.escaping import clip
 from karat.reports.html.calls import CallView, call_views, duration, span_of_time, timeline
-from karat.reports.html.marks import Mark, Marker, inert, worst
+from karat.reports.html.marks import Mark, Marker, escape_text, worst
 from karat.reports.html.views import LineView, MessageView, SpanView, TurnView
-from karat.reports.inert import clip
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -60,7 +60,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    # Definitions of links would vanish from the text; joined texts would not know where they stand.
+    # Definitions of links would vanish from the text; joined texts would lose their places.
     return parser.disable(["reference", "text_join"])
 
 
@@ -89,7 +89,7 @@ class _Reading:
         if token.type == "inline":
             yield from self._inline(token.children or [])
         elif token.type in ("fence", "code_block"):
-            about = f'<span class="language">{inert(token.info)}</span>' if token.info.strip() else ""
+            about = f'<span class="language">{escape_text(token.info)}</span>' if token.info.strip() else ""
             code = "".join(self._leaf(line) for line in token.content.splitlines(keepends=True))
             yield f'<pre tabindex="0">{about}<code>{code}</code></pre>'
         elif token.type == "hr":
@@ -103,7 +103,7 @@ class _Reading:
             return f'<p class="h {token.tag}">' if end == "open" else "</p>"
         tag = _TAGS.get(name)
         if tag is None:
-            return inert(token.content)
+            return escape_text(token.content)
         start = token.attrs.get("start") if name == "ordered_list" else None
         number = f' start="{start}"' if isinstance(start, int) else ""
         return f"<{tag}{number}>" if end == "open" else f"</{tag}>"
@@ -132,18 +132,18 @@ class _Reading:
                 yield self._leaf(token.content)
 
     def _leaf(self, shown: str, written: str = "") -> str:
-        """Some of the text; `written`: as what it stands there, where that is something else."""
+        """Some of the text; `written`: how it is written there, where that differs."""
         found = self._text.find(written or shown, self._cursor, self._limit)
         if found < 0 or not shown:
-            return inert(shown)
+            return escape_text(shown)
         self._cursor = found + len(written or shown)
         if written:
-            return self._marker.html(shown, found) if len(shown) == 1 else inert(shown)
+            return self._marker.html(shown, found) if len(shown) == 1 else escape_text(shown)
         return self._marker.html(shown, found)
 
 
 class EvidencePlaces:
-    """The evidence of the checks of one record, by the turn in which it stands."""
+    """The evidence of the checks of one record, by the turn that it is in."""
 
     def __init__(self, trace: Trace, checks: Sequence[CheckResult], anchor: str, catalog: CheckCatalog) -> None:
         self._catalog = catalog
@@ -176,7 +176,7 @@ class EvidencePlaces:
         return last if check.turn is None else min(max(check.turn - 1, 0), last)
 
     def _entry(self, turn: int, channel: str, index: int, *, of_turn: bool) -> tuple[int, int]:
-        """The lists of a conversation are those of its turns, one behind the other."""
+        """The lists of a conversation are those of its turns, one after the other."""
         if of_turn:
             return turn, index
         for number, trace in enumerate(self._turns):
@@ -250,7 +250,9 @@ class EvidencePlaces:
     def _line(self, turn: int, index: int, text: str) -> LineView:
         checks = self._entries.get((turn, "telemetry", index), [])
         self._placed.update(checks)
-        return LineView(index, inert(clip(text, 4_000)), _numbers(checks), self._worst(checks), self._anchors(checks))
+        return LineView(
+            index, escape_text(clip(text, 4_000)), _numbers(checks), self._worst(checks), self._anchors(checks)
+        )
 
     def _page(self, turn: int, channel: str, text: str | None) -> str:
         if not text:

@@ -8,7 +8,7 @@ from html import escape
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from karat.reports.inert import hidden_as
+from karat.reports.escaping import hidden_as
 
 _RANK: Final = ("error", "failed", "unknown", "passed")
 # A joiner between pictures makes one of several, and hides nothing.
@@ -25,7 +25,7 @@ class Mark(NamedTuple):
     status: str
 
 
-def inert(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text as HTML, within a line or in an attribute: no tags, and nothing hidden or reordered."""
     kept = "\u200d" in text and _JOINER not in text
     text = hidden_as(_joined.sub(_JOINER, text) if kept else text, _seen)
@@ -46,7 +46,7 @@ def attribute(text: str) -> str:
 
 
 def worst(statuses: Sequence[str]) -> str:
-    """The status that stands for all of these; none for none."""
+    """The status shown for all of these; none for none."""
     return min(statuses, key=lambda status: _RANK.index(status) if status in _RANK else 0, default="")
 
 
@@ -64,9 +64,9 @@ class Marker:
         return {mark.check for mark in self._marks}
 
     def html(self, text: str, offset: int | None = 0) -> str:
-        """A piece of the text that begins at `offset`; None: nobody knows where it stands."""
+        """A piece of the text that begins at `offset`; None: its place is unknown."""
         if offset is None or not self._marks:
-            return inert(text)
+            return escape_text(text)
         end = offset + len(text)
         here = [mark for mark in self._marks if mark.start < end and mark.end > offset]
         cuts = sorted({offset, end, *(cut for mark in here for cut in mark[:2] if offset < cut < end)})
@@ -77,11 +77,11 @@ class Marker:
 
     def _piece(self, text: str, marks: Sequence[Mark]) -> str:
         if not marks or not text.strip():
-            return inert(text)
+            return escape_text(text)
         checks = dict.fromkeys(mark.check for mark in marks)
         status = worst([mark.status for mark in marks])
         first = [check for check in checks if check not in self.placed]
         self.placed.update(checks)
         anchors = "".join(f'<a id="{self._anchor}-e{check}"></a>' for check in first)
         numbers = " ".join(map(str, checks))
-        return f'{anchors}<mark class="{status}" data-c="{numbers}">{inert(text)}</mark>'
+        return f'{anchors}<mark class="{status}" data-c="{numbers}">{escape_text(text)}</mark>'

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karat.reports.html.marks import attribute, inert
+from karat.reports.html.marks import attribute, escape_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -37,7 +37,7 @@ def environment(*further: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["text"] = lambda value: Markup(inert(str(value)))
+    made.filters["text"] = lambda value: Markup(escape_text(str(value)))
     made.filters["attr_text"] = lambda value: Markup(attribute(str(value)))
     return made
 
@@ -61,7 +61,7 @@ def assets() -> Assets:
 
 @cache
 def report_policy() -> str:
-    """What a report may do: its own style and script, and pictures that stand in the file itself."""
+    """What a report may do: its own style and script, and pictures in the file itself."""
     found = assets()
     allowed = f"script-src {_hash(found.script)}; style-src {_hash(found.style)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

@@ -1,6 +1,6 @@
 """`--report html`: a run in one file that needs no network and no server.
 
-The cases that did not pass stand in it as they are, so that it can be read where no script runs. Of a large run the
+The cases that did not pass are in it as HTML, so that it can be read where no script runs. Of a large run the
 others are packed, and unpacked by the reader's browser when they are opened.
 """
 
@@ -30,7 +30,7 @@ MOST_PACKED: Final = 11 << 20
 CHUNK: Final = 1 << 18
 IN_MEMORY: Final = 1 << 22
 SMALL: Final = 200
-"""In a run of no more cases, all of them stand in the file as they are."""
+"""In a run of no more cases, all of them are in the file as HTML."""
 MOST_PLAIN: Final = 5 << 20
 MOST_PICTURES: Final = 4 << 20
 LARGEST_PICTURE: Final = 1 << 20
@@ -63,7 +63,7 @@ class Packs:
         self._number = 1
 
     def add(self, html: bytes) -> int:
-        """The number of the pack that it went into; 0 if there is no room any more."""
+        """The number of the pack that it went into; 0 if there is no more room."""
         if self._spool.size > MOST_PACKED:
             return 0
         self._chunk += html
@@ -102,7 +102,7 @@ class InFile:
 
 
 class HtmlReport:
-    """Takes records in suite order; what stands at the top is known last, so everything else is held back."""
+    """Takes records in suite order; the top of the page is known last, so the rest is held back."""
 
     extension: ClassVar = "html"
 

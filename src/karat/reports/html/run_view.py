@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
-from karat.journal.broken import OF_RUN, Broken, broken
+from karat.journal.broken import OF_RUN, Failure, broken
 from karat.journal.index import Choices
 from karat.model.run import CaseRecord, Header, Summary
+from karat.reports.escaping import clip
 from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import anchor_of
-from karat.reports.inert import clip
 from karat.scoring.repeats import wilson
 
 WIDTH: Final = 1_000
@@ -188,9 +188,9 @@ def between(started: str, ended: str) -> str:
     return duration(max(took.total_seconds(), 0) * 1000)
 
 
-def cost(told: float | None) -> str:
-    """`$0.0123`, or nothing where nobody told."""
-    return "" if told is None else f"${told:,.2f}" if told >= 1 else f"${told:.4f}"
+def cost(dollars: float | None) -> str:
+    """`$0.0123`, or nothing if it is not known."""
+    return "" if dollars is None else f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
 def commit(header: Header) -> str:
@@ -291,7 +291,7 @@ class RunTally:
                 held[0] += score.passed
                 held[1] += score.judged
 
-    def _keep(self, record: CaseRecord, one: Broken) -> None:
+    def _keep(self, record: CaseRecord, one: Failure) -> None:
         examples = self._examples.setdefault(_kind(one), {})
         if len(examples) < EXAMPLES:
             anchor = evidence_anchor(record.index, record.repeat, one.number)
@@ -314,10 +314,10 @@ class RunTally:
 
 
 def evidence_anchor(index: int, repeat: int, number: int) -> str:
-    """Where a check of a case stands on its page; what belongs to no check leads to the case."""
+    """The link to a check on the page of its case; without a check, to the case."""
     anchor = anchor_of(index, repeat)
     return anchor if number == OF_RUN else f"{anchor}-k{number}"
 
 
-def _kind(one: Broken) -> Kind:
+def _kind(one: Failure) -> Kind:
     return one.name, one.status, one.kind

@@ -1,4 +1,4 @@
-"""The evidence of checks on the screenshot: where the node or the words that a check points to stand in the picture."""
+"""The evidence of checks on the screenshot: where the node or the words that a check points to are in the picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_LINES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class LightView:
-    """A place on the screenshot, and the checks whose evidence stands there."""
+    """A place on the screenshot, and the checks whose evidence is there."""
 
     x: int
     y: int
@@ -75,7 +75,7 @@ def _boxes(trace: Trace, at: EvidenceLocation, known: Known) -> Iterator[Element
 
 
 def _around(lines: Sequence[str], number: int, known: Known) -> ElementBox | None:
-    """The box of a node, or of the nearest that it stands in: a text has none of its own."""
+    """The box of a node, or of its nearest parent that has one: a text has none of its own."""
     depth = _depth(lines[number]) + 1
     for above in range(number, -1, -1):
         if _depth(lines[above]) < depth:

@@ -33,7 +33,7 @@ class MessageView:
     html: str
     answer: bool = False
     written: str = ""
-    """The text as it stands, where reading it as Markdown hides evidence."""
+    """The text as written, where reading it as Markdown hides evidence."""
     checks: str = ""
 
 

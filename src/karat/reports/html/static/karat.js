@@ -7,7 +7,7 @@
   const PAGE = local ? 60 : 200;
   const form = one("form[role=search]");
   const body = one("table.cases tbody");
-  const told = one(".found");
+  const found = one(".found");
   const more = one(".more button");
 
   // Evidence: a check lights its words, its call, its line, its place on the screenshot; a click goes there.
@@ -93,7 +93,7 @@
   let left = [];
   let shown = 0;
   const describe = (count, total) => {
-    told.textContent = count === total ? `${total} cases` : `${count} of ${total} cases`;
+    found.textContent = count === total ? `${total} cases` : `${count} of ${total} cases`;
   };
   const extend = () => {
     const next = left.slice(shown, shown + PAGE);
@@ -144,7 +144,7 @@
       describe(count, Number(answer.headers.get("X-Total")));
       more.hidden = body.rows.length >= count;
     } catch (error) {
-      if (error.name !== "AbortError") told.textContent = "The viewer does not answer. Is karat view still running?";
+      if (error.name !== "AbortError") found.textContent = "The viewer does not answer. Is karat view still running?";
     }
   };
   const filter = () => (local ? filterHere() : filterThere());
@@ -251,7 +251,7 @@
     document.body.classList.toggle("in-case", Boolean(found));
     if (!found) {
       if (was) { unlight(); scrollTo(0, place); }
-      if (caseId) told.textContent = "This case did not fit into the file: see it with karat view.";
+      if (caseId) found.textContent = "This case did not fit into the file: see it with karat view.";
       return;
     }
     found.classList.add("open");

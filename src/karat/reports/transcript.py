@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from karat.model.run import CaseRecord
 from karat.model.trace import ToolCall, Trace
 from karat.reports.encoding import encode
-from karat.reports.inert import clip, terminal
+from karat.reports.escaping import clip, terminal
 
 LINE: Final = 300
 LINES: Final = 8
@@ -18,14 +18,14 @@ TURNS: Final = 8
 WHOLE: Final = 1 << 20
 
 
-class Moment(NamedTuple):
+class TranscriptEntry(NamedTuple):
     """One thing that happened, in inert lines: something was `asked`, `called` or `answered`."""
 
     what: str
     lines: list[str]
 
 
-def happened(record: CaseRecord, *, whole: bool = False) -> Iterator[Moment]:
+def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[TranscriptEntry]:
     """The judged turn, or the last turns of a conversation; `whole`: nothing is left out."""
     trace = record.trace
     if not trace.turns:
@@ -33,21 +33,21 @@ def happened(record: CaseRecord, *, whole: bool = False) -> Iterator[Moment]:
         return
     first = 0 if whole else max(len(trace.turns) - TURNS, 0)
     if first:
-        yield Moment("asked", [f"{first} turns before are not shown"])
+        yield TranscriptEntry("asked", [f"{first} turns before are not shown"])
     for number, turn in enumerate(trace.turns[first:], first + 1):
         yield from _turn(turn, turn.input, f" {number}", whole)
 
 
-def _turn(turn: Trace, prompt: str, mark: str, whole: bool) -> Iterator[Moment]:
+def _turn(turn: Trace, prompt: str, mark: str, whole: bool) -> Iterator[TranscriptEntry]:
     if asked := _spoken(prompt, whole):
-        yield Moment(f"asked{mark}", asked)
+        yield TranscriptEntry(f"asked{mark}", asked)
     shown = turn.tool_calls if whole else turn.tool_calls[:CALLS]
     for call in shown:
-        yield Moment(f"called{mark}", [call_line(call, whole=whole)])
+        yield TranscriptEntry(f"called{mark}", [call_line(call, whole=whole)])
     if len(turn.tool_calls) > len(shown):
-        yield Moment(f"called{mark}", [f"and {len(turn.tool_calls) - len(shown)} more"])
+        yield TranscriptEntry(f"called{mark}", [f"and {len(turn.tool_calls) - len(shown)} more"])
     if answered := _spoken(turn.final_message, whole):
-        yield Moment(f"answered{mark}", answered)
+        yield TranscriptEntry(f"answered{mark}", answered)
 
 
 def _spoken(text: str, whole: bool) -> list[str]:

@@ -36,7 +36,7 @@ _markup = re.compile(r"[\\`*_\[\]<>#!|~&@$]|://|www\.|" + f"[{_HIDDEN}]", re.IGN
 _BREAK: Final = "&#8203;"
 _MARKDOWN: Final = {
     **{ord(mark): f"\\{mark}" for mark in "`*_[]<>!~&"},
-    # Table rows are cut at `|` before escapes are read, so neither a pipe nor a foreign backslash may stand in a cell.
+    # Table rows are cut at `|` before escapes are read, so neither a pipe nor a foreign backslash may be in a cell.
     **{ord(mark): f"&#{ord(mark)};" for mark in "|\\$"},
     ord("@"): f"@{_BREAK}",
     ord("#"): f"\\#{_BREAK}",
@@ -60,7 +60,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def terminal(text: str, limit: int | None = None) -> str:
-    """One line without control, reordering or invisible characters: each stands as a visible escape such as `\\x1b`.
+    """One line without control, reordering or invisible characters: each becomes a visible escape such as `\\x1b`.
 
     Nor does it hold a command that a forge would look for in what a job prints.
     """
@@ -74,7 +74,7 @@ def terminal(text: str, limit: int | None = None) -> str:
 
 
 def hidden_as(text: str, shown: Callable[[str], str]) -> str:
-    """Text with its lines and tabs; what else is hidden in it stands as `shown` makes of its visible escape."""
+    """Text with its lines and tabs; each other hidden character becomes what `shown` makes of its visible escape."""
     if text.isascii() and text.isprintable():
         return text
     return _hidden.sub(lambda found: found[0] if found[0] in "\n\t" else shown(_visible(found)), text)
@@ -90,7 +90,7 @@ def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:
 
 
 def markdown_link(name: str, file: str) -> str:
-    """A link to a file beside the report. What is no relative path is no link: a trace may name anything."""
+    """A link to a file next to the report, for relative paths only: a trace may name anything."""
     if file.startswith(("/", "\\")):
         return f"{markdown_cell(name)} ({markdown_cell(file)})"
     return f"[{markdown_cell(name)}]({quote(file, errors='replace')})"

@@ -7,9 +7,9 @@ from typing import Final
 
 from karat.model.run import CaseRecord
 from karat.model.verdict import Status
+from karat.reports.escaping import evidence, terminal
 from karat.reports.facts import Judged, facts, log, reasons
-from karat.reports.happened import happened
-from karat.reports.inert import evidence, terminal
+from karat.reports.transcript import transcript
 
 LINE: Final = 300
 NAME: Final = 60
@@ -31,7 +31,7 @@ def why_not_passed(record: CaseRecord, paint: Paint = plain, *, whole: bool = Fa
     for said in log(record):
         yield f"{_GUTTER}{said}"
     width = len(f"answered {len(record.trace.turns) or ''}".rstrip())
-    for what, lines in happened(record, whole=whole):
+    for what, lines in transcript(record, whole=whole):
         yield f"{what:<{width}}  {lines[0]}"
         yield from (f"{' ' * (width + 2)}{_GUTTER}{line}" for line in lines[1:])
     known = facts(record)

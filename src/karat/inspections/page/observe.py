@@ -1,4 +1,4 @@
-"""One turn on a page that nobody described: find its chat box, send a prompt, and watch what comes of it."""
+"""One turn on a page that has no target yet: find its chat box, send a prompt, and watch what comes of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ VALUE = "(element) => element.value ?? element.innerText"
 
 
 class Spot(TypedDict):
-    """Where messages of the assistant may stand."""
+    """Where messages of the assistant may be."""
 
     selector: str
     score: float
@@ -59,7 +59,7 @@ class WorkSign(TypedDict):
 
 
 @dataclass(slots=True)
-class Look:
+class PageObservation:
     """What was seen of one turn. `places` are those of the assistant's messages, `signs` what showed it at work."""
 
     frame: str = ""
@@ -74,7 +74,7 @@ class Look:
     signs: list[WorkSign] = field(default_factory=list)
     pause: float = 0.0
     moved: bool = False
-    """Whether the app left the page for its answer: then nobody could watch."""
+    """Whether the app left the page for its answer: then it could not be watched."""
     alert: bool = False
     page: str = ""
     page_before: str = ""
@@ -85,10 +85,10 @@ class Look:
     """Seconds from the prompt to the end of the look."""
 
 
-async def look(config: TargetConfig, options: BrowserOptions, prompt: str) -> Look:
+async def observe_page(config: TargetConfig, options: BrowserOptions, prompt: str) -> PageObservation:
     """Go to the chat, send the prompt and see what comes of it. Raises ConfigError or TargetError."""
     stage = BrowserEnvironment(config, options)
-    seen = Look(session=options.session or f"karat-{uuid4().hex}")
+    seen = PageObservation(session=options.session or f"karat-{uuid4().hex}")
     try:
         await stage.open()
         base = stage.base.replace(SESSION, seen.session)
@@ -106,7 +106,7 @@ async def look(config: TargetConfig, options: BrowserOptions, prompt: str) -> Lo
     return seen
 
 
-async def _with_a_box(page: Page, options: BrowserOptions, seen: Look) -> View:
+async def _with_a_box(page: Page, options: BrowserOptions, seen: PageObservation) -> View:
     """The page, or the first frame in it that prompts can be written into where the page itself has no box for them."""
     loop = asyncio.get_running_loop()
     end = loop.time() + min(COMES_UP, options.wait_ms / 1000)
@@ -122,7 +122,7 @@ async def _with_a_box(page: Page, options: BrowserOptions, seen: Look) -> View:
         await asyncio.sleep(POLL)
 
 
-async def _turn(page: View, options: BrowserOptions, prompt: str, seen: Look, log: Path | None) -> None:
+async def _turn(page: View, options: BrowserOptions, prompt: str, seen: PageObservation, log: Path | None) -> None:
     from playwright.async_api import Frame
 
     box, offered = await _box(page, options, seen)
@@ -145,7 +145,7 @@ async def _turn(page: View, options: BrowserOptions, prompt: str, seen: Look, lo
         seen.log = log.read_bytes()[written:].decode("utf-8", "replace").splitlines()
 
 
-async def _box(page: View, options: BrowserOptions, seen: Look) -> tuple[ElementHandle, list[Place]]:
+async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tuple[ElementHandle, list[Place]]:
     """The chat box, and the places that find it; one that is configured stays."""
     found = await controls(page)
     if options.chat_box != BrowserOptions().chat_box:
@@ -163,24 +163,24 @@ async def _box(page: View, options: BrowserOptions, seen: Look) -> tuple[Element
     return box, await places(page, box, found["boxes"][0]["names"], found["boxes"][0]["tag"])
 
 
-async def _send(page: View, box: ElementHandle, prompt: str, seen: Look) -> None:
-    """Write the prompt and press Enter; where that does not send it, click the button beside the box."""
+async def _send(page: View, box: ElementHandle, prompt: str, seen: PageObservation) -> None:
+    """Write the prompt and press Enter; where that does not send it, click the button next to the box."""
     await box.fill(prompt)
     await box.press("Enter")
     if await _left(page, box, prompt):
         return
     await box.fill(prompt)
     buttons = (await controls(page))["buttons"]
-    for index, told in enumerate(buttons):
+    for index, found in enumerate(buttons):
         button = await element(page, "Buttons", index)
-        offered = await places(page, button, told["names"], told["tag"])
+        offered = await places(page, button, found["names"], found["tag"])
         if offered and await button.is_enabled():
             await _click(button, offered[0])
             if await _left(page, box, prompt):
                 seen.send = offered[0]
                 return
     raise TargetError(
-        "config", "the prompt stayed in its box: neither Enter nor a button beside it sent it; set `send`"
+        "config", "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send`"
     )
 
 
@@ -211,8 +211,8 @@ async def _left(page: View, box: ElementHandle, prompt: str) -> bool:
     return False
 
 
-async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: Look, seconds: float) -> None:
-    """Watch until words stand and nothing changes any more."""
+async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: PageObservation, seconds: float) -> None:
+    """Watch until there is text and nothing changes any more."""
     from playwright.async_api import Error
 
     loop = asyncio.get_running_loop()
@@ -228,8 +228,8 @@ async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: Look,
             enough = PATIENT if state["working"] or 0 < len(seen.words) < FEW_LETTERS else QUIET
             if not state["changes"] or state["quiet"] < min(enough, QUIET):
                 continue
-            told = await page.evaluate(ANSWERS, [prompt, box])
-            seen.words, seen.spoke, seen.places = told["words"], told["spoke"], told["places"]
+            found = await page.evaluate(ANSWERS, [prompt, box])
+            seen.words, seen.spoke, seen.places = found["words"], found["spoke"], found["places"]
             if seen.words and state["quiet"] >= (PATIENT if len(seen.words) < FEW_LETTERS else enough):
                 watched = await page.evaluate("() => window.karatLook.stop()")
                 seen.signs, seen.pause = watched["signs"], watched["pause"]
@@ -240,10 +240,10 @@ async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: Look,
     raise TargetError("timeout", f"no words appeared within {seconds:g} s after the prompt")
 
 
-def _note(response: Response, seen: Look) -> None:
+def _note(response: Response, seen: PageObservation) -> None:
     request = response.request
     if request.resource_type in ("fetch", "xhr", "document", "eventsource"):
         kind = response.headers.get("content-type", "").partition(";")[0]
-        told = f"{request.method} {urlsplit(request.url).path}: {response.status} {kind}".rstrip()
-        if told not in seen.requests:
-            seen.requests.append(told)
+        found = f"{request.method} {urlsplit(request.url).path}: {response.status} {kind}".rstrip()
+        if found not in seen.requests:
+            seen.requests.append(found)
