@@ -22,7 +22,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
-from karat.suites.reading import located
+from karat.suites.reading import locate_suite
 from karat.traces.turns import conversation
 from karat1_fields import CANVAS, SUITES, Row
 from recordings import ROOT, canvas, shipped
@@ -76,7 +76,7 @@ def test_it_holds(replayed: karat.RunResult) -> None:
 
 def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    suite = located(read_bytes(SUITE), str(SUITE), CATALOG)
+    suite = locate_suite(read_bytes(SUITE), str(SUITE), CATALOG)
     assert [str(problem) for problem in lint(suite, CATALOG, around(shipped("canvas")))] == []
 
 
