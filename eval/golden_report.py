@@ -26,7 +26,7 @@ def main(sets: Path, target: str = "dyno") -> int:
             result = karat.run(
                 sets / name, target, results_dir=Path("karat-results"), listeners=[lambda e, k=kind: show(e, k)]
             )
-        except (karat.KaratError, SystemExit) as error:
+        except karat.KaratError as error:
             return refused(error)
         summary = result.summary
         passed += summary.passed
@@ -36,10 +36,9 @@ def main(sets: Path, target: str = "dyno") -> int:
     return 1 if failed else 0
 
 
-def refused(error: BaseException) -> int:
-    """A run that could not be made, in one line; an agent that ends the process is no success either."""
-    said = f"the agent ended the process: exit code {error.code}" if isinstance(error, SystemExit) else str(error)
-    print(terminal(said, 1_000), file=sys.stderr)
+def refused(error: karat.KaratError) -> int:
+    """A run that could not be made, in one line."""
+    print(terminal(str(error), 1_000), file=sys.stderr)
     return 1
 
 

@@ -50,5 +50,6 @@ def with_bug(bug: str) -> TargetConfig:
 
 
 async def run(suite: Suite, target: TargetConfig, folder: Path, concurrency: int = 4) -> dict[str, CaseRecord]:
-    result = await arun(suite, target, results_dir=folder, concurrency=concurrency, timeout=120)
+    """In this process, where tests plant bugs in the agent."""
+    result = await arun(suite, target, results_dir=folder, concurrency=concurrency, workers=0, timeout=120)
     return {record.case.id: record for record in result.records}

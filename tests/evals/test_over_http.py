@@ -100,7 +100,7 @@ async def test_the_dyno_agent_is_judged_as_in_langgraph(recorded: Recorded, tmp_
     assert (
         min(found.same[name] for name in ("outcome", "tool_calls", "tools_used", "max_tokens", "max_tool_calls")) >= 15
     )
-    assert found.unseen == {"database", "max_steps", "state"}
+    assert found.unseen == {"database", "ended", "max_steps", "state", "valid_arguments"}
 
 
 def no_rule_about_drives(patch: pytest.MonkeyPatch) -> None:

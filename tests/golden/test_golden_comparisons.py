@@ -28,7 +28,7 @@ async def broken(**given: Any) -> Any:
 
 async def run(folder: Path) -> str:
     return (
-        await karat.arun(DECISIONS, "dyno", cases=CASES, repeat=REPEAT, concurrency=8, results_dir=folder)
+        await karat.arun(DECISIONS, "dyno", cases=CASES, repeat=REPEAT, concurrency=8, workers=0, results_dir=folder)
     ).journal.path
 
 

@@ -170,8 +170,10 @@ def test_an_agent_that_ends_the_process_is_no_success(project: Path) -> None:
     )
     (project / "karat.toml").write_text('[targets.dyno]\nuse = "langgraph:leaving:graph"\n')
     ran = run(project)
-    assert (ran.returncode, "Passed" in ran.stdout) == (1, False)
-    assert "the agent ended the process: exit code 0" in ran.stderr
+    assert (ran.returncode, ran.stderr) == (1, "")
+    reason = "  • Error: the agent's process ended: exit code 0\n"
+    assert f"✗ ERROR [decision] alloc_vehicle_not_found\n{reason}" in ran.stdout
+    assert "Passed: 0\nFailed: 2\n" in ran.stdout
 
 
 @pytest.mark.parametrize("arguments", [["0"], ["some"], ["1", "2"], ["-1"]], ids=" ".join)

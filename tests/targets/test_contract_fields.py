@@ -199,17 +199,18 @@ AGENT = """
 import json, os, urllib.request
 
 
-def post(method, params):
+def post(method, params, headers):
     body = json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}).encode()
-    request = urllib.request.Request(os.environ["KARAT_MCP_URL"], body, {"Content-Type": "application/json"})
+    sent = {"Content-Type": "application/json", **headers}
+    request = urllib.request.Request(os.environ["KARAT_MCP_URL"], body, sent)
     urllib.request.urlopen(request, timeout=20).read()
 
 
-def answer(prompt):
+def answer(prompt, conversation):
     asked = json.loads(prompt)
     if asked["lists"]:
-        post("tools/list", {})
-    post("tools/call", {"name": asked["name"], "arguments": asked["arguments"]})
+        post("tools/list", {}, conversation.headers)
+    post("tools/call", {"name": asked["name"], "arguments": asked["arguments"]}, conversation.headers)
     own = [{"name": "look", "arguments": {}, "result": "seen"}] if asked.get("own") else []
     return {"final_message": "Done.", "tool_calls": own}
 """
