@@ -66,7 +66,7 @@ def test_a_check_looks_at_no_channel_that_it_does_not_name(cls: type[Check]) -> 
     for example in cls.examples:
         check = built(cls, example.args)
         for trace in TRIED:
-            verdicts.carried_out(check, trace)
+            verdicts.run_check(check, trace)
     assert cls.looks_at
     assert {KEPT_IN.get(channel, channel) for channel in cls.looks_at} >= LOOKED_AT > set()
     assert cls.looks_at <= WATCHED.keys()

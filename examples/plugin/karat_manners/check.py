@@ -44,5 +44,5 @@ class MaxExclamations(Check):
         if len(found) > self.most:
             first = found[self.most]
             return self.failed(f"{len(found)} of them", EvidenceLocation("final_message", first, first + 1))
-        why = trace.doubt("final_message")
+        why = trace.why_incomplete("final_message")
         return self.unknown(why) if why else self.passed(f"{len(found)} of them")

@@ -17,7 +17,7 @@ from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
 from karat.matchers.values import MISSING, shown
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Cut, Trace
+from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold
 from karat.text.forms.views import seen
@@ -31,7 +31,7 @@ LONGEST_FOUND = 600
 MOST_ERRORS = 5
 NO_STATE = "the target gave no state"
 ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
-CUT_OFF = says("Total", cuts={"final_message": Cut("only a part was kept")})
+CUT_OFF = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
 _GROUPING = lazy.regex(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORD = lazy.regex(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
@@ -255,7 +255,7 @@ class State(Check, Struct, frozen=True, dict=True):
         return path_flaws(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.doubt("state") or ("" if trace.state else NO_STATE)
+        why = trace.why_incomplete("state") or ("" if trace.state else NO_STATE)
         return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, EvidenceLocation("state"))
 
 

@@ -120,7 +120,7 @@ class Check:
         """Failed where the text stands in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
-            doubt = trace.unsure("final_message", start, end)
+            doubt = trace.why_uncertain("final_message", start, end)
             if doubt:
                 return self.unknown(doubt)
             return self.failed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
@@ -135,12 +135,12 @@ def out_of_reach(bound: float, far: float, words: str) -> str:
 
 def unreadable(trace: Trace) -> str | None:
     """Why the final message cannot be relied on to be whole."""
-    return trace.unseen("final_message") or trace.cut("final_message")
+    return trace.why_unobserved("final_message") or trace.cut("final_message")
 
 
 def unsure(trace: Trace, spans: Iterable[tuple[int, int]]) -> str | None:
     """Why one of these matches in the final message may be none in the whole of it."""
-    doubts = (trace.unsure("final_message", start, end, EDGE) for start, end in spans)
+    doubts = (trace.why_uncertain("final_message", start, end, EDGE) for start, end in spans)
     return next((doubt for doubt in doubts if doubt), None)
 
 

@@ -298,7 +298,7 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", EvidenceLocation("page"))
         span = _offered(trace.final_message, self.action, WordLists.of(self.words))
-        why = (trace.unseen("page") or trace.cut("page")) if span is None else None
+        why = (trace.why_unobserved("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")

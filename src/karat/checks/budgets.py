@@ -94,7 +94,7 @@ class MaxToolCalls(Check, Struct, frozen=True):
         made = trace.tool_calls
         if len(made) > self.most:
             return self.failed(f"{len(made)}: {called(trace)}", EvidenceLocation("tool_calls", index=self.most))
-        why = trace.doubt("tools") or not_understood(trace)
+        why = trace.why_incomplete("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(f"{len(made)}: {called(trace)}")
 
 
@@ -137,7 +137,7 @@ class MaxCalls(Check, Struct, frozen=True):
             return self.failed(
                 f"{len(made)} calls: {called(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
             )
-        why = trace.doubt("tools") or not_ruled_out(trace, self.tool)
+        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(f"{len(made)} calls")
 
 

@@ -82,7 +82,7 @@ class CallPattern(Struct, frozen=True):
         if self.success is not None:
             came_out = succeeded(call)
             if came_out is not self.success:
-                if came_out is not None or not call.open:
+                if came_out is not None or not call.has_unknown_outcome:
                     return False
                 told = None
         for part, wanted in self.parts:

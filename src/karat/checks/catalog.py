@@ -61,7 +61,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import AskedCheck, CheckProblem, Declared, Field
+from karat.model.check import ParsedCheck, CheckProblem, Declared, Field
 from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.verdict import Group
 from karat.plugins import packages
@@ -170,28 +170,28 @@ class CheckCatalog:
         """The check of this name; no other code than ours is loaded for one of ours."""
         return BUILT_IN.get(name) or self.classes.get(name)
 
-    def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
+    def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
         expected = with_effects_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read_in(self.project, expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
 
-    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments, and what is wrong with it."""
         spec = CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path))
         cls = self.find(name)
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
-            return AskedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
+            return ParsedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
         known = {*get_type_hints(cls), NEGATED, GROUP}
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
-            return AskedCheck(spec, path, (CheckProblem("unknown-argument", message),))
+            return ParsedCheck(spec, path, (CheckProblem("unknown-argument", message),))
         try:
             return self._asked(name, _encode(args), path)
         except msgspec.ValidationError as error:
-            return AskedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
+            return ParsedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
 
     def fields_of(self, name: str) -> Sequence[Field]:
         """The fields that ask for a check; none if there is no such check."""
@@ -249,11 +249,11 @@ class CheckCatalog:
         return build
 
     @cached_property
-    def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], AskedCheck]:
+    def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], ParsedCheck]:
         @lru_cache(maxsize=KEPT_CHECKS)
-        def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> AskedCheck:
+        def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> ParsedCheck:
             flaws = tuple(self._build(name, raw).flaws())
-            return AskedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
+            return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
 
         return asked
 

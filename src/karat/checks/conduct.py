@@ -75,7 +75,7 @@ class ValidArguments(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.tool_schemas:
-            return self.unknown(trace.unseen("tool_schemas") or NO_SCHEMAS)
+            return self.unknown(trace.why_unobserved("tool_schemas") or NO_SCHEMAS)
         doubts: list[str] = []
         for index, call in enumerate(trace.tool_calls):
             if call.kind != "tool":
@@ -84,7 +84,7 @@ class ValidArguments(Check, Struct, frozen=True):
             if wrong:
                 return self.failed(wrong, EvidenceLocation("tool_calls", index=index))
             doubts += [doubt] if doubt else []
-        why = next(iter(doubts), None) or trace.doubt("tools") or not_understood(trace)
+        why = next(iter(doubts), None) or trace.why_incomplete("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(called(trace))
 
 
@@ -92,7 +92,7 @@ def _flaw(call: ToolCall, trace: Trace) -> tuple[str, str]:
     """What is wrong with a call, and else why that is not known."""
     schemas = trace.tool_schemas
     if call.name not in schemas:
-        if why := trace.unseen("tool_schemas"):
+        if why := trace.why_unobserved("tool_schemas"):
             return "", f"whether there is a tool {call.name!r} is not known: {why}"
         return f"there is no tool {call.name!r}. {did_you_mean(call.name, schemas)}".rstrip(), ""
     schema, given = schemas[call.name], structured(call.arguments)
@@ -165,9 +165,9 @@ class EndedByItself(Check, Struct, frozen=True):
 
 def judges_arguments(case: Case) -> bool:
     """Whether a check of the case looks at the schemas of tools: they are large, and no other does."""
-    return any(spec.name == ValidArguments.name for _, spec in case.asked)
+    return any(spec.name == ValidArguments.name for _, spec in case.all_checks)
 
 
 def judges_end(case: Case) -> bool:
     """Whether a check judges how a turn ended: then a limit that cuts it off is a finding, and no error."""
-    return any(spec.name == EndedByItself.name for _, spec in case.asked)
+    return any(spec.name == EndedByItself.name for _, spec in case.all_checks)

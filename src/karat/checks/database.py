@@ -66,7 +66,7 @@ class Database(Check, Struct, frozen=True):
         return unfailable(self.sql)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.unseen("database") or trace.cut("database")
+        why = trace.why_unobserved("database") or trace.cut("database")
         if why or self.sql not in trace.database:
             return self.unknown(why or NO_HOOK)
         found = trace.database[self.sql]

@@ -123,9 +123,11 @@ def calls_so_far(trace: Trace) -> list[ToolCall]:
 def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
     """Why the deed may have been done although no call shows it."""
     for turn in (trace, *trace.earlier):
-        if why := turn.doubt("tools") or not_understood(turn, claim.tools):
+        if why := turn.why_incomplete("tools") or not_understood(turn, claim.tools):
             return why
-    if pending := next((call for call in made if call.open and is_any_named(claim.tools, call.name)), None):
+    if pending := next(
+        (call for call in made if call.has_unknown_outcome and is_any_named(claim.tools, call.name)), None
+    ):
         return f"nothing says whether {pending.name} succeeded"
     told = (call for call in made if call.success is True and _holds(structured(call.result), fold(claim.wording)))
     if other := next(told, None):
@@ -193,7 +195,7 @@ class OnlyEffects(Check, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if call.called and _is_any(self.effects, call.name) and not _is_any(self.tools, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.doubt("tools") or not_understood(trace, self.effects)
+        why = trace.why_incomplete("tools") or not_understood(trace, self.effects)
         return self.unknown(why) if why else self.passed(called(trace))
 
 

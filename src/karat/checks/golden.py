@@ -100,7 +100,7 @@ class ToolsUsed(Check, Struct, frozen=True):
                 yield CheckProblem("wildcard", message)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.doubt("tools") or not_understood(trace)
+        why = trace.why_incomplete("tools") or not_understood(trace)
         if why:
             return self.unknown(why)
         names = [c.name for c in trace.tool_calls if c.called]
@@ -218,13 +218,13 @@ class AllocationValid(Check, Struct, frozen=True):
         return self.passed(trace.final_message[slice(*good)], EvidenceLocation("final_message", *good))
 
     def _evidence(self, trace: Trace) -> Evidence:
-        if trace.doubt("tools"):
+        if trace.why_incomplete("tools"):
             return Evidence(None)
         counted = [call for call in trace.tool_calls if call.called and self._counts(call)]
         last = {call.name: call for call in counted}.values()
-        unsettled = next((call for call in last if call.open), None)
+        unsettled = next((call for call in last if call.has_unknown_outcome), None)
         if unsettled is not None:
-            names_alone = trace.unseen("tool_results")
+            names_alone = trace.why_unobserved("tool_results")
             return Evidence(None, "" if names_alone else f"nothing says whether {unsettled.name} succeeded")
         failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
         succeeded = any(call.success is True for call in (last if self.valid else counted))

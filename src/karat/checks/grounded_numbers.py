@@ -155,7 +155,12 @@ def _claims(trace: Trace) -> Sequence[StatedNumber]:
 
 def _unseen(trace: Trace) -> str | None:
     """Why a number may come from what nobody saw."""
-    why = trace.doubt("tools") or trace.doubt("tool_results") or trace.doubt("page") or not_understood(trace)
+    why = (
+        trace.why_incomplete("tools")
+        or trace.why_incomplete("tool_results")
+        or trace.why_incomplete("page")
+        or not_understood(trace)
+    )
     if why:
         return why
     dark = next((call for call in trace.tool_calls if call.called and call.result is None and call.error is None), None)

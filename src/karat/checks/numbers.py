@@ -134,7 +134,11 @@ class MustGroundNumber(Check, Struct, frozen=True):
         """Whether all that the tool gave there is told."""
         named = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
         ended = [call for call in named if call.result is not None]
-        doubt = trace.doubt("tools") or trace.doubt("tool_results") or not_understood(trace, (self.from_tool,))
+        doubt = (
+            trace.why_incomplete("tools")
+            or trace.why_incomplete("tool_results")
+            or not_understood(trace, (self.from_tool,))
+        )
         if not ended:
             dark = f"nothing says what {self.from_tool} gave" if any(c.error is None for c in named) else None
             why = doubt or dark

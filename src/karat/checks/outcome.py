@@ -167,7 +167,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
             why = not_ended(trace)
             return self.failed(why) if why else self.passed()
         found = OUTCOMES[self.outcome](self, trace, _last_calls(trace, self.tools))
-        why = trace.doubt("tools")
+        why = trace.why_incomplete("tools")
         if why and not (found.holds and self.outcome in SHOWN):
             return self.unknown(why)
         if found.holds is not (self.outcome in SHOWN):
@@ -251,7 +251,7 @@ def _asked(check: Outcome, trace: Trace) -> Found:
     picker = added_pickers(trace)
     if picker:
         return Found(True, picker, EvidenceLocation("page"))
-    why = unreadable(trace) or trace.doubt("page")
+    why = unreadable(trace) or trace.why_incomplete("page")
     if why:
         return Found(None, why)
     line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
@@ -307,7 +307,7 @@ def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
 
 def _unknown_success(calls: Sequence[ToolCall]) -> Found | None:
     """What is found where nothing says whether one of these calls succeeded."""
-    call = next((c for c in calls if c.open), None)
+    call = next((c for c in calls if c.has_unknown_outcome), None)
     return Found(None, f"nothing says whether {call.name} succeeded") if call else None
 
 

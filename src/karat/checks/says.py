@@ -10,12 +10,12 @@ from msgspec import Struct
 from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
-from karat.model.trace import Cut, Trace
+from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.regexes import safe_regex
 
-CUT_SHORT = says("All good so far", cuts={"final_message": Cut("only the first part was kept")})
+CUT_SHORT = says("All good so far", cuts={"final_message": TextLoss("only the first part was kept")})
 
 
 class MustSayAny(Check, Struct, frozen=True):

@@ -106,7 +106,7 @@ class Telemetry(Check, Struct, frozen=True):
         index = _event(trace, pattern) if pattern else _line(trace.telemetry, self.entry)
         if index is not None:
             return self.passed(excerpt(trace.telemetry[index]), EvidenceLocation("telemetry", index=index))
-        why = trace.unseen("telemetry") or trace.cut("telemetry")
+        why = trace.why_unobserved("telemetry") or trace.cut("telemetry")
         return self.unknown(why) if why else self.failed(f"none of {len(trace.telemetry)} lines")
 
 

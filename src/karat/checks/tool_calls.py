@@ -16,7 +16,7 @@ from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_ruled_out, not_understood
 from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Cut, ToolCall, Trace
+from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.tool_names import is_named
 
@@ -44,7 +44,7 @@ PAID_BUT_NOT_SEEN = Trace(
     case_id="example",
     final_message="Done.",
     tool_calls=(ToolCall("pay", {"card": "[removed]"}, success=True),),
-    cuts={"tool_results": Cut("secrets were removed")},
+    cuts={"tool_results": TextLoss("secrets were removed")},
 )
 UNCARRIED = Trace(
     case_id="example",
@@ -254,7 +254,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         return CallTally(own, [index for index in fits[at] if index not in taken])
 
     def _unseen(self, trace: Trace) -> str | None:
-        return trace.doubt("tools") or not_understood(trace, (self.tool,))
+        return trace.why_incomplete("tools") or not_understood(trace, (self.tool,))
 
     def _untold(self, trace: Trace) -> str:
         """Why one of these calls may be the one after all."""
@@ -268,7 +268,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return trace.cut("tool_results") or f"nothing says what {self.tool} was called with"
         what = "gave" if asked else "succeeded"
         how = f"nothing says what {self.tool} {what}" if asked else f"nothing says whether {self.tool} {what}"
-        return trace.doubt("tool_results") or how
+        return trace.why_incomplete("tool_results") or how
 
     def _nearest(self, trace: Trace, sure: CallTally) -> str:
         """The call that comes nearest, argument by argument."""

@@ -63,7 +63,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if call.called and is_any_named(self.tools, call.name):
                 return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.doubt("tools") or not_understood(trace, self.tools)
+        why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
         return self.unknown(why) if why else self.failed(called(trace))
 
 
@@ -105,7 +105,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if is_same_tool(self.tool, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.doubt("tools") or not_ruled_out(trace, self.tool)
+        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(called(trace))
 
 

@@ -131,7 +131,11 @@ class Ui(Check, Struct, frozen=True):
         elements = self.elements or grammar(self.sentence)
         if not elements:
             return self.unknown(HOW_TO_DEFINE)
-        why = trace.unseen("page") or trace.cut("page") or ("the target shows no page" if trace.page is None else None)
+        why = (
+            trace.why_unobserved("page")
+            or trace.cut("page")
+            or ("the target shows no page" if trace.page is None else None)
+        )
         if why or trace.page is None:
             return self.unknown(why or "")
         results = (self._judged(element, trace) for element in elements)
@@ -144,7 +148,7 @@ class Ui(Check, Struct, frozen=True):
         if element.any:
             return self._any(element, trace)
         if element.new and (trace.page_before is None or trace.cut("page_before")):
-            return self.unknown(trace.doubt("page_before") or "the page was not captured before the turn")
+            return self.unknown(trace.why_incomplete("page_before") or "the page was not captured before the turn")
         found = count(element, trace)
         low, high = element.bounds
         if found.seen < low and (otherwise := _shown_otherwise(element, trace)):
@@ -182,7 +186,7 @@ def grammar(sentence: str) -> tuple[Element, ...]:
 
 def resolve(case: Case, vocabulary: Mapping[str, Any]) -> Case:
     """The case with every sentence that the target's vocabulary knows turned into elements."""
-    if not vocabulary or not any(spec.name == Ui.name for _, spec in case.asked):
+    if not vocabulary or not any(spec.name == Ui.name for _, spec in case.all_checks):
         return case
     turns = [Turn(turn.prompt, _all_resolved(turn.checks, vocabulary)) for turn in case.turns]
     return structs.replace(case, checks=_all_resolved(case.checks, vocabulary), turns=tuple(turns))

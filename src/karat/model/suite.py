@@ -94,13 +94,13 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
         return bool(self.turns or self.replies)
 
     @property
-    def asked(self) -> tuple[tuple[int | None, CheckSpec], ...]:
+    def all_checks(self) -> tuple[tuple[int | None, CheckSpec], ...]:
         """Every check in the order in which it is judged, with its turn: those of all turns come last."""
         in_turns = [(number, spec) for number, turn in enumerate(self.turns, 1) for spec in turn.checks]
         return (*in_turns, *((None, spec) for spec in self.checks))
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def user_texts(self) -> tuple[str, ...]:
         """Every word of the user, as far as it does not hang on what the agent says."""
         return (*self.setup_prompts, *([turn.prompt for turn in self.turns] or [self.prompt]))
 

@@ -65,7 +65,7 @@ def facts(record: CaseRecord) -> Facts:
     else:
         return NOTHING_AMISS
     found = Facts([], [])
-    for (turn, spec), result in zip(record.case.asked, results, strict=False):
+    for (turn, spec), result in zip(record.case.all_checks, results, strict=False):
         if result.status is not PASSED:
             judged = Judged(label(turn, spec.path or result.name), result)
             (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
@@ -77,7 +77,7 @@ def lacks(record: CaseRecord, catalog: CheckCatalog) -> Lacks:
     if facts(record) is NOTHING_AMISS:
         return NOTHING_LACKS
     found = Lacks([], [], [])
-    for (_, spec), result in zip(record.case.asked, record.verdict.checks, strict=False):
+    for (_, spec), result in zip(record.case.all_checks, record.verdict.checks, strict=False):
         if result.status is not PASSED:
             _miss(found, spec, catalog)
     return found
@@ -91,7 +91,7 @@ def label(turn: int | None, path: str) -> str:
 def required_sources(record: CaseRecord, catalog: CheckCatalog) -> list[str]:
     """The sources that the answer was to draw on."""
     case = record.case
-    specs = [spec for _, spec in case.asked] if case.turns else case.checks
+    specs = [spec for _, spec in case.all_checks] if case.turns else case.checks
     return [
         _lack(cls, spec)
         for spec in specs

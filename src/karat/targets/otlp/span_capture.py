@@ -150,7 +150,7 @@ class SpanCapture:
 
     def _with(self, trace: Trace, reading: SpanReading, unowned: tuple[PossibleCall, ...]) -> Trace:
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
-        blind = trace.unseen("tools")
+        blind = trace.why_unobserved("tools")
         calls = reading.calls if blind else tuple(completed(trace.tool_calls, reading.calls))
         doubt = reading.doubt if self._otlp.complete else reading.unproved
         in_words = () if self._structured or self._otlp.complete else reading.possible_calls
