@@ -302,7 +302,7 @@ NOISE: dict[str, Any] = {
 
 @pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
 def test_what_a_check_does_not_look_at_is_all_the_same_to_it(cls: type[Check]) -> None:
-    noise = {KEPT_AT[name]: value for name, value in NOISE.items() if name not in cls.looks_at}
+    noise = {KEPT_AT[name]: value for name, value in NOISE.items() if name not in cls.channels}
     for example in cls.examples:
         spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
         (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))

@@ -67,9 +67,9 @@ def test_a_check_looks_at_no_channel_that_it_does_not_name(cls: type[Check]) -> 
         check = built(cls, example.args)
         for trace in TRIED:
             verdicts.run_check(check, trace)
-    assert cls.looks_at
-    assert {KEPT_IN.get(channel, channel) for channel in cls.looks_at} >= LOOKED_AT > set()
-    assert cls.looks_at <= WATCHED.keys()
+    assert cls.channels
+    assert {KEPT_IN.get(channel, channel) for channel in cls.channels} >= LOOKED_AT > set()
+    assert cls.channels <= WATCHED.keys()
 
 
 def spelled(tree: ast.AST) -> Iterator[ast.Constant]:

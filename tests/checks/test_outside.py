@@ -41,7 +41,7 @@ class Shouts(Check):
             yield CheckRequest({}, ("shouts",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "capitals"
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -84,7 +84,7 @@ class Leaving(Shouts):
 
 class Aimless(Leaving):
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         raise ValueError("I do not know")
 
 

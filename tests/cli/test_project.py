@@ -208,7 +208,7 @@ class Loud(Check):
         if expected.get("loud"):
             yield CheckRequest({}, ("loud",))
 
-    wanted = "capitals"
+    description = "capitals"
 
     def judge(self, trace):
         return self.passed() if trace.final_message.isupper() else self.failed(trace.final_message)
@@ -216,7 +216,7 @@ class Loud(Check):
 
 
 def test_it_tells_itself_that_nothing_can_fail_it(karat: Karat) -> None:
-    write("loud.py", f"{CLASS}\n    vacuous = 'every answer is loud.'\n")
+    write("loud.py", f"{CLASS}\n    why_always_passes = 'every answer is loud.'\n")
     write("karat.toml", '[checks]\nloud = "python:loud.py:Loud"\n')
     ran = karat("lint", suite(loud=True, must_say_any=["hello"]))
     assert "cases[0].expected.loud: every answer is loud. [vacuous-bound]" in ran.out, ran

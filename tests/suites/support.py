@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from catalogs import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import ParsedCheck, CheckProblem, Declared, Field
+from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
 from karat.model.suite import CheckSpec, Suite
 from karat.plugins.project import Project
 from karat.suites import loads

@@ -13,8 +13,8 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Turn
 from karat.model.trace import (
     TEXT_CAP,
-    TextLoss,
     Message,
+    TextLoss,
     Tokens,
     ToolCall,
     Trace,

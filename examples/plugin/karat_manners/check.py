@@ -19,7 +19,7 @@ class MaxExclamations(Check):
 
     name: ClassVar = "max_exclamations"
     group: ClassVar = "manners"
-    looks_at: ClassVar = frozenset({"final_message"})
+    channels: ClassVar = frozenset({"final_message"})
     fields: ClassVar = (
         Field("max_exclamations", Annotated[int, Meta(ge=0)], "The final message has at most so many '!'."),
     )
@@ -36,7 +36,7 @@ class MaxExclamations(Check):
             yield CheckRequest({"most": expected["max_exclamations"]}, ("max_exclamations",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.most} '!'"
 
     def judge(self, trace: Trace) -> CheckResult:

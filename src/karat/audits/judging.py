@@ -73,7 +73,7 @@ class PassingTrace:
         same = self._unchanged(trace)
         return tuple(
             [
-                found if check.looks_at and check.looks_at <= same else verdicts.run_check(check, trace)
+                found if check.channels and check.channels <= same else verdicts.run_check(check, trace)
                 for check, found in zip(self._checks, self.found, strict=True)
             ]
         )

@@ -38,9 +38,9 @@ class CheckRequest(Struct, frozen=True):
 class Check:
     """Base of every check: subclasses are frozen structs or dataclasses whose fields are their JSON arguments.
 
-    `companions` are fields that only refine another. What others must know of a check: the channels that it `looks_at`
-    (none: it may look at all of them), which metric of a report it `feeds`, and whether it is judged `always`, whatever
-    a case expects.
+    `companions` are fields that only refine another. What others must know of a check: the `channels` that it looks at
+    (none: it may look at all of them), the `metric` of a report that it counts for, and whether it is judged `always`,
+    whatever a case expects.
     """
 
     __slots__ = ()
@@ -50,8 +50,8 @@ class Check:
     fields: ClassVar[tuple[Field, ...]]
     companions: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[Example, ...]] = ()
-    looks_at: ClassVar[frozenset[Channel]] = frozenset()
-    feeds: ClassVar[Metric | None] = None
+    channels: ClassVar[frozenset[Channel]] = frozenset()
+    metric: ClassVar[Metric | None] = None
     always: ClassVar[bool] = False
     forbids: ClassVar[bool] = False
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
@@ -67,7 +67,7 @@ class Check:
         return cls.read(expected)
 
     @classmethod
-    def strays(cls, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
+    def unused_fields(cls, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields of this check that have no effect here; by default companions without the field they refine."""
         for field, refined in cls.companions.items():
             if field in expected and refined not in expected:
@@ -80,30 +80,30 @@ class Check:
         return cls.name
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         """What is expected, in words."""
         raise NotImplementedError
 
     def judge(self, trace: Trace) -> CheckResult:
         raise NotImplementedError
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         """Why this check as written makes no sense."""
         return iter(())
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         """Why no turn can fail it as it is written; nothing where one can."""
         return ""
 
     def passed(self, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.PASSED, self.wanted, found, at)
+        return CheckResult(self.name, self.group, Status.PASSED, self.description, found, at)
 
     def failed(self, found: str, at: EvidenceLocation | None = None) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.FAILED, self.wanted, found, at)
+        return CheckResult(self.name, self.group, Status.FAILED, self.description, found, at)
 
     def unknown(self, why: str) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.UNKNOWN, self.wanted, why)
+        return CheckResult(self.name, self.group, Status.UNKNOWN, self.description, why)
 
     def present(self, trace: Trace, span: tuple[int, int] | None, absent: str = "") -> CheckResult:
         """Passed where the text stands in the final message; unknown where that message is not whole."""
@@ -114,7 +114,7 @@ class Check:
                 return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
-        return self.unknown(why) if why else self.failed(absent or said(trace))
+        return self.unknown(why) if why else self.failed(absent or quote_answer(trace))
 
     def absent(self, trace: Trace, span: tuple[int, int] | None) -> CheckResult:
         """Failed where the text stands in the final message; unknown where that message is not whole."""
@@ -144,12 +144,12 @@ def unsure(trace: Trace, spans: Iterable[tuple[int, int]]) -> str | None:
     return next((doubt for doubt in doubts if doubt), None)
 
 
-def lost(spec: CheckSpec, trace: Trace) -> bool:
+def lost_secret(spec: CheckSpec, trace: Trace) -> bool:
     """Whether the expectation of a recorded check lost a secret, so that nobody can judge by it again."""
     return OF_CASE in trace.cuts and REMOVED.encode() in bytes(spec.args)
 
 
-def said(trace: Trace) -> str:
+def quote_answer(trace: Trace) -> str:
     """The final message, short enough for one line of a report."""
     return excerpt(trace.final_message) if trace.final_message.strip() else "an empty final message"
 

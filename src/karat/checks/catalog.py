@@ -61,7 +61,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import ParsedCheck, CheckProblem, Declared, Field
+from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.verdict import Group
 from karat.plugins import packages
@@ -201,7 +201,7 @@ class CheckCatalog:
     def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that refine a field which is not there."""
         for cls in self._refined(frozenset(expected)):
-            yield from cls.strays(expected)
+            yield from cls.unused_fields(expected)
 
     def compile(self, case: Case) -> tuple[Check, ...]:
         """The checks of a case, or of all turns of it together, ready to judge."""
@@ -232,8 +232,10 @@ class CheckCatalog:
     @cached_property
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
-        own = getattr_static(Check, "strays")
-        may = {cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "strays") is not own}
+        own = getattr_static(Check, "unused_fields")
+        may = {
+            cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "unused_fields") is not own
+        }
         return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
     @cached_property
@@ -252,7 +254,7 @@ class CheckCatalog:
     def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], ParsedCheck]:
         @lru_cache(maxsize=KEPT_CHECKS)
         def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> ParsedCheck:
-            flaws = tuple(self._build(name, raw).flaws())
+            flaws = tuple(self._build(name, raw).validate())
             return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
 
         return asked

@@ -43,7 +43,7 @@ class ValidArguments(Check, Struct, frozen=True):
 
     name: ClassVar = "valid_arguments"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS | {"tool_schemas"}
+    channels: ClassVar = CALLS | {"tool_schemas"}
     fields: ClassVar = (
         Field(
             "valid_arguments",
@@ -70,7 +70,7 @@ class ValidArguments(Check, Struct, frozen=True):
             yield CheckRequest({}, ("valid_arguments",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "calls of tools that exist, with arguments that their schemas take"
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -133,7 +133,7 @@ class EndedByItself(Check, Struct, frozen=True):
 
     name: ClassVar = "ended"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = frozenset({"ended_by"})
+    channels: ClassVar = frozenset({"ended_by"})
     fields: ClassVar = (
         Field(
             "ended",
@@ -154,7 +154,7 @@ class EndedByItself(Check, Struct, frozen=True):
             yield CheckRequest({}, ("ended",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "an end that no limit made"
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -28,7 +28,7 @@ class Database(Check, Struct, frozen=True):
 
     name: ClassVar = "database"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = frozenset({"database"})
+    channels: ClassVar = frozenset({"database"})
     fields: ClassVar = (
         Field(
             "database",
@@ -59,10 +59,10 @@ class Database(Check, Struct, frozen=True):
             yield CheckRequest({"sql": sql, "rows": rows}, ("database", sql))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.sql} gives {_shown(self.rows)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.sql)
 
     def judge(self, trace: Trace) -> CheckResult:

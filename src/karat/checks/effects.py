@@ -40,7 +40,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
 
     name: ClassVar = "no_false_success"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = ANSWER | CALLS
+    channels: ClassVar = ANSWER | CALLS
     fields: ClassVar = (
         Field(
             "no_false_success",
@@ -80,12 +80,12 @@ class NoFalseSuccess(Check, Struct, frozen=True):
             yield CheckRequest(args, ("no_false_success",))
 
     @classmethod
-    def strays(cls, expected: Expected) -> Iterator[CheckProblem]:
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         if "no_false_success" in expected and not expected.get("effects"):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("no_false_success",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "no claim of a deed that no tool has done"
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -149,7 +149,7 @@ class OnlyEffects(Check, Struct, frozen=True):
 
     name: ClassVar = "only_effects"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "only_effects",
@@ -178,15 +178,15 @@ class OnlyEffects(Check, Struct, frozen=True):
             yield CheckRequest(args, ("only_effects",))
 
     @classmethod
-    def strays(cls, expected: Expected) -> Iterator[CheckProblem]:
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         if "only_effects" in expected and not expected.get("effects"):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("only_effects",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"no effect but {', '.join(self.tools)}" if self.tools else "no effect"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -18,7 +18,7 @@ from karat.checks.base import (
     Phrases,
     blank,
     each,
-    said,
+    quote_answer,
     unreadable,
 )
 from karat.checks.indicators import indicators
@@ -40,7 +40,7 @@ class ToolsUsed(Check, Struct, frozen=True):
 
     name: ClassVar = "tools_used"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tools_used",
@@ -83,12 +83,12 @@ class ToolsUsed(Check, Struct, frozen=True):
             yield CheckRequest(args, ("tools_used",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         how = {"exact": "", "ordered": " in this order", "set": " any number of times"}.get(self.match)
         prefix = {"subset": "nothing but ", "superset": "at least "}.get(self.match, "")
         return f"{prefix}{', '.join(self.tools) or 'no tool call'}{how or ''}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         if self.match == "superset" and not self.tools:
             yield CheckProblem("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
         yield from nameless(*self.tools)
@@ -127,7 +127,7 @@ class AllocationValid(Check, Struct, frozen=True):
 
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = ANSWER | CALLS
+    channels: ClassVar = ANSWER | CALLS
     fields: ClassVar = (
         Field(
             "allocation_valid",
@@ -184,12 +184,12 @@ class AllocationValid(Check, Struct, frozen=True):
             yield CheckRequest(args, ("allocation_valid",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         if self.valid:
             return "a word of success, none of failure, and a call that succeeded"
         return "a word of failure, none of success, and no call that succeeded"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
             yield phrase._replace(path=())
 
@@ -211,7 +211,9 @@ class AllocationValid(Check, Struct, frozen=True):
         if good is None:
             absent = f"no word of {'success' if self.valid else 'failure'}"
             return (
-                self.failed(absent) if self.valid or evidence.done is None else self.unknown(f"{absent}: {said(trace)}")
+                self.failed(absent)
+                if self.valid or evidence.done is None
+                else self.unknown(f"{absent}: {quote_answer(trace)}")
             )
         if evidence.done is None and evidence.why:
             return self.unknown(evidence.why)
@@ -252,10 +254,10 @@ class _Contains(Check):
         return each(cls.name, "phrase", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return repr(self.phrase)
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -267,7 +269,7 @@ class ReasonContains(_Contains, Struct, frozen=True):
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase stands in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
@@ -281,7 +283,7 @@ class ExpectedContains(_Contains, Struct, frozen=True):
 
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase stands in the final message.", in_case=True),)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
@@ -296,7 +298,7 @@ class MustNotContain(MustNotSay, frozen=True):
     name: ClassVar = "must_not_contain"
     forbids: ClassVar = True
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ALL_WORDS
+    channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", in_case=True),
     )

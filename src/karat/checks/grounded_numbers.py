@@ -37,7 +37,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
 
     name: ClassVar = "grounded_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
-    looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
+    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
     companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
     fields: ClassVar = (
         Field(
@@ -90,7 +90,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
             yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "numbers that stand in what was seen, or can be reckoned from it"
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, Phrases, blank, excerpt, quoted, said
+from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, Phrases, blank, excerpt, quote_answer, quoted
 from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import calls, says
 from karat.checks.says import regex_flaws
@@ -47,8 +47,8 @@ class MustGroundNumber(Check, Struct, frozen=True):
 
     name: ClassVar = "must_ground_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
-    looks_at: ClassVar = ANSWER | CALLS
-    feeds: ClassVar = "numbers"
+    channels: ClassVar = ANSWER | CALLS
+    metric: ClassVar = "numbers"
     fields: ClassVar = (
         Field(
             "must_ground_numbers",
@@ -96,7 +96,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         return str(args.get("label") or args.get("value") or args.get("regex") or args.get("from_tool"))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         label = f"{self.label}: " if self.label else ""
         if self.regex:
             return f"{label}a match of /{self.regex}/"
@@ -105,7 +105,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         beside = f" with {quoted(self.context_any)}{near}" if self.context_any else ""
         return f"{label}{number}{beside}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         if [bool(self.regex), bool(self.value), bool(self.from_tool)].count(True) != 1:
             yield CheckProblem("wrong-shape", "give either 'regex' or 'value' or 'from_tool'.")
         if self.from_tool:
@@ -160,7 +160,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         if unread:
             near = excerpt(text[unread[0] : unread[1] + 20])
             return self.unknown(f"{near!r} may be another number: have it written in digits")
-        absent = f"{value} is not told: {said(trace)}" if self.from_tool else ""
+        absent = f"{value} is not told: {quote_answer(trace)}" if self.from_tool else ""
         return self.present(trace, grounded.number if grounded else None, absent)
 
 

@@ -64,7 +64,7 @@ class Telemetry(Check, Struct, frozen=True):
 
     name: ClassVar = "telemetry"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = frozenset({"telemetry"})
+    channels: ClassVar = frozenset({"telemetry"})
     fields: ClassVar = (
         Field(
             "telemetry",
@@ -95,10 +95,10 @@ class Telemetry(Check, Struct, frozen=True):
         return each("telemetry", "entry", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return self.entry
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.entry)
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -58,8 +58,8 @@ Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]
 class CallTimes(TypedDict, total=False):
     """How often such a call is made. Without `min` it is made at least once."""
 
-    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="EvidenceLocation least so often; 1 if not given.")]
-    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="EvidenceLocation most so often.")]
+    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="At least so often; 1 if not given.")]
+    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="At most so often.")]
 
 
 class ExpectedCall(TypedDict):
@@ -102,7 +102,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "tool_calls"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_calls",
@@ -179,7 +179,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             yield CheckRequest({**call, "rivals": sides} if sides else call, ("tool_calls", index))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         with_what = f" with {_shown(self.arguments)}" if self.arguments is not UNSET else ""
         gave = f" that gave {_shown(self.result)}" if self.result is not UNSET else ""
         erred = f" with the error {_shown(self.error)}" if self.error is not UNSET else ""
@@ -195,7 +195,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return f", {least} times" if least != 1 else ", once"
         return f", at least {least} times" if most is None else f", {least} to {most} times"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool)
         if self.never and self.times is not None:
             yield CheckProblem("no-effect", "'times' has no effect beside 'never'.", ("times",))

@@ -35,7 +35,7 @@ class ToolOrder(Check, Struct, frozen=True):
 
     name: ClassVar = "tool_order"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_order",
@@ -60,10 +60,10 @@ class ToolOrder(Check, Struct, frozen=True):
             yield CheckRequest({"tools": expected["tool_order"]}, ("tool_order",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{', then '.join(self.tools)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -104,7 +104,7 @@ class ToolRequires(Check, Struct, frozen=True):
 
     name: ClassVar = "tool_requires"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_requires",
@@ -133,10 +133,10 @@ class ToolRequires(Check, Struct, frozen=True):
             yield CheckRequest({"tool": tool, "first": first}, ("tool_requires", tool))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"a successful {' and '.join(self.first)} before each {self.tool}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool, *self.first)
         if self.tool in self.first:
             message = f"no first call of {self.tool!r} can come after one. Leave it out."

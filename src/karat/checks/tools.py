@@ -31,12 +31,12 @@ UNOWNED = PossibleCall("delete", "a call of 'delete' cannot be attributed. Pass 
 
 
 class ToolCallsAny(Check, Struct, frozen=True):
-    """EvidenceLocation least one of the tools was called: it began to run, or it ended in any way."""
+    """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
-    fields: ClassVar = (Field("tool_calls_any", Phrases, "EvidenceLocation least one of these tools was called."),)
+    channels: ClassVar = CALLS
+    fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
         Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
@@ -53,10 +53,10 @@ class ToolCallsAny(Check, Struct, frozen=True):
             yield CheckRequest({"tools": expected["tool_calls_any"]}, ("tool_calls_any",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"a call of {quoted(self.tools)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -72,7 +72,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
 
     name: ClassVar = "tool_calls_none"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was even asked for."),)
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
@@ -95,10 +95,10 @@ class ToolCallsNone(Check, Struct, frozen=True):
         return each("tool_calls_none", "tool", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"no call of {self.tool!r}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:

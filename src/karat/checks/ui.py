@@ -58,7 +58,7 @@ class Ui(Check, Struct, frozen=True):
 
     name: ClassVar = "ui"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = PAGE
+    channels: ClassVar = PAGE
     fields: ClassVar = (
         Field(
             "ui",
@@ -118,10 +118,10 @@ class Ui(Check, Struct, frozen=True):
             yield CheckRequest(args, ("ui", index))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return self.sentence or " and ".join(map(str, self.elements))
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         if not self.elements:
             yield from unfailable(self.sentence)
         for element in self.elements:
@@ -220,7 +220,7 @@ def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
         return
     if not check.elements:
         yield "the list is empty."
-    yield from (flaw.message for flaw in check.flaws())
+    yield from (flaw.message for flaw in check.validate())
     known = SLOT.findall(fold(sentence))
     yield from (f"{{{slot}}} stands twice in the sentence." for slot, count in Counter(known).items() if count > 1)
     for element in check.elements:

@@ -24,7 +24,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
 
     name: ClassVar = "must_label_assumptions"
     group: ClassVar = Group.UNCERTAINTY
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field(
             "must_label_assumptions",
@@ -59,10 +59,10 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
             )
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for flaw in blank(self.markers):
             yield flaw._replace(path=())
 

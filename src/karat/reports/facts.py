@@ -50,7 +50,7 @@ NOTHING_LACKS: Final = Lacks([], [], [])
 
 
 SOURCES: Final[Metric] = "sources"
-_NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.feeds != SOURCES)
+_NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.metric != SOURCES)
 BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
 """What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
@@ -97,19 +97,19 @@ def required_sources(record: CaseRecord, catalog: CheckCatalog) -> list[str]:
         for spec in specs
         if spec.name not in _NO_SOURCES
         and (cls := catalog.find(spec.name))
-        and cls.feeds == SOURCES
+        and cls.metric == SOURCES
         and not is_negated(spec)
     ]
 
 
 def _miss(found: Lacks, spec: CheckSpec, catalog: CheckCatalog) -> None:
     cls = catalog.find(spec.name)
-    if cls is None or cls.feeds is None or is_negated(spec):
+    if cls is None or cls.metric is None or is_negated(spec):
         return
     missing = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}
     lack = _lack(cls, spec)
-    if lack not in missing[cls.feeds]:
-        missing[cls.feeds].append(lack)
+    if lack not in missing[cls.metric]:
+        missing[cls.metric].append(lack)
 
 
 def _lack(cls: type[Check], spec: CheckSpec) -> str:

@@ -175,7 +175,7 @@ def run_check(check: Check, trace: Trace) -> CheckResult:
 
 def _wanted(check: Check) -> str:
     try:
-        return str(check.wanted)
+        return str(check.description)
     except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
         return ""
 

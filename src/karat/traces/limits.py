@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 from msgspec import structs
 
-from karat.model.trace import TEXT_CAP, TextLoss, Message, ToolCall, Trace, TraceError
+from karat.model.trace import TEXT_CAP, Message, TextLoss, ToolCall, Trace, TraceError
 from karat.traces import clean
 
 NAME_CAP = 1_000

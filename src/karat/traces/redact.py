@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TextLoss, Message, ToolCall, Trace
+from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.traces.clean import loads
 from karat.traces.spellings import SHORTEST, beginnings, needles, pattern

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from msgspec import structs
 
-from karat.model.check import ParsedCheck, Field
+from karat.model.check import Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
 from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile

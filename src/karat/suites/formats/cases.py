@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 from msgspec import structs
 
 from karat.errors import UsageError
-from karat.model.check import ParsedCheck, Field, Vocabulary
+from karat.model.check import Field, ParsedCheck, Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.declared import declared_in, with_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError, render
