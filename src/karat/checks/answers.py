@@ -46,7 +46,7 @@ _GROUPING = lazy.regex(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORD = lazy.regex(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
 )
-"""What stands between white space and holds a letter or digit; where no spaces are written, each sign."""
+"""What is between white space and holds a letter or digit; where no spaces are written, each sign."""
 
 
 class AnswerEquals(Check, Struct, frozen=True):
@@ -149,18 +149,18 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
         answer = json_answer(trace.final_message)
         if answer.why_not:
             return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
-        wrong = [*map(_told, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
+        wrong = [*map(_error_text, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
         return self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(shown(answer.value))
 
     @cached_property
     def _compiled(self) -> jsonschema_rs.Validator:
-        """What it refers to must stand in it: nothing is fetched."""
+        """What it refers to must be in it: nothing is fetched."""
         import jsonschema_rs
 
         return jsonschema_rs.validator_for(self.schema, offline=True)
 
 
-def _told(error: jsonschema_rs.ValidationError) -> str:
+def _error_text(error: jsonschema_rs.ValidationError) -> str:
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
     return f"{where.removeprefix('.')}: {error.message}" if where else error.message
 

@@ -15,7 +15,7 @@ from karat.plugins.project import Project
 
 EXCERPT = 160
 EDGE = 64
-"""A match this near to where a text was cut may go on behind it: `12.|5`, `12 mil|lion`."""
+"""A match this near to where a text was cut may go on after it: `12.|5`, `12 mil|lion`."""
 
 Phrase = Annotated[str, Meta(min_length=1)]
 Phrases = Annotated[list[Phrase], Meta(min_length=1)]
@@ -106,7 +106,7 @@ class Check:
         return CheckResult(self.name, self.group, Status.UNKNOWN, self.description, why)
 
     def present(self, trace: Trace, span: tuple[int, int] | None, absent: str = "") -> CheckResult:
-        """Passed where the text stands in the final message; unknown where that message is not whole."""
+        """Passed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
             doubt = unsure(trace, [span]) if trace.cuts else None
@@ -117,7 +117,7 @@ class Check:
         return self.unknown(why) if why else self.failed(absent or quote_answer(trace))
 
     def absent(self, trace: Trace, span: tuple[int, int] | None) -> CheckResult:
-        """Failed where the text stands in the final message; unknown where that message is not whole."""
+        """Failed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
             doubt = trace.why_uncertain("final_message", start, end)
@@ -145,7 +145,7 @@ def unsure(trace: Trace, spans: Iterable[tuple[int, int]]) -> str | None:
 
 
 def lost_secret(spec: CheckSpec, trace: Trace) -> bool:
-    """Whether the expectation of a recorded check lost a secret, so that nobody can judge by it again."""
+    """Whether the expectation of a recorded check lost a secret, so that it cannot be judged again."""
     return OF_CASE in trace.cuts and REMOVED.encode() in bytes(spec.args)
 
 
@@ -172,13 +172,13 @@ def quoted(phrases: Sequence[str]) -> str:
 
 
 def blank(phrases: Sequence[str], *path: str | int) -> Iterator[CheckProblem]:
-    """Phrases that stand in every text once white space and invisible characters are set aside."""
+    """Phrases that are in every text once white space and invisible characters are left out."""
     from karat.text.forms.folding import fold_phrase
 
     for index, phrase in enumerate(phrases):
         if not fold_phrase(phrase):
             yield CheckProblem(
                 "empty-expectation",
-                "a blank phrase stands in every answer. Write the words to look for.",
+                "a blank phrase is in every answer. Write the words to look for.",
                 (*path, index),
             )

@@ -43,7 +43,7 @@ class Budget(Check):
         raise NotImplementedError
 
     def measured(self, trace: Trace) -> float | None:
-        """How much it was; None where nobody measured it."""
+        """How much it was; None where it was not measured."""
         raise NotImplementedError
 
     @property
@@ -58,8 +58,8 @@ class Budget(Check):
         found = self.measured(trace)
         if found is None:
             return self.unknown(self.unmeasured)
-        told = f"{found:.6g}{self.unit}"
-        return self.failed(told) if found > self.limit else self.passed(told)
+        amount = f"{found:.6g}{self.unit}"
+        return self.failed(amount) if found > self.limit else self.passed(amount)
 
 
 class MaxToolCalls(Check, Struct, frozen=True):
@@ -291,7 +291,7 @@ class MaxTokens(Budget, Struct, frozen=True):
 
 
 class MaxCostUsd(Budget, Struct, frozen=True):
-    """The turn cost no more, as it told itself, else at the prices of the project when the suite was read."""
+    """The turn cost no more, as it reported itself, else at the prices of the project when the suite was read."""
 
     name: ClassVar = "max_cost_usd"
     channels: ClassVar = frozenset({"tokens", "metadata"})

@@ -122,7 +122,7 @@ CHECKS: tuple[type[Check], ...] = (
 
 ENTRY_POINTS = "karat.checks"
 OF_SUITES = frozenset(("scoring", "min_pass_rate", "metadata"))
-"""Keys of `expected` that are no checks."""
+"""Keys of `expected` that are not checks."""
 
 KINDS_OF_CASES = 1024
 """Sets of fields for which it is remembered which checks they concern: cases of a suite look alike."""
@@ -163,7 +163,7 @@ class CheckCatalog:
         return Declared(self.project.effects, self.project.words)
 
     def load(self) -> None:
-        """Load the code of others now, so that what is wrong with it is told before anything runs."""
+        """Load the code of others now, so that what is wrong with it is reported before anything runs."""
         _ = self.classes
 
     def find(self, name: str) -> type[Check] | None:
@@ -302,9 +302,9 @@ def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
 
 
 def flaw_of(found: object) -> str:
-    """Why something is no check, else the empty string."""
+    """Why something is not a check, else the empty string."""
     if not (isinstance(found, type) and Check in found.__mro__):
-        return "it is no subclass of karat.Check."
+        return "it is not a subclass of karat.Check."
     if not (is_dataclass(found) or issubclass(found, msgspec.Struct)):
         return "it is neither a dataclass nor a struct, and its arguments are the fields of one."
     for name in ("name", "group"):
@@ -318,13 +318,13 @@ def flaw_of(found: object) -> str:
 
 
 def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None:
-    """Take a check of others in, if it is one and stands in nobody's way."""
+    """Take a check of others in, if it is one and its names are free."""
     if flaw := flaw_of(cls):
-        raise ConfigError(flaw, where=where, fix="Mend it; docs/extending.md shows how.")
+        raise ConfigError(flaw, where=where, fix="Fix it; docs/extending.md shows how.")
     taken = {field.name for other in known.values() for field in other.fields} | known.keys() | OF_SUITES
     for name in (cls.name, *(field.name for field in cls.fields)):
         if name in taken or name.startswith("x-") or not name.isidentifier():
-            why = "Karat has that name already" if name in taken else "that is no name for a field"
+            why = "Karat has that name already" if name in taken else "that is not a name for a field"
             raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
     known[cls.name] = cls
 

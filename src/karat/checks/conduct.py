@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NO_SCHEMAS = (
     "the schemas of the agent's tools are not known: a LangGraph graph with tool nodes, the tools of an `openai:` "
-    "target, an MCP server behind `mcp_record` and spans with tool definitions tell them"
+    "target, an MCP server with `mcp_record` and spans with tool definitions name them"
 )
 NO_ENDING = "nothing says whether a limit cut the turn off: the target gave no finish reason and no `ended_by`"
 BOOK: Mapping[str, Any] = {

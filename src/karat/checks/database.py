@@ -16,7 +16,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
 COUNT = "SELECT count(*) AS n FROM bookings"
-NO_HOOK = "nobody asked the database: name a `database` hook in the target's configuration"
+NO_HOOK = "the database was not asked: name a `database` hook in the target's configuration"
 
 
 def answered(rows: object) -> Trace:

@@ -129,9 +129,9 @@ def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
         (call for call in made if call.has_unknown_outcome and is_any_named(claim.tools, call.name)), None
     ):
         return f"nothing says whether {pending.name} succeeded"
-    told = (call for call in made if call.success is True and _holds(structured(call.result), fold(claim.wording)))
-    if other := next(told, None):
-        return f"{other.name} gave {claim.wording!r} as a value, and it may be that which the answer tells"
+    others = (call for call in made if call.success is True and _holds(structured(call.result), fold(claim.wording)))
+    if other := next(others, None):
+        return f"{other.name} gave {claim.wording!r} as a value, and it may be that which the answer states"
     return None
 
 

@@ -90,5 +90,5 @@ def _example(given: object) -> Example:
     known = STATUSES[status] if isinstance(status, bool | None) else status
     if not isinstance(seen, Trace) or known not in (*STATUSES.values(), Status.ERROR):
         fix = "Write each as (value, answer or Trace, True, False or None)."
-        raise ConfigError(f"{excerpt(repr(given))} is no example.", fix=fix)
+        raise ConfigError(f"{excerpt(repr(given))} is not an example.", fix=fix)
     return Example({"value": value}, seen, Status(known))

@@ -1,4 +1,4 @@
-"""What golden sets ask: which tools were used, whether the allocation was made, which phrases stand in the answer."""
+"""What golden sets ask: which tools were used, whether the allocation was made, which phrases are in the answer."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Evidence(NamedTuple):
 
 
 class AllocationValid(Check, Struct, frozen=True):
-    """The answer tells of success (true) or of failure (false) and of nothing to the contrary, and so do the tools."""
+    """The answer reports success (true) or failure (false) and nothing to the contrary, and so do the tools."""
 
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
@@ -243,7 +243,7 @@ class AllocationValid(Check, Struct, frozen=True):
 
 
 class _Contains(Check):
-    """A phrase that must stand in the final message."""
+    """A phrase that must be in the final message."""
 
     __slots__ = ()
 
@@ -265,12 +265,12 @@ class _Contains(Check):
 
 
 class ReasonContains(_Contains, Struct, frozen=True):
-    """The phrase stands in the final message."""
+    """The phrase is in the final message."""
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase stands in the final message."),)
+    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase is in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
         Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
@@ -279,12 +279,12 @@ class ReasonContains(_Contains, Struct, frozen=True):
 
 
 class ExpectedContains(_Contains, Struct, frozen=True):
-    """The phrase stands in the final message."""
+    """The phrase is in the final message."""
 
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase stands in the final message.", in_case=True),)
+    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase is in the final message.", in_case=True),)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
         Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
@@ -293,14 +293,14 @@ class ExpectedContains(_Contains, Struct, frozen=True):
 
 
 class MustNotContain(MustNotSay, frozen=True):
-    """The phrase does not stand in the final message."""
+    """The phrase is not in the final message."""
 
     name: ClassVar = "must_not_contain"
     forbids: ClassVar = True
     group: ClassVar = Group.QA
     channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
-        Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", in_case=True),
+        Field("must_not_contain", Phrases, "None of these phrases is in the final message.", in_case=True),
     )
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),

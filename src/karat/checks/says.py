@@ -24,7 +24,7 @@ class MustSayAny(Check, Struct, frozen=True):
     name: ClassVar = "must_say_any"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases stands in the final message."),)
+    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases is in the final message."),)
     examples: ClassVar = (
         Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
         Example({"phrases": ["refund", "credit"]}, says("Nothing was done."), Status.FAILED),
@@ -57,7 +57,7 @@ class MustNotSay(Check, Struct, frozen=True):
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS
-    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases stands in the final message."),)
+    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases is in the final message."),)
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
         Example({"phrase": "as an AI"}, says("As an\nAI, I cannot."), Status.FAILED),

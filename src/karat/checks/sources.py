@@ -16,7 +16,7 @@ from karat.text import phrases
 
 
 class RequiredSource(Check, Struct, frozen=True):
-    """One of the source's phrases stands in the final message as whole words, a plural `s` allowed."""
+    """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
 
     name: ClassVar = "required_sources"
     group: ClassVar = Group.SYNTHESIS_COVERAGE

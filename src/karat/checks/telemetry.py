@@ -60,7 +60,7 @@ def shorthand(entry: str) -> Pattern | None:
 
 
 class Telemetry(Check, Struct, frozen=True):
-    """One event fits the shorthand, or the text stands in the case's segment of the log."""
+    """One event fits the shorthand, or the text is in the case's segment of the log."""
 
     name: ClassVar = "telemetry"
     group: ClassVar = Group.TOOL_HYGIENE

@@ -33,7 +33,7 @@ INSTEAD = 'write what must not come as an object, such as {"role": "heading", "n
 UNMARKED = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))})"
 NO_COMPONENTS = f"{UNMARKED}: {INSTEAD}"
 SHOWN_OTHERWISE = "{}, and it shows the heading {}: write what must show as an object, such as {}"
-LOOSE_HEADING = "the heading {} is new and stands in no component: {}"
+LOOSE_HEADING = "the heading {} is new and in no component: {}"
 LONGEST = 80
 LISTED = 6
 
@@ -160,7 +160,7 @@ class Ui(Check, Struct, frozen=True):
         if high is not None and found.own > high:
             return self.failed(f"{found.there} for {element}", _at(found.first))
         unsure = found.own_seen < low or (high is not None and found.there > high)
-        why = UNSURE if unsure else _untold(element, trace)
+        why = UNSURE if unsure else _why_undecided(element, trace)
         return self.unknown(why) if why else self.passed(at=EvidenceLocation("page"))
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
@@ -207,7 +207,7 @@ def check_vocabulary(vocabulary: Mapping[str, Any], target: str = "") -> None:
 
 
 def vocabulary_flaws(vocabulary: Mapping[str, object]) -> Iterator[str]:
-    """Why a target's vocabulary cannot be used: each sentence stands for a list of elements that a page can lack."""
+    """Why a target's vocabulary cannot be used: each sentence means a list of elements that a page can lack."""
     for sentence, objects in vocabulary.items():
         yield from (f"{sentence!r}: {why}" for why in _entry_flaws(sentence, objects))
 
@@ -222,7 +222,7 @@ def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
         yield "the list is empty."
     yield from (flaw.message for flaw in check.validate())
     known = SLOT.findall(fold(sentence))
-    yield from (f"{{{slot}}} stands twice in the sentence." for slot, count in Counter(known).items() if count > 1)
+    yield from (f"{{{slot}}} is in the sentence twice." for slot, count in Counter(known).items() if count > 1)
     for element in check.elements:
         for slot in SLOT.findall(" ".join(_texts(msgspec.to_builtins(element))).casefold()):
             if slot not in known:
@@ -249,7 +249,7 @@ def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, ob
 
 
 def _slots(pattern: str, sentence: str) -> dict[str, str] | None:
-    """What stands at each `{slot}` of a vocabulary pattern, or None where the sentence is not of that pattern."""
+    """What is at each `{slot}` of a vocabulary pattern, or None where the sentence is not of that pattern."""
     parts = SLOT.split(fold(pattern))
     source = "".join(regex.escape(p) if i % 2 == 0 else f"(?P<{p}>.+?)" for i, p in enumerate(parts))
     try:
@@ -309,7 +309,7 @@ def _nearest(element: Element, trace: Trace) -> EvidenceLocation:
 
 
 def _shown_otherwise(element: Element, trace: Trace) -> str:
-    """Why a component that is asked for may be there all the same: the page marks none, and a heading tells of it."""
+    """Why a component that is asked for may be there all the same: the page marks none, and a heading speaks of it."""
     page = trace.page or ""
     if element.role != COMPONENT or not element.words or components(page) or components(trace.page_before or ""):
         return ""
@@ -319,12 +319,12 @@ def _shown_otherwise(element: Element, trace: Trace) -> str:
     )
     if found is None:
         return ""
-    told = msgspec.json.encode({"role": "heading", "name": found.name}).decode()
-    return SHOWN_OTHERWISE.format(UNMARKED, _short(found.name), told)
+    spelled = msgspec.json.encode({"role": "heading", "name": found.name}).decode()
+    return SHOWN_OTHERWISE.format(UNMARKED, _short(found.name), spelled)
 
 
-def _untold(element: Element, trace: Trace) -> str:
-    """Why nobody can tell by their roles that no component came: there are none, or something else has a heading."""
+def _why_undecided(element: Element, trace: Trace) -> str:
+    """Why their roles do not show that no component came: there are none, or something else has a heading."""
     if not (element.new and element.role == COMPONENT and element.bounds[1] == 0):
         return ""
     before, after = trace.page_before or "", trace.page or ""
@@ -339,7 +339,7 @@ def _untold(element: Element, trace: Trace) -> str:
 
 
 def _loose_headings(page: str) -> Iterator[tuple[str, Node]]:
-    """Headings that stand in no component and not in the conversation."""
+    """Headings that are in no component and not in the conversation."""
     depth = None
     for node in nodes(page):
         if depth is not None and node.depth <= depth:
