@@ -125,7 +125,7 @@ class CaseChecks(tuple[CheckSpec, ...]):
     """The checks of a case that was read from a file, with the `catalog` that read them.
 
     What a name of a check means depends on the project. No file says which it was, and cases of two projects can be
-    equal, so that this is no field; as part of one it is kept where a case is changed.
+    equal, so that this is not a field; as part of one it is kept where a case is changed.
     """
 
     __slots__ = ()
@@ -137,7 +137,7 @@ class CaseChecks(tuple[CheckSpec, ...]):
 
 
 def remember_catalog(cases: Iterable[Case], catalog: object) -> None:
-    """Let these cases, which nobody else has yet, know by which catalog they were read."""
+    """Let these cases, which are new, know by which catalog they were read."""
     kind = type("CaseChecks", (CaseChecks,), {"__slots__": (), "catalog": catalog})
     for case in cases:
         structs.force_setattr(case, "checks", kind(case.checks))
