@@ -7,8 +7,8 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "karat"
 CLEAN = (
-    "api.py", "audits", "cli", "compare", "console", "golden.py", "inspections", "journal", "reports", "running",
-    "self_test.py", "viewer",
+    "api.py", "audits", "checks", "cli", "compare", "console", "golden.py", "inspections", "journal", "model",
+    "plugins", "reports", "running", "self_test.py", "targets", "telemetry", "text", "viewer",
 )  # fmt: skip
 """What is held to it; a package that becomes clean is added here."""
 
@@ -25,7 +25,11 @@ PHRASES = {
 }
 HARMLESS = re.compile(r"\bthere (?:is|are) no\b", re.IGNORECASE)
 ALLOWED = {
-    'return "set apart"': "a key of the strips in the history's JSON",
+    '"set apart"': "a word of comparisons and of the strips in the history's JSON",
+    '"mended"': "a word of comparisons as JSON",
+    '"behind"': "an argument of a recorded check",
+    "|behind|": "a word that answers use, in a pattern",
+    "(nobody|none|nothing)": "an entry of a word list",
 }
 
 _part = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

@@ -36,7 +36,7 @@ def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
         for number, example in enumerate(cls.examples):
             spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
             (check,) = catalog.compile(Case(id="example", prompt="?", checks=(spec,)))
-            result = verdicts.carried_out(check, example.trace)
+            result = verdicts.run_check(check, example.trace)
             yield Proof(f"{cls.name} example {number + 1}", example.status, result.status)
 
 

@@ -302,12 +302,12 @@ NOISE: dict[str, Any] = {
 
 @pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
 def test_what_a_check_does_not_look_at_is_all_the_same_to_it(cls: type[Check]) -> None:
-    noise = {KEPT_AT[name]: value for name, value in NOISE.items() if name not in cls.looks_at}
+    noise = {KEPT_AT[name]: value for name, value in NOISE.items() if name not in cls.channels}
     for example in cls.examples:
         spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
         (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
         changed = structs.replace(example.trace, **noise)
-        assert verdicts.carried_out(check, changed) == verdicts.carried_out(check, example.trace)
+        assert verdicts.run_check(check, changed) == verdicts.run_check(check, example.trace)
 
 
 def test_a_check_that_cannot_be_read_is_an_error_of_the_journal(run: Journal) -> None:

@@ -66,10 +66,10 @@ def test_a_check_looks_at_no_channel_that_it_does_not_name(cls: type[Check]) -> 
     for example in cls.examples:
         check = built(cls, example.args)
         for trace in TRIED:
-            verdicts.carried_out(check, trace)
-    assert cls.looks_at
-    assert {KEPT_IN.get(channel, channel) for channel in cls.looks_at} >= LOOKED_AT > set()
-    assert cls.looks_at <= WATCHED.keys()
+            verdicts.run_check(check, trace)
+    assert cls.channels
+    assert {KEPT_IN.get(channel, channel) for channel in cls.channels} >= LOOKED_AT > set()
+    assert cls.channels <= WATCHED.keys()
 
 
 def spelled(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -10,12 +10,12 @@ from catalogs import CATALOG
 from karat.api import judge
 from karat.checks.sample_traces import says
 from karat.model.suite import Case
-from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, Cut, Trace
+from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, TextLoss, Trace
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
-LOST_SOME = {"final_message": Cut(SECRETS_REMOVED)}
+LOST_SOME = {"final_message": TextLoss(SECRETS_REMOVED)}
 
 
 def status(expected: dict[str, Any], trace: Trace) -> str:
@@ -88,5 +88,5 @@ def test_at_a_secret(expected: dict[str, Any], message: str, before: str, after:
 
 
 @pytest.mark.parametrize(("cuts", "found"), [({}, PASSED), (LOST_SOME, UNKNOWN)], ids=["its-own-words", "a-mark"])
-def test_an_agent_may_say_so_itself(cuts: dict[str, Cut], found: str) -> None:
+def test_an_agent_may_say_so_itself(cuts: dict[str, TextLoss], found: str) -> None:
     assert status({"must_say_any": ["removed"]}, says(f"It is {REMOVED}.", cuts=cuts)) == found

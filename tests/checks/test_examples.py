@@ -26,7 +26,7 @@ def built(cls: type[Check], example: Example) -> Check:
 @pytest.mark.parametrize(("cls", "example"), EXAMPLES)
 def test_example_gives_its_status(cls: type[Check], example: Example) -> None:
     check = built(cls, example)
-    assert list(check.flaws()) == []
+    assert list(check.validate()) == []
     result = check.judge(example.trace)
     assert result.status is example.status, result
     assert result.name == cls.name

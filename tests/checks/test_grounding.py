@@ -9,7 +9,7 @@ import pytest
 
 from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.numbers import MustGroundNumber
-from karat.model.trace import Cut, ToolCall, Trace
+from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.text.numbers.claimed import stated_numbers
 
@@ -107,7 +107,7 @@ def test_what_a_number_rests_on(text: str, status: Status) -> None:
         pytest.param(told("Two of your three tasks are new.", {"tasks": [{"s": "new"}, {"s": "new"}, {"s": "old"}]}),
                      P, id="counts-in-words"),
         pytest.param(told("One of them takes two steps in three ways.", {"messages": ["a"]}), P, id="no-claims"),
-        pytest.param(told("It is 5", {"n": 5}, cuts={"final_message": Cut("a part")}), U, id="cut"),
+        pytest.param(told("It is 5", {"n": 5}, cuts={"final_message": TextLoss("a part")}), U, id="cut"),
         pytest.param(
             Trace(case_id="A", final_message="It is 5.", tool_calls=(ToolCall("a", unfinished=True, started=False),)),
             F,

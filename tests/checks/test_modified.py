@@ -39,7 +39,7 @@ def spec(name: str, **args: Any) -> CheckSpec:
 def test_a_negated_check_gives_the_opposite(trace: Trace, negated: bool, status: Status) -> None:
     asked = spec("must_say_any", phrases=["please"], **({"$not": True} if negated else {}))
     (check,) = CATALOG.checks([asked])
-    result = verdicts.carried_out(check, trace)
+    result = verdicts.run_check(check, trace)
     assert (result.name, result.status) == ("must_say_any", status)
     assert result.expected == ("not: 'please'" if negated else "'please'")
     assert is_negated(asked) is negated

@@ -10,7 +10,7 @@ import pytest
 from catalogs import CATALOG
 from karat.api import judge
 from karat.errors import SuiteError
-from karat.model.trace import Cut, ToolCall, Trace
+from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.suites import loads
 
@@ -29,7 +29,7 @@ def trace(text: str = "Done.", *calls: ToolCall, **more: Any) -> Trace:
 OPEN = ToolCall("issue_refund")
 SAID_NOTHING = ToolCall("issue_refund", result={"status": "ok"})
 WAITING = ToolCall("issue_refund", unfinished=True)
-CUT = {"tools": Cut("secrets were taken out")}
+CUT = {"tools": TextLoss("secrets were taken out")}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,10 @@ CUT = {"tools": Cut("secrets were taken out")}
             trace("Pick one below.", unobserved={"page": "not captured"}), "needs_input", Status.UNKNOWN, id="no-page"
         ),
         pytest.param(
-            trace("Pick one", cuts={"final_message": Cut("a part")}), "needs_input", Status.UNKNOWN, id="cut-message"
+            trace("Pick one", cuts={"final_message": TextLoss("a part")}),
+            "needs_input",
+            Status.UNKNOWN,
+            id="cut-message",
         ),
         pytest.param(
             trace("Sorry.", ToolCall("a", success=False), ToolCall("a")), "graceful_error", Status.UNKNOWN, id="again"
@@ -91,7 +94,7 @@ def test_tools_that_lost_a_secret(name: str, expected: dict[str, Any]) -> None:
 
 
 def test_arguments_that_were_too_large_to_keep() -> None:
-    seen = trace("Hi", ToolCall("book"), cuts={"tool_results": Cut("only a part")})
+    seen = trace("Hi", ToolCall("book"), cuts={"tool_results": TextLoss("only a part")})
     assert status(seen, "tool_calls", tool_calls=[{"tool": "book", "arguments": {"v": 42}}]) is Status.UNKNOWN
     assert status(seen, "tool_calls", tool_calls=[{"tool": "book"}]) is Status.PASSED
     assert status(seen, "tool_calls", tool_calls=[{"tool": "drop", "arguments": {"v": 42}}]) is Status.FAILED
@@ -129,11 +132,11 @@ def test_components_without_a_name(page: str, before: str, sentence: str, expect
 )
 def test_a_match_where_the_message_was_cut(text: str, name: str, expected: dict[str, Any]) -> None:
     assert status(trace(text), name, **expected) is Status.PASSED
-    assert status(trace(text, cuts={"final_message": Cut("a part")}), name, **expected) is Status.UNKNOWN
+    assert status(trace(text, cuts={"final_message": TextLoss("a part")}), name, **expected) is Status.UNKNOWN
 
 
 def test_a_page_before_that_is_not_whole() -> None:
-    seen = trace("Hi", page='- heading "Alerts"', page_before="- main", cuts={"page_before": Cut("a part")})
+    seen = trace("Hi", page='- heading "Alerts"', page_before="- main", cuts={"page_before": TextLoss("a part")})
     assert status(seen, "ui", ui=["The panel title becomes Alerts"]) is Status.UNKNOWN
 
 

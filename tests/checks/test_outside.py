@@ -41,7 +41,7 @@ class Shouts(Check):
             yield CheckRequest({}, ("shouts",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "capitals"
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -84,7 +84,7 @@ class Leaving(Shouts):
 
 class Aimless(Leaving):
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         raise ValueError("I do not know")
 
 
@@ -106,8 +106,8 @@ def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> No
     [
         pytest.param("no_such_module:X", "cannot be loaded: ModuleNotFoundError", id="no-module"),
         pytest.param("karat.checks.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("karat.checks.catalog:CHECKS", "it is no subclass of karat.Check", id="no-class"),
-        pytest.param("karat.errors:UsageError", "it is no subclass of karat.Check", id="no-check"),
+        pytest.param("karat.checks.catalog:CHECKS", "it is not a subclass of karat.Check", id="no-class"),
+        pytest.param("karat.errors:UsageError", "it is not a subclass of karat.Check", id="no-check"),
         pytest.param(f"{__name__}:Plain", "it is neither a dataclass nor a struct", id="no-arguments"),
         pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat has that name already", id="namesake"),
     ],

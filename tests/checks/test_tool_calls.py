@@ -97,7 +97,7 @@ def test_what_differs_is_told(entry: dict[str, Any], made: ToolCall, told: str) 
         ({"times": {"min": 3, "max": 2}}, "tool_calls[0].times: min 3 is over max 2."),
         ({"times": {"min": 0}}, "any number of calls is right."),
         ({"times": 0}, "tool_calls[0].times: must be at least 1, found 0."),
-        ({"times": 2, "never": True}, "'times' has no effect beside 'never'."),
+        ({"times": 2, "never": True}, "'times' has no effect next to 'never'."),
         ({"arguments": {}}, "an empty object expects nothing."),
     ],
 )

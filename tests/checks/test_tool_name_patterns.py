@@ -8,10 +8,10 @@ import pytest
 
 from catalogs import CATALOG
 from karat import scoring
+from karat.linting.base import Surroundings
+from karat.linting.linter import lint
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
-from karat.smells.base import Surroundings
-from karat.smells.linter import lint
 from karat.suites.reading import locate_suite
 
 TOOLS = frozenset({"find_room", "delete_all", "book_room"})

@@ -41,7 +41,7 @@ REGION = '- region "Notes"\n'
         pytest.param(
             "No new component is added.",
             shows(REGION + TILE, before=REGION),
-            "the heading 'slack mentions' is new and stands in no component: write what must not come as an object, "
+            "the heading 'slack mentions' is new and in no component: write what must not come as an object, "
             'such as {"role": "heading", "new": true, "visible": false}',
             id="a-heading-that-is-new",
         ),

@@ -161,18 +161,18 @@ def test_what_a_function_may_say(karat: Karat, function: str, status: str, said:
         pytest.param("mine", "python:no_such_module:mine", "there is no module 'no_such_module'", id="no-module"),
         pytest.param("mine", "python:checks.py:polit", "has no 'polit'. Did you mean 'polite'?", id="no-function"),
         pytest.param("mine", "checks.py:polite", "names no code. Write it as 'python:file.py:mine'", id="no-python"),
-        pytest.param("mine", "python:checks.py:NUMBER", "it is no subclass of karat.Check", id="no-check"),
-        pytest.param("mine", "python:checks.py:Path", "it is no subclass of karat.Check", id="no-check-class"),
+        pytest.param("mine", "python:checks.py:NUMBER", "it is not a subclass of karat.Check", id="no-check"),
+        pytest.param("mine", "python:checks.py:Path", "it is not a subclass of karat.Check", id="no-check-class"),
         pytest.param("mine", "python:checks.py:alone", "cannot be called with the trace and the value", id="signature"),
         pytest.param("mine", "python:checks.py:later", "it is async", id="async"),
         pytest.param("mine", "python:checks.py:dated", "its types cannot be read: NameError", id="no-such-type"),
         pytest.param("mine", "python:checks.py:strange", "no value of a suite is of the type", id="no-json"),
-        pytest.param("mine", "python:checks.py:shown", "'a' is no example", id="no-example"),
+        pytest.param("mine", "python:checks.py:shown", "'a' is not an example", id="no-example"),
         pytest.param("mine", "python:broken.py:f", "cannot be imported: SyntaxError", id="no-python-code"),
         pytest.param("outcome", "python:checks.py:polite", "Karat has that name already", id="a-check-of-ours"),
         pytest.param("source_patterns", "python:checks.py:polite", "Karat has that name already", id="a-field"),
         pytest.param("scoring", "python:checks.py:polite", "Karat has that name already", id="no-check-but-ours"),
-        pytest.param("x-mine", "python:checks.py:polite", "that is no name for a field", id="a-note"),
+        pytest.param("x-mine", "python:checks.py:polite", "that is not a name for a field", id="a-note"),
         pytest.param("mine", "python:classes.py:Loud", "the check is called 'loud'. Write loud = ", id="class-name"),
         pytest.param("loud", "python:classes.py:Loud", "", id="a-class"),
     ],
@@ -208,7 +208,7 @@ class Loud(Check):
         if expected.get("loud"):
             yield CheckRequest({}, ("loud",))
 
-    wanted = "capitals"
+    description = "capitals"
 
     def judge(self, trace):
         return self.passed() if trace.final_message.isupper() else self.failed(trace.final_message)
@@ -216,7 +216,7 @@ class Loud(Check):
 
 
 def test_it_tells_itself_that_nothing_can_fail_it(karat: Karat) -> None:
-    write("loud.py", f"{CLASS}\n    vacuous = 'every answer is loud.'\n")
+    write("loud.py", f"{CLASS}\n    why_always_passes = 'every answer is loud.'\n")
     write("karat.toml", '[checks]\nloud = "python:loud.py:Loud"\n')
     ran = karat("lint", suite(loud=True, must_say_any=["hello"]))
     assert "cases[0].expected.loud: every answer is loud. [vacuous-bound]" in ran.out, ran

@@ -294,7 +294,7 @@ def test_a_slot_that_stands_twice_in_a_sentence(karat: Karat) -> None:
     write("karat.toml", f'{TOML}\n[targets.local.ui_vocabulary]\n"{{a}} or {{A}}" = [{{ role = "x" }}]\n')
     ran = karat("run", write("suite.json", eval_set()))
     assert (ran.code, ran.out) == (4, "")
-    assert "'{a} or {A}': {a} stands twice in the sentence." in ran.err
+    assert "'{a} or {A}': {a} is in the sentence twice." in ran.err
 
 
 def test_a_sentence_that_takes_too_long_to_compare(karat: Karat) -> None:

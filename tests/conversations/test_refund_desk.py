@@ -71,7 +71,7 @@ def test_a_wrong_agent_fails_in_the_second_turn(name: str) -> None:
     bug, place = WRONG[name]
     record = ran(bug)["refund-fr"]
     assert record.status is CaseStatus.FAIL
-    found = zip(record.case.asked, record.verdict.checks, strict=True)
+    found = zip(record.case.all_checks, record.verdict.checks, strict=True)
     failed = {(turn, spec.path) for (turn, spec), check in found if check.status is Status.FAILED}
     assert (2, place) in failed
     assert {turn for turn, _ in failed} == {2}

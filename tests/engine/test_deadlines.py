@@ -73,7 +73,7 @@ async def test_code_that_keeps_pythons_lock_is_killed(tmp_path: Path, prompt: st
     assert kind(stuck) == "timeout"
     assert stuck.trace.error is not None
     assert "its process did not answer" in stuck.trace.error.message
-    assert stuck.trace.unseen("tools")
+    assert stuck.trace.why_unobserved("tools")
     assert kind(after) == PASSED
 
 

@@ -24,7 +24,7 @@ def test_a_case_of_one_prompt_is_recorded_as_ever() -> None:
 
 def test_a_case_of_one_prompt_is_a_conversation_of_one_turn() -> None:
     case = msgspec.json.decode(RECORDED, type=Case)
-    assert case.said == ("s", "p")
+    assert case.user_texts == ("s", "p")
 
 
 def test_a_conversation_survives_the_journal() -> None:
@@ -42,5 +42,5 @@ def test_a_conversation_survives_the_journal() -> None:
     )
     again = msgspec.json.decode(msgspec.json.encode(case), type=Case)
     assert msgspec.json.encode(again) == msgspec.json.encode(case)
-    assert again.said == ("p", "q")
+    assert again.user_texts == ("p", "q")
     assert Keys({}).of(case) != Keys({}).of(msgspec.structs.replace(case, turns=(Turn("p"), Turn("q"))))

@@ -136,5 +136,5 @@ def test_a_regex_that_runs_away_is_an_error_of_its_check_alone() -> None:
 @pytest.mark.parametrize(("hidden", "status"), [("As an AI", Status.FAILED), ("Hello", Status.PASSED)])
 def test_what_is_forbidden_is_looked_for_where_no_reader_sees_it(check: Check, hidden: str, status: Status) -> None:
     trace = Trace(case_id="c", final_message="Fine.", messages=(Message(UNSEEN_WORDS, hidden),))
-    assert verdicts.carried_out(check, trace).status is status
-    assert verdicts.carried_out(MustSayAny(("an AI", "Hello")), trace).status is Status.FAILED, "nobody reads it"
+    assert verdicts.run_check(check, trace).status is status
+    assert verdicts.run_check(MustSayAny(("an AI", "Hello")), trace).status is Status.FAILED, "nobody reads it"

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from catalogs import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import AskedCheck, CheckProblem, Declared, Field
+from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
 from karat.model.suite import CheckSpec, Suite
 from karat.plugins.project import Project
 from karat.suites import loads
@@ -38,14 +38,14 @@ class Small:
     groups = ("looks", "sounds")
     declared = Declared()
 
-    def read(self, expected: Mapping[str, Any]) -> Iterator[AskedCheck]:
+    def read(self, expected: Mapping[str, Any]) -> Iterator[ParsedCheck]:
         for name, value in expected.items():
             flaws = (CheckProblem("bad-copy", "nothing is like it.", ()),) if value == "nothing" else ()
-            yield AskedCheck(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
+            yield ParsedCheck(CheckSpec(name, msgspec.Raw(msgspec.json.encode(value)), name), (name,), flaws)
 
     formats = known_formats(Project())
 
-    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         raise NotImplementedError
 
     def fields_of(self, name: str) -> tuple[Field, ...]:

@@ -117,7 +117,7 @@ def test_a_golden_case_of_nothing_but_filler_is_refused() -> None:
         ),
         pytest.param(
             {"must_not_say": [" "]},
-            "must_not_say[0]: a blank phrase stands in every answer. Write the words to look for. [empty-expectation]",
+            "must_not_say[0]: a blank phrase is in every answer. Write the words to look for. [empty-expectation]",
             id="blank",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""EvidenceLocation which line each case stands, whatever the format."""
+"""At which line each case stands, whatever the format."""
 
 from __future__ import annotations
 

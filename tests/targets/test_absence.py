@@ -132,10 +132,10 @@ async def test_a_stream_key_that_never_matched_observed_nothing(
         options = {"body": {"q": "{prompt}"}, "stream": stream}
         async with opened(*server.target, options=options) as target:
             traces = [await ask(target, "hi") for _ in answers]
-    assert [trace.unseen("tools") is not None for trace in traces] == unseen
+    assert [trace.why_unobserved("tools") is not None for trace in traces] == unseen
     if unseen[0]:
-        assert f"`stream.tool` {tool} has found nothing" in (traces[0].unseen("tools") or "")
-        assert 'stream = { absent = "none" }' in (traces[0].unseen("tools") or "")
+        assert f"`stream.tool` {tool} has found nothing" in (traces[0].why_unobserved("tools") or "")
+        assert 'stream = { absent = "none" }' in (traces[0].why_unobserved("tools") or "")
 
 
 CALLED = {"reply": "Done.", "steps": [{"kind": "tool", "name": "delete"}]}
@@ -160,8 +160,8 @@ async def test_a_filter_that_never_matched_observed_nothing(
         options = {"body": {"q": "{prompt}"}, "answer": "$.reply", "tool_calls": calls}
         async with opened(*server.target, options=options) as target:
             traces = [await ask(target, "hi") for _ in answers]
-    assert [trace.unseen("tools") is not None for trace in traces] == unseen
-    assert not unseen[0] or 'tool_calls = { absent = "none" }' in (traces[0].unseen("tools") or "")
+    assert [trace.why_unobserved("tools") is not None for trace in traces] == unseen
+    assert not unseen[0] or 'tool_calls = { absent = "none" }' in (traces[0].why_unobserved("tools") or "")
 
 
 # -- logs

@@ -166,7 +166,7 @@ async def test_breaks(agents: Path, function: str, kind: str, message: str) -> N
 
 async def test_a_trace_that_says_nothing_of_tools(agents: Path) -> None:
     async with opened("python", f"{agents.stem}:silent_trace", agents.parent) as target:
-        assert "give it tool_calls=() if there were none" in ((await ask(target, "p")).unseen("tools") or "")
+        assert "give it tool_calls=() if there were none" in ((await ask(target, "p")).why_unobserved("tools") or "")
 
 
 @pytest.mark.parametrize(

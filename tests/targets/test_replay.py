@@ -10,7 +10,7 @@ import pytest
 
 from karat.errors import ConfigError, KaratError, SuiteError
 from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.trace import Cut, ToolCall, Trace, TraceError
+from karat.model.trace import TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Verdict
 from karat.targets.base import RunContext, TargetError
 
@@ -66,7 +66,7 @@ async def test_a_journal_is_replayed_as_it_is(file: Path) -> None:
         input="p",
         final_message="x",
         tool_calls=(ToolCall("a", {"q": [1]}, success=True),),
-        cuts={"page": Cut("cut", 3, "ff")},
+        cuts={"page": TextLoss("cut", 3, "ff")},
         started_at=3.5,
         timings={"turn": 1.0},
     )

@@ -111,7 +111,7 @@ def test_no_span_is_in_a_wrong_case_and_what_was_dropped_is_unknown(tmp_path: Pa
         assert asked in ([{"case": case_id}], []), "a call of another case"
         whole = fate(case_id) in ("whole", "late", "twice") and witness(case_id) != "nobody"
         assert str(record.verdict.status) == ("PASS" if whole else "PARTIAL"), (fate(case_id), record.verdict)
-        assert (record.trace.unseen("tools") is None) is whole
+        assert (record.trace.why_unobserved("tools") is None) is whole
         assert len(record.trace.spans) == len({node.id for node in record.trace.spans})
 
 
@@ -137,7 +137,7 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     heard: list[str] = []
     result = run_mute(tmp_path, heard, wait_ms=100)
     assert {str(record.verdict.status) for record in result} == {"PARTIAL"}
-    assert all("no span has reached http://127.0.0.1:" in (r.trace.unseen("tools") or "") for r in result)
+    assert all("no span has reached http://127.0.0.1:" in (r.trace.why_unobserved("tools") or "") for r in result)
     (told,) = heard
     assert re.sub(r":\d+:", ":4318:", told) == (
         "[targets.python:targets.test_spanned:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the agent "

@@ -87,7 +87,7 @@ def test_calls_that_were_left_out_are_not_absent() -> None:
     trace = cap_trace(structs.replace(SMALL, tool_calls=(ToolCall("lookup"),) * 200_000 + (ToolCall("delete"),)))
     assert 0 < len(trace.tool_calls) < 200_000
     assert trace.cut("tools")
-    assert trace.unseen("tools") == trace.cut("tools")
+    assert trace.why_unobserved("tools") == trace.cut("tools")
 
 
 def test_tables_and_errors() -> None:

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from karat.checks.base import lost
+from karat.checks.base import lost_secret
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Reply, Turn
@@ -22,10 +22,10 @@ from karat.model.trace import (
     REMOVED,
     SECRETS_REMOVED,
     TEXT_CAP,
-    Cut,
     Message,
     PossibleCall,
     SpanNode,
+    TextLoss,
     ToolCall,
     Trace,
     TraceError,
@@ -102,7 +102,7 @@ def test_values_in_every_spelling(spelled: str, channel: str) -> None:
     assert redactor.finds(encoded(trace))
     cleaned = redactor.trace(trace)
     assert getattr(cleaned, channel).replace('"', "") == f"it is {REMOVED}!"
-    assert cleaned.cuts == ({} if channel == "input" else {channel: Cut(SECRETS_REMOVED)})
+    assert cleaned.cuts == ({} if channel == "input" else {channel: TextLoss(SECRETS_REMOVED)})
     assert not redactor.finds(encoded(cleaned).replace(b'"cuts":', b""))
 
 
@@ -253,7 +253,7 @@ def in_list(channel: str, first: str, last: str) -> Trace:
         "telemetry": {"telemetry": (first, last)},
         "tool_results": {"tool_calls": (ToolCall("t", result=first), ToolCall("t", result=last), ToolCall("u"))},
     }
-    return Trace(case_id="a", cuts={channel: Cut("only the first bytes were kept", 9, "hash")}, **parts[channel])
+    return Trace(case_id="a", cuts={channel: TextLoss("only the first bytes were kept", 9, "hash")}, **parts[channel])
 
 
 @pytest.mark.parametrize("channel", ["messages", "telemetry", "tool_results"])
@@ -266,7 +266,7 @@ def test_nor_does_one_at_the_end_of_a_list(channel: str, secrets: list[str], tor
     redactor = Redactor(secrets)
     trace = in_list(channel, f"x {torn}", f"x {torn}")
     assert redactor.finds(encoded(trace))
-    cut = {channel: Cut(f"only the first bytes were kept; {SECRETS_REMOVED}", 9)}
+    cut = {channel: TextLoss(f"only the first bytes were kept; {SECRETS_REMOVED}", 9)}
     assert redactor.trace(trace) == structs.replace(in_list(channel, f"x {torn}", f"x {cleaned}"), cuts=cut)
 
 
@@ -342,9 +342,9 @@ def test_a_case_is_cleaned_and_says_so() -> None:
     redactor = Redactor(["hush-1234"])
     cleaned = redactor.record(whole)
     assert b"hush" not in msgspec.json.encode(cleaned)
-    assert cleaned.trace.cuts == {OF_CASE: Cut(SECRETS_REMOVED)}
+    assert cleaned.trace.cuts == {OF_CASE: TextLoss(SECRETS_REMOVED)}
     assert cleaned.case.checks[0] == specs[0]
-    assert [lost(spec, cleaned.trace) for spec in cleaned.case.checks] == [False, True]
+    assert [lost_secret(spec, cleaned.trace) for spec in cleaned.case.checks] == [False, True]
     assert redactor.record(cleaned) == cleaned
     assert redactor.record(record("hello", "", None)).trace.cuts == {}
 

@@ -13,8 +13,8 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Turn
 from karat.model.trace import (
     TEXT_CAP,
-    Cut,
     Message,
+    TextLoss,
     Tokens,
     ToolCall,
     Trace,
@@ -192,7 +192,7 @@ def test_secrets_go_from_every_turn_and_evidence_stays_where_it_was() -> None:
         "[removed] hi",
         ('{"token":"[removed]"}',),
     )
-    assert clean.trace.turns[0].cuts["final_message"] == Cut("secrets were removed")
+    assert clean.trace.turns[0].cuts["final_message"] == TextLoss("secrets were removed")
     at = clean.verdict.checks[0].at
     assert at is not None
     assert clean.trace.turns[0].final_message[at.start : at.end] == "hi"

@@ -19,7 +19,7 @@ class MaxExclamations(Check):
 
     name: ClassVar = "max_exclamations"
     group: ClassVar = "manners"
-    looks_at: ClassVar = frozenset({"final_message"})
+    channels: ClassVar = frozenset({"final_message"})
     fields: ClassVar = (
         Field("max_exclamations", Annotated[int, Meta(ge=0)], "The final message has at most so many '!'."),
     )
@@ -36,7 +36,7 @@ class MaxExclamations(Check):
             yield CheckRequest({"most": expected["max_exclamations"]}, ("max_exclamations",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.most} '!'"
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -44,5 +44,5 @@ class MaxExclamations(Check):
         if len(found) > self.most:
             first = found[self.most]
             return self.failed(f"{len(found)} of them", EvidenceLocation("final_message", first, first + 1))
-        why = trace.doubt("final_message")
+        why = trace.why_incomplete("final_message")
         return self.unknown(why) if why else self.passed(f"{len(found)} of them")

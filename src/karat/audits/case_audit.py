@@ -316,7 +316,7 @@ def audit_case(
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
     judge = PassingTrace(subject, catalog, allowance)
-    trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.asked])
+    trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.all_checks])
     pieces = list(parts(subject))
     for operator in OPERATORS:
         trial.run(operator, pieces)
@@ -418,7 +418,7 @@ def _help(operator: Operator, usable: Sequence[str]) -> str:
 
 def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
     """The checks that no kill hangs on; not that there is an answer, which is always judged."""
-    for index, (turn, spec) in enumerate(subject.case.asked):
+    for index, (turn, spec) in enumerate(subject.case.all_checks):
         implied = spec.name == Outcome.name and subject.case.outcome == DEFAULT_OUTCOME
         if index not in needed and not implied:
             yield _named(turn, spec)
@@ -436,7 +436,7 @@ def _brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittl
         trace = equivalent.change(subject)
         if trace is None or trace == subject.trace or (in_json and trace.final_message != subject.answer):
             continue
-        for (_, spec), result in zip(case.asked, judge.results(part.within(trace)), strict=True):
+        for (_, spec), result in zip(case.all_checks, judge.results(part.within(trace)), strict=True):
             if result.status is not Status.PASSED:
                 advice = equivalent.advice.get(spec.name, equivalent.advice[""])
                 yield Brittle(equivalent.name, part.named(spec.path), result.expected, advice)

@@ -73,7 +73,7 @@ class PassingTrace:
         same = self._unchanged(trace)
         return tuple(
             [
-                found if check.looks_at and check.looks_at <= same else verdicts.carried_out(check, trace)
+                found if check.channels and check.channels <= same else verdicts.run_check(check, trace)
                 for check, found in zip(self._checks, self.found, strict=True)
             ]
         )
@@ -131,7 +131,7 @@ def judge_trace(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
 
 def compiled(case: Case, catalog: CheckCatalog) -> tuple[Check, ...]:
     try:
-        return catalog.checks([spec for _, spec in case.asked])
+        return catalog.checks([spec for _, spec in case.all_checks])
     except msgspec.DecodeError as error:
         fix = "The journal was changed."
         raise JournalError(f"a check of case {case.id!r} cannot be read: {error}.", fix=fix) from error

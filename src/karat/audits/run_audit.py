@@ -14,7 +14,7 @@ from karat.audits.hints import Spelling
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, judge_trace
 from karat.audits.operators.base import Subject, same
 from karat.audits.operators.catalog import OPERATORS
-from karat.checks.base import lost
+from karat.checks.base import lost_secret
 from karat.checks.catalog import CheckCatalog
 from karat.model.audit import (
     AuditReport,
@@ -182,7 +182,7 @@ def _differ(one: Subject, other: Subject) -> bool:
 
 def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:
     """How a record comes out by today's checks; unknown for an expectation that lost a secret."""
-    if any(lost(spec, record.trace) for _, spec in record.case.asked):
+    if any(lost_secret(spec, record.trace) for _, spec in record.case.all_checks):
         return CaseStatus.PARTIAL, LOST
     verdict = judge_trace(record.case, record.trace, catalog)
     return verdict.status, verdict.reason

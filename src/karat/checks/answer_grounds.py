@@ -1,4 +1,4 @@
-"""What the numbers of one answer rest on: what was seen, what is reckoned from it, and what the answer itself tells."""
+"""What the numbers of one answer rest on: what was seen, what is reckoned from it, and what the answer states."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_ACROSS = 6
 MOST_EXACT_ACROSS = 40
 """Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
 SMALLEST = 20
-"""The smallest whole amount that may be reckoned from others that were told: a smaller one is so by chance."""
+"""The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
 FEWEST_OF_ID = 4
-"""Digits by which the end of an id can be told."""
+"""Digits by which the end of an id can be recognized."""
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
 Found = Mapping[StatedNumber, Ground | None]
@@ -50,18 +50,18 @@ class Grounds:
         return None
 
     def _groups(self, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> Iterator[Iterable[Ground]]:
-        yield (Ground(other.value, f"told before, {ground.name}") for other, ground in known.items() if other != stated)
+        yield (Ground(one.value, f"stated before, {ground.name}") for one, ground in known.items() if one != stated)
         line = _same_line(self._trace.final_message, stated, known)
         yield pairs(line, stated.percent)
         yield self._shares if stated.percent else self._pairs
         exact = stated.step < 1
         yield self._differences[exact]
         if stated.money and (abs(stated.value) >= SMALLEST or exact):
-            told = _told_before(stated, known)
-            yield pairs(told, stated.percent)
-            yield _sums_of_first(told)
+            amounts = _stated_before(stated, known)
+            yield pairs(amounts, stated.percent)
+            yield _sums_of_first(amounts)
             yield _sums_of_first(line)
-            yield _multiples((*told, *line), self._factors(known))
+            yield _multiples((*amounts, *line), self._factors(known))
 
     @cached_property
     def _derived(self) -> list[Ground]:
@@ -86,10 +86,10 @@ class Grounds:
         return [one for group in self._alike for one in pairs(group, percent=True)]
 
     def _factors(self, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
-        """How many there may be of something that has a price: small counts of results, and small numbers told."""
+        """How many there may be of something that has a price: small counts of results, and small stated numbers."""
         counts = [one for one in self._derived if one.counted]
-        told = [Ground(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)]
-        return [one for one in (*counts, *told) if one.value in range(2, MOST_ALIKE + 1)]
+        amounts = [Ground(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)]
+        return [one for one in (*counts, *amounts) if one.value in range(2, MOST_ALIKE + 1)]
 
     @cached_property
     def _ids(self) -> list[str]:
@@ -114,7 +114,7 @@ def _first(stated: StatedNumber, grounds: Iterable[Ground]) -> Ground | None:
 
 
 def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
-    """What is told in the line of a number."""
+    """What is stated in the line of a number."""
     first = text.rfind("\n", 0, stated.span[0])
     last = text.find("\n", stated.span[1])
     last = len(text) if last < 0 else last
@@ -122,22 +122,22 @@ def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Gro
     return [Ground(other.value, known[other].name, known[other].counted) for other in islice(near, MOST_ALIKE)]
 
 
-def _told_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
-    """The amounts of money that were told last before a number, the last one first."""
+def _stated_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
+    """The amounts of money that were stated last before a number, the last one first."""
     before = [
         Ground(other.value, ground.name) for other, ground in known.items() if other.money and other.span < stated.span
     ]
     return before[: -MOST_ALIKE - 1 : -1]
 
 
-def _sums_of_first(told: Alike) -> Iterator[Ground]:
-    for count, total in enumerate(accumulate(one.value for one in told), 1):
+def _sums_of_first(amounts: Alike) -> Iterator[Ground]:
+    for count, total in enumerate(accumulate(one.value for one in amounts), 1):
         if count > 1:
-            yield Ground(total, f"the sum of {', '.join(one.name for one in told[:count])}")
+            yield Ground(total, f"the sum of {', '.join(one.name for one in amounts[:count])}")
 
 
-def _multiples(told: Alike, factors: Alike) -> Iterator[Ground]:
-    for one in told:
+def _multiples(amounts: Alike, factors: Alike) -> Iterator[Ground]:
+    for one in amounts:
         yield from (
             Ground(one.value * factor.value, f"{factor.value} ({factor.name}) × {one.name}") for factor in factors
         )

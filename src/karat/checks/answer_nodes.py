@@ -14,7 +14,7 @@ from karat.text.regexes import safe_regex
 def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
     """The lines in which the regex finds something; if none, the words of the nodes that it finds in the snapshot.
 
-    Never in the rest of the page, and only words that stand in the answer: the offsets are those of the answer. A regex
+    Never in the rest of the page, and only words that are in the answer: the offsets are those of the answer. A regex
     for snapshots names the role of what it looks for; one for lines that begin with a hyphen would find any node.
     """
     text = trace.final_message
@@ -23,12 +23,12 @@ def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
         return found
     page = trace.answer_page
     lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.matched(pattern, page)}
-    told = (
+    texts = (
         _words(page, index)
         for index, node in enumerate(nodes(page))
         if page.count("\n", 0, node.start) in lines and _names(pattern, node.role)
     )
-    return [(words, span) for words in told if (span := _place(trace.final_message, words))]
+    return [(words, span) for words in texts if (span := _place(trace.final_message, words))]
 
 
 def _lines_of(text: str, span: Span) -> str:
@@ -41,14 +41,14 @@ def _names(pattern: str, role: str) -> bool:
 
 
 def _words(page: str, index: int) -> str:
-    """What a node says, with all that stands in it."""
+    """What a node says, with all that is in it."""
     every = nodes(page)
     said = (every[index], *below(every, index))
     return "\n".join(node.text or node.name for node in said if node.seen and (node.text or node.name))
 
 
 def _place(answer: str, words: str) -> Span | None:
-    """Where the words stand in the answer; None unless all of them do."""
+    """Where the words are in the answer; None unless all of them are."""
     spans = [phrases.find(answer, line) for line in words.split("\n")]
     known = [span for span in spans if span is not None]
     if not known or len(known) < len(spans):

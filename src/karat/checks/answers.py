@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import regex
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, blank, excerpt, out_of_reach, said, unreadable
+from karat.checks.base import (
+    ANSWER,
+    Check,
+    CheckRequest,
+    Phrase,
+    blank,
+    excerpt,
+    out_of_reach,
+    quote_answer,
+    unreadable,
+)
 from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
 from karat.matchers.values import MISSING, shown
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Cut, Trace
+from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold
 from karat.text.forms.views import seen
@@ -31,12 +41,12 @@ LONGEST_FOUND = 600
 MOST_ERRORS = 5
 NO_STATE = "the target gave no state"
 ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties": {"total": {"type": "number"}}}
-CUT_OFF = says("Total", cuts={"final_message": Cut("only a part was kept")})
+CUT_OFF = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
 _GROUPING = lazy.regex(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORD = lazy.regex(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
 )
-"""What stands between white space and holds a letter or digit; where no spaces are written, each sign."""
+"""What is between white space and holds a letter or digit; where no spaces are written, each sign."""
 
 
 class AnswerEquals(Check, Struct, frozen=True):
@@ -44,7 +54,7 @@ class AnswerEquals(Check, Struct, frozen=True):
 
     name: ClassVar = "answer_equals"
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field("answer_equals", Phrase | int | float, "The final message is this, and nothing else.", since="1"),
     )
@@ -63,10 +73,10 @@ class AnswerEquals(Check, Struct, frozen=True):
             yield CheckRequest({"text": given if isinstance(given, str) else shown(given)}, ("answer_equals",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return repr(self.text)
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for flaw in blank((self.text,)):
             yield flaw._replace(path=())
 
@@ -76,7 +86,7 @@ class AnswerEquals(Check, Struct, frozen=True):
             return self.unknown(why)
         text = trace.final_message
         same = _plain(self.text) in (_plain(text), _plain(seen(text).text))
-        return self.passed(said(trace)) if same else self.failed(said(trace))
+        return self.passed(quote_answer(trace)) if same else self.failed(quote_answer(trace))
 
 
 def _plain(text: str) -> str:
@@ -89,7 +99,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "answer_json"
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field(
             "answer_json",
@@ -114,10 +124,10 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
             yield CheckRequest({"schema": expected["answer_json"]}, ("answer_json",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"JSON like {shown(self.schema)}" if self.schema is not True else "JSON"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         import jsonschema_rs
 
         try:
@@ -138,19 +148,19 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
             return self.unknown(why)
         answer = json_answer(trace.final_message)
         if answer.why_not:
-            return self.failed(f"{answer.why_not}: {said(trace)}")
-        wrong = [*map(_told, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
+            return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
+        wrong = [*map(_error_text, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
         return self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(shown(answer.value))
 
     @cached_property
     def _compiled(self) -> jsonschema_rs.Validator:
-        """What it refers to must stand in it: nothing is fetched."""
+        """What it refers to must be in it: nothing is fetched."""
         import jsonschema_rs
 
         return jsonschema_rs.validator_for(self.schema, offline=True)
 
 
-def _told(error: jsonschema_rs.ValidationError) -> str:
+def _error_text(error: jsonschema_rs.ValidationError) -> str:
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
     return f"{where.removeprefix('.')}: {error.message}" if where else error.message
 
@@ -160,7 +170,7 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "answer_at"
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field(
             "answer_at",
@@ -190,10 +200,10 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
             yield CheckRequest({"path": path, "value": value}, ("answer_at", path))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.path} is {self.made.words}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return path_flaws(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -202,7 +212,7 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
             return self.unknown(why)
         answer = json_answer(trace.final_message)
         if answer.why_not:
-            return self.failed(f"{answer.why_not}: {said(trace)}")
+            return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
         return at_path(self, self.path, self.made, answer.value)
 
 
@@ -220,7 +230,7 @@ class State(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "state"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = frozenset({"state"})
+    channels: ClassVar = frozenset({"state"})
     fields: ClassVar = (
         Field(
             "state",
@@ -248,14 +258,14 @@ class State(Check, Struct, frozen=True, dict=True):
             yield CheckRequest({"path": path, "value": value}, ("state", path))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.path} is {self.made.words}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return path_flaws(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.doubt("state") or ("" if trace.state else NO_STATE)
+        why = trace.why_incomplete("state") or ("" if trace.state else NO_STATE)
         return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, EvidenceLocation("state"))
 
 
@@ -264,7 +274,7 @@ class MinWords(Check, Struct, frozen=True):
 
     name: ClassVar = "min_words"
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The fewest words of the answer.", since="1"),)
     examples: ClassVar = (
         Example({"least": 3}, says("It is paid."), Status.PASSED),
@@ -280,11 +290,11 @@ class MinWords(Check, Struct, frozen=True):
             yield CheckRequest({"least": expected["min_words"]}, ("min_words",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at least {self.least} words"
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         return "every answer has a word. Ask for more, or leave it out." if self.least == 1 else ""
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -292,7 +302,7 @@ class MinWords(Check, Struct, frozen=True):
         if count >= self.least:
             return self.passed(f"{count} words")
         why = unreadable(trace)
-        return self.unknown(why) if why else self.failed(f"{count} words: {said(trace)}")
+        return self.unknown(why) if why else self.failed(f"{count} words: {quote_answer(trace)}")
 
 
 class MaxWords(Check, Struct, frozen=True):
@@ -300,7 +310,7 @@ class MaxWords(Check, Struct, frozen=True):
 
     name: ClassVar = "max_words"
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The most words of the answer.", since="1"),)
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
@@ -315,17 +325,17 @@ class MaxWords(Check, Struct, frozen=True):
             yield CheckRequest({"most": expected["max_words"]}, ("max_words",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.most} words"
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         return out_of_reach(self.most, 100_000, "a hundred thousand words")
 
     def judge(self, trace: Trace) -> CheckResult:
         count = words_in(trace.final_message)
         if count > self.most:
-            return self.failed(f"{count} words: {said(trace)}")
+            return self.failed(f"{count} words: {quote_answer(trace)}")
         why = unreadable(trace)
         return self.unknown(why) if why else self.passed(f"{count} words")
 

@@ -31,7 +31,7 @@ class AsksFor(Check, Struct, frozen=True):
 
     name: ClassVar = "asks_for"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field(
             "asks_for",
@@ -63,11 +63,11 @@ class AsksFor(Check, Struct, frozen=True):
             )
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.present(trace, asked_for_any(trace.final_message, self.things, WordLists.of(self.words)))
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return (CheckProblem(flaw.slug, flaw.message) for flaw in blank(self.things))

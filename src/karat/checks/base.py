@@ -15,7 +15,7 @@ from karat.plugins.project import Project
 
 EXCERPT = 160
 EDGE = 64
-"""A match this near to where a text was cut may go on behind it: `12.|5`, `12 mil|lion`."""
+"""A match this near to where a text was cut may go on after it: `12.|5`, `12 mil|lion`."""
 
 Phrase = Annotated[str, Meta(min_length=1)]
 Phrases = Annotated[list[Phrase], Meta(min_length=1)]
@@ -38,9 +38,9 @@ class CheckRequest(Struct, frozen=True):
 class Check:
     """Base of every check: subclasses are frozen structs or dataclasses whose fields are their JSON arguments.
 
-    `companions` are fields that only refine another. What others must know of a check: the channels that it `looks_at`
-    (none: it may look at all of them), which metric of a report it `feeds`, and whether it is judged `always`, whatever
-    a case expects.
+    `companions` are fields that only refine another. What others must know of a check: the `channels` that it looks at
+    (none: it may look at all of them), the `metric` of a report that it counts for, and whether it is judged `always`,
+    whatever a case expects.
     """
 
     __slots__ = ()
@@ -50,8 +50,8 @@ class Check:
     fields: ClassVar[tuple[Field, ...]]
     companions: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[Example, ...]] = ()
-    looks_at: ClassVar[frozenset[Channel]] = frozenset()
-    feeds: ClassVar[Metric | None] = None
+    channels: ClassVar[frozenset[Channel]] = frozenset()
+    metric: ClassVar[Metric | None] = None
     always: ClassVar[bool] = False
     forbids: ClassVar[bool] = False
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
@@ -67,7 +67,7 @@ class Check:
         return cls.read(expected)
 
     @classmethod
-    def strays(cls, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
+    def unused_fields(cls, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields of this check that have no effect here; by default companions without the field they refine."""
         for field, refined in cls.companions.items():
             if field in expected and refined not in expected:
@@ -80,33 +80,33 @@ class Check:
         return cls.name
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         """What is expected, in words."""
         raise NotImplementedError
 
     def judge(self, trace: Trace) -> CheckResult:
         raise NotImplementedError
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         """Why this check as written makes no sense."""
         return iter(())
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         """Why no turn can fail it as it is written; nothing where one can."""
         return ""
 
     def passed(self, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.PASSED, self.wanted, found, at)
+        return CheckResult(self.name, self.group, Status.PASSED, self.description, found, at)
 
     def failed(self, found: str, at: EvidenceLocation | None = None) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.FAILED, self.wanted, found, at)
+        return CheckResult(self.name, self.group, Status.FAILED, self.description, found, at)
 
     def unknown(self, why: str) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.UNKNOWN, self.wanted, why)
+        return CheckResult(self.name, self.group, Status.UNKNOWN, self.description, why)
 
     def present(self, trace: Trace, span: tuple[int, int] | None, absent: str = "") -> CheckResult:
-        """Passed where the text stands in the final message; unknown where that message is not whole."""
+        """Passed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
             doubt = unsure(trace, [span]) if trace.cuts else None
@@ -114,13 +114,13 @@ class Check:
                 return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
-        return self.unknown(why) if why else self.failed(absent or said(trace))
+        return self.unknown(why) if why else self.failed(absent or quote_answer(trace))
 
     def absent(self, trace: Trace, span: tuple[int, int] | None) -> CheckResult:
-        """Failed where the text stands in the final message; unknown where that message is not whole."""
+        """Failed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
-            doubt = trace.unsure("final_message", start, end)
+            doubt = trace.why_uncertain("final_message", start, end)
             if doubt:
                 return self.unknown(doubt)
             return self.failed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
@@ -135,21 +135,21 @@ def out_of_reach(bound: float, far: float, words: str) -> str:
 
 def unreadable(trace: Trace) -> str | None:
     """Why the final message cannot be relied on to be whole."""
-    return trace.unseen("final_message") or trace.cut("final_message")
+    return trace.why_unobserved("final_message") or trace.cut("final_message")
 
 
 def unsure(trace: Trace, spans: Iterable[tuple[int, int]]) -> str | None:
     """Why one of these matches in the final message may be none in the whole of it."""
-    doubts = (trace.unsure("final_message", start, end, EDGE) for start, end in spans)
+    doubts = (trace.why_uncertain("final_message", start, end, EDGE) for start, end in spans)
     return next((doubt for doubt in doubts if doubt), None)
 
 
-def lost(spec: CheckSpec, trace: Trace) -> bool:
-    """Whether the expectation of a recorded check lost a secret, so that nobody can judge by it again."""
+def lost_secret(spec: CheckSpec, trace: Trace) -> bool:
+    """Whether the expectation of a recorded check lost a secret, so that it cannot be judged again."""
     return OF_CASE in trace.cuts and REMOVED.encode() in bytes(spec.args)
 
 
-def said(trace: Trace) -> str:
+def quote_answer(trace: Trace) -> str:
     """The final message, short enough for one line of a report."""
     return excerpt(trace.final_message) if trace.final_message.strip() else "an empty final message"
 
@@ -172,13 +172,13 @@ def quoted(phrases: Sequence[str]) -> str:
 
 
 def blank(phrases: Sequence[str], *path: str | int) -> Iterator[CheckProblem]:
-    """Phrases that stand in every text once white space and invisible characters are set aside."""
+    """Phrases that are in every text once white space and invisible characters are left out."""
     from karat.text.forms.folding import fold_phrase
 
     for index, phrase in enumerate(phrases):
         if not fold_phrase(phrase):
             yield CheckProblem(
                 "empty-expectation",
-                "a blank phrase stands in every answer. Write the words to look for.",
+                "a blank phrase is in every answer. Write the words to look for.",
                 (*path, index),
             )

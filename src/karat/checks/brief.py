@@ -51,8 +51,8 @@ class RequiredLevers(Check, Struct, frozen=True):
 
     name: ClassVar = "required_levers"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    looks_at: ClassVar = ANSWER_NODES
-    feeds: ClassVar = "brief"
+    channels: ClassVar = ANSWER_NODES
+    metric: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
@@ -95,10 +95,10 @@ class RequiredLevers(Check, Struct, frozen=True):
             yield CheckRequest(args, ("required_levers",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at least {self.count} × /{self.regex}/"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -125,8 +125,8 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
     name: ClassVar = "claim_evidence_alignment"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    looks_at: ClassVar = ANSWER_NODES
-    feeds: ClassVar = "brief"
+    channels: ClassVar = ANSWER_NODES
+    metric: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "claim_evidence_alignment",
@@ -164,10 +164,10 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
             yield CheckRequest(args, ("claim_evidence_alignment",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "a claim, its evidence and what ties them"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):
             yield from regex_flaws(pattern)
 
@@ -184,12 +184,12 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
 
 class EvidenceFreshness(Check, Struct, frozen=True):
-    """EvidenceLocation least one age is stated, and the oldest is within the bound."""
+    """At least one age is stated, and the oldest is within the bound."""
 
     name: ClassVar = "evidence_freshness_max_age_minutes"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    looks_at: ClassVar = ANSWER
-    feeds: ClassVar = "brief"
+    channels: ClassVar = ANSWER
+    metric: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "evidence_freshness_max_age_minutes",
@@ -230,10 +230,10 @@ class EvidenceFreshness(Check, Struct, frozen=True):
             yield CheckRequest(args, ("evidence_freshness_max_age_minutes",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"stated ages of at most {self.minutes:g} minutes"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.regex) if self.regex else iter(())
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -260,8 +260,8 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
 
     name: ClassVar = "must_allow_override_actions"
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    looks_at: ClassVar = ANSWER | PAGE
-    feeds: ClassVar = "brief"
+    channels: ClassVar = ANSWER | PAGE
+    metric: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "must_allow_override_actions",
@@ -288,17 +288,17 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
         return each("must_allow_override_actions", "action", expected, "words")
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.action!r} on offer"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.action)
 
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", EvidenceLocation("page"))
         span = _offered(trace.final_message, self.action, WordLists.of(self.words))
-        why = (trace.unseen("page") or trace.cut("page")) if span is None else None
+        why = (trace.why_unobserved("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")

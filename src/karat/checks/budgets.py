@@ -43,23 +43,23 @@ class Budget(Check):
         raise NotImplementedError
 
     def measured(self, trace: Trace) -> float | None:
-        """How much it was; None where nobody measured it."""
+        """How much it was; None where it was not measured."""
         raise NotImplementedError
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.limit:g}{self.unit}"
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         return out_of_reach(self.limit, *self.far)
 
     def judge(self, trace: Trace) -> CheckResult:
         found = self.measured(trace)
         if found is None:
             return self.unknown(self.unmeasured)
-        told = f"{found:.6g}{self.unit}"
-        return self.failed(told) if found > self.limit else self.passed(told)
+        amount = f"{found:.6g}{self.unit}"
+        return self.failed(amount) if found > self.limit else self.passed(amount)
 
 
 class MaxToolCalls(Check, Struct, frozen=True):
@@ -67,7 +67,7 @@ class MaxToolCalls(Check, Struct, frozen=True):
 
     name: ClassVar = "max_tool_calls"
     group: ClassVar = Group.BUDGET
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (Field("max_tool_calls", Number, "The most tool calls, of whatever tools.", since="1"),)
     examples: ClassVar = (
         Example({"most": 2}, calls("find book"), Status.PASSED),
@@ -83,18 +83,18 @@ class MaxToolCalls(Check, Struct, frozen=True):
             yield CheckRequest({"most": expected["max_tool_calls"]}, ("max_tool_calls",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.most} tool calls"
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         return out_of_reach(self.most, 1000, "a thousand calls")
 
     def judge(self, trace: Trace) -> CheckResult:
         made = trace.tool_calls
         if len(made) > self.most:
             return self.failed(f"{len(made)}: {called(trace)}", EvidenceLocation("tool_calls", index=self.most))
-        why = trace.doubt("tools") or not_understood(trace)
+        why = trace.why_incomplete("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(f"{len(made)}: {called(trace)}")
 
 
@@ -103,7 +103,7 @@ class MaxCalls(Check, Struct, frozen=True):
 
     name: ClassVar = "max_calls"
     group: ClassVar = Group.BUDGET
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field("max_calls", Annotated[dict[Phrase, Number], Meta(min_length=1)], "The most calls by tool.", since="1"),
     )
@@ -121,14 +121,14 @@ class MaxCalls(Check, Struct, frozen=True):
             yield CheckRequest({"tool": tool, "most": most}, ("max_calls", tool))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.most} calls of {self.tool!r}"
 
     @property
-    def vacuous(self) -> str:
+    def why_always_passes(self) -> str:
         return out_of_reach(self.most, 1000, "a thousand calls")
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -137,7 +137,7 @@ class MaxCalls(Check, Struct, frozen=True):
             return self.failed(
                 f"{len(made)} calls: {called(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
             )
-        why = trace.doubt("tools") or not_ruled_out(trace, self.tool)
+        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(f"{len(made)} calls")
 
 
@@ -145,7 +145,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     """The turn took no longer."""
 
     name: ClassVar = "max_seconds"
-    looks_at: ClassVar = frozenset({"duration_ms"})
+    channels: ClassVar = frozenset({"duration_ms"})
     unit: ClassVar = " s"
     far: ClassVar = (3600, "an hour")
     fields: ClassVar = (Field("max_seconds", Amount, "The longest that the turn may take.", since="1"),)
@@ -173,7 +173,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     """The first word of the answer came no later."""
 
     name: ClassVar = "max_first_token_seconds"
-    looks_at: ClassVar = frozenset({"timings"})
+    channels: ClassVar = frozenset({"timings"})
     unit: ClassVar = " s"
     unmeasured: ClassVar = f"the target did not measure it: it streams no answer, or gives no `timings.{FIRST_TOKEN}`"
     far: ClassVar = (600, "ten minutes")
@@ -205,7 +205,7 @@ class MaxSteps(Budget, Struct, frozen=True):
     """The agent took no more steps, as its target counts them."""
 
     name: ClassVar = "max_steps"
-    looks_at: ClassVar = frozenset({"steps"})
+    channels: ClassVar = frozenset({"steps"})
     unit: ClassVar = " steps"
     unmeasured: ClassVar = "the target does not count steps"
     far: ClassVar = (1000, "a thousand steps")
@@ -244,7 +244,7 @@ class MaxTokens(Budget, Struct, frozen=True):
     """The models of the turn read and wrote no more."""
 
     name: ClassVar = "max_tokens"
-    looks_at: ClassVar = frozenset({"tokens"})
+    channels: ClassVar = frozenset({"tokens"})
     unit: ClassVar = " tokens"
     unmeasured: ClassVar = "the target did not count these tokens"
     far: ClassVar = (100_000_000, "a hundred million tokens")
@@ -276,7 +276,7 @@ class MaxTokens(Budget, Struct, frozen=True):
             )
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"at most {self.most} {self.of} tokens"
 
     @property
@@ -291,10 +291,10 @@ class MaxTokens(Budget, Struct, frozen=True):
 
 
 class MaxCostUsd(Budget, Struct, frozen=True):
-    """The turn cost no more, as it told itself, else at the prices of the project when the suite was read."""
+    """The turn cost no more, as it reported itself, else at the prices of the project when the suite was read."""
 
     name: ClassVar = "max_cost_usd"
-    looks_at: ClassVar = frozenset({"tokens", "metadata"})
+    channels: ClassVar = frozenset({"tokens", "metadata"})
     unit: ClassVar = " USD"
     far: ClassVar = (1000, "a thousand dollars")
     fields: ClassVar = (

@@ -70,7 +70,7 @@ class CallPattern(Struct, frozen=True):
         return call.called and is_named(self.tool, call.name)
 
     def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
-        """Whether it is such a call; None where nobody saw what would tell. `doubt`: why results may not be whole."""
+        """Whether it is such a call; None where what decides it was not seen. `doubt`: why results may not be whole."""
         return self.named(call) and self.is_like(call, doubt)
 
     def forbids(self, call: ToolCall, doubt: str | None = None) -> bool | None:
@@ -78,19 +78,19 @@ class CallPattern(Struct, frozen=True):
         return is_same_tool(self.tool, call.name) and self.is_like(call, doubt)
 
     def is_like(self, call: ToolCall, doubt: str | None) -> bool | None:
-        told: bool | None = True
+        fitting: bool | None = True
         if self.success is not None:
             came_out = succeeded(call)
             if came_out is not self.success:
-                if came_out is not None or not call.open:
+                if came_out is not None or not call.has_unknown_outcome:
                     return False
-                told = None
+                fitting = None
         for part, wanted in self.parts:
             holds = _part_holds(wanted, call, part, doubt)
             if holds is False:
                 return False
-            told = told and holds
-        return told
+            fitting = fitting and holds
+        return fitting
 
     def differences(self, call: ToolCall) -> Iterator[Difference]:
         """Part by part, argument by argument."""
@@ -113,13 +113,13 @@ def succeeded(call: ToolCall) -> bool | None:
 
 
 def part_of(call: ToolCall, part: str) -> object:
-    """Arguments, result or error of a call as data; None where there is none or nobody saw it."""
+    """Arguments, result or error of a call as data; None where there is none or it was not seen."""
     if part == "arguments":
         return structured(call.arguments)
     if part == "result":
         return structured(call.result)
-    told = structured(call.result)
-    return call.error if call.error is not None or not isinstance(told, dict) else told.get("error")
+    given = structured(call.result)
+    return call.error if call.error is not None or not isinstance(given, dict) else given.get("error")
 
 
 def _part_holds(wanted: Matcher, call: ToolCall, part: str, doubt: str | None) -> bool | None:
@@ -132,7 +132,7 @@ def _part_holds(wanted: Matcher, call: ToolCall, part: str, doubt: str | None) -
 
 
 def _of_nothing(call: ToolCall, part: str) -> bool | None:
-    """Whether a part that nobody saw is known not to be there."""
+    """Whether a part that was not seen is known not to be there."""
     if part == "arguments":
         return None
     ended_otherwise = call.error is not None if part == "result" else succeeded(call) is True

@@ -61,7 +61,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.errors import ConfigError, UsageError
-from karat.model.check import AskedCheck, CheckProblem, Declared, Field
+from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.verdict import Group
 from karat.plugins import packages
@@ -122,7 +122,7 @@ CHECKS: tuple[type[Check], ...] = (
 
 ENTRY_POINTS = "karat.checks"
 OF_SUITES = frozenset(("scoring", "min_pass_rate", "metadata"))
-"""Keys of `expected` that are no checks."""
+"""Keys of `expected` that are not checks."""
 
 KINDS_OF_CASES = 1024
 """Sets of fields for which it is remembered which checks they concern: cases of a suite look alike."""
@@ -163,35 +163,35 @@ class CheckCatalog:
         return Declared(self.project.effects, self.project.words)
 
     def load(self) -> None:
-        """Load the code of others now, so that what is wrong with it is told before anything runs."""
+        """Load the code of others now, so that what is wrong with it is reported before anything runs."""
         _ = self.classes
 
     def find(self, name: str) -> type[Check] | None:
         """The check of this name; no other code than ours is loaded for one of ours."""
         return BUILT_IN.get(name) or self.classes.get(name)
 
-    def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
+    def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
         expected = with_effects_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read_in(self.project, expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)
 
-    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments, and what is wrong with it."""
         spec = CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path))
         cls = self.find(name)
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
-            return AskedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
+            return ParsedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
         known = {*get_type_hints(cls), NEGATED, GROUP}
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
-            return AskedCheck(spec, path, (CheckProblem("unknown-argument", message),))
+            return ParsedCheck(spec, path, (CheckProblem("unknown-argument", message),))
         try:
             return self._asked(name, _encode(args), path)
         except msgspec.ValidationError as error:
-            return AskedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
+            return ParsedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
 
     def fields_of(self, name: str) -> Sequence[Field]:
         """The fields that ask for a check; none if there is no such check."""
@@ -201,7 +201,7 @@ class CheckCatalog:
     def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that refine a field which is not there."""
         for cls in self._refined(frozenset(expected)):
-            yield from cls.strays(expected)
+            yield from cls.unused_fields(expected)
 
     def compile(self, case: Case) -> tuple[Check, ...]:
         """The checks of a case, or of all turns of it together, ready to judge."""
@@ -232,8 +232,10 @@ class CheckCatalog:
     @cached_property
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
-        own = getattr_static(Check, "strays")
-        may = {cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "strays") is not own}
+        own = getattr_static(Check, "unused_fields")
+        may = {
+            cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "unused_fields") is not own
+        }
         return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
     @cached_property
@@ -249,11 +251,11 @@ class CheckCatalog:
         return build
 
     @cached_property
-    def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], AskedCheck]:
+    def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], ParsedCheck]:
         @lru_cache(maxsize=KEPT_CHECKS)
-        def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> AskedCheck:
-            flaws = tuple(self._build(name, raw).flaws())
-            return AskedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
+        def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> ParsedCheck:
+            flaws = tuple(self._build(name, raw).validate())
+            return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
 
         return asked
 
@@ -300,9 +302,9 @@ def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
 
 
 def flaw_of(found: object) -> str:
-    """Why something is no check, else the empty string."""
+    """Why something is not a check, else the empty string."""
     if not (isinstance(found, type) and Check in found.__mro__):
-        return "it is no subclass of karat.Check."
+        return "it is not a subclass of karat.Check."
     if not (is_dataclass(found) or issubclass(found, msgspec.Struct)):
         return "it is neither a dataclass nor a struct, and its arguments are the fields of one."
     for name in ("name", "group"):
@@ -316,13 +318,13 @@ def flaw_of(found: object) -> str:
 
 
 def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None:
-    """Take a check of others in, if it is one and stands in nobody's way."""
+    """Take a check of others in, if it is one and its names are free."""
     if flaw := flaw_of(cls):
-        raise ConfigError(flaw, where=where, fix="Mend it; docs/extending.md shows how.")
+        raise ConfigError(flaw, where=where, fix="Fix it; docs/extending.md shows how.")
     taken = {field.name for other in known.values() for field in other.fields} | known.keys() | OF_SUITES
     for name in (cls.name, *(field.name for field in cls.fields)):
         if name in taken or name.startswith("x-") or not name.isidentifier():
-            why = "Karat has that name already" if name in taken else "that is no name for a field"
+            why = "Karat has that name already" if name in taken else "that is not a name for a field"
             raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
     known[cls.name] = cls
 

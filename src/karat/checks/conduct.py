@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NO_SCHEMAS = (
     "the schemas of the agent's tools are not known: a LangGraph graph with tool nodes, the tools of an `openai:` "
-    "target, an MCP server behind `mcp_record` and spans with tool definitions tell them"
+    "target, an MCP server with `mcp_record` and spans with tool definitions name them"
 )
 NO_ENDING = "nothing says whether a limit cut the turn off: the target gave no finish reason and no `ended_by`"
 BOOK: Mapping[str, Any] = {
@@ -43,7 +43,7 @@ class ValidArguments(Check, Struct, frozen=True):
 
     name: ClassVar = "valid_arguments"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS | {"tool_schemas"}
+    channels: ClassVar = CALLS | {"tool_schemas"}
     fields: ClassVar = (
         Field(
             "valid_arguments",
@@ -70,12 +70,12 @@ class ValidArguments(Check, Struct, frozen=True):
             yield CheckRequest({}, ("valid_arguments",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "calls of tools that exist, with arguments that their schemas take"
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.tool_schemas:
-            return self.unknown(trace.unseen("tool_schemas") or NO_SCHEMAS)
+            return self.unknown(trace.why_unobserved("tool_schemas") or NO_SCHEMAS)
         doubts: list[str] = []
         for index, call in enumerate(trace.tool_calls):
             if call.kind != "tool":
@@ -84,7 +84,7 @@ class ValidArguments(Check, Struct, frozen=True):
             if wrong:
                 return self.failed(wrong, EvidenceLocation("tool_calls", index=index))
             doubts += [doubt] if doubt else []
-        why = next(iter(doubts), None) or trace.doubt("tools") or not_understood(trace)
+        why = next(iter(doubts), None) or trace.why_incomplete("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(called(trace))
 
 
@@ -92,7 +92,7 @@ def _flaw(call: ToolCall, trace: Trace) -> tuple[str, str]:
     """What is wrong with a call, and else why that is not known."""
     schemas = trace.tool_schemas
     if call.name not in schemas:
-        if why := trace.unseen("tool_schemas"):
+        if why := trace.why_unobserved("tool_schemas"):
             return "", f"whether there is a tool {call.name!r} is not known: {why}"
         return f"there is no tool {call.name!r}. {did_you_mean(call.name, schemas)}".rstrip(), ""
     schema, given = schemas[call.name], structured(call.arguments)
@@ -133,7 +133,7 @@ class EndedByItself(Check, Struct, frozen=True):
 
     name: ClassVar = "ended"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = frozenset({"ended_by"})
+    channels: ClassVar = frozenset({"ended_by"})
     fields: ClassVar = (
         Field(
             "ended",
@@ -154,7 +154,7 @@ class EndedByItself(Check, Struct, frozen=True):
             yield CheckRequest({}, ("ended",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return "an end that no limit made"
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -165,9 +165,9 @@ class EndedByItself(Check, Struct, frozen=True):
 
 def judges_arguments(case: Case) -> bool:
     """Whether a check of the case looks at the schemas of tools: they are large, and no other does."""
-    return any(spec.name == ValidArguments.name for _, spec in case.asked)
+    return any(spec.name == ValidArguments.name for _, spec in case.all_checks)
 
 
 def judges_end(case: Case) -> bool:
     """Whether a check judges how a turn ended: then a limit that cuts it off is a finding, and no error."""
-    return any(spec.name == EndedByItself.name for _, spec in case.asked)
+    return any(spec.name == EndedByItself.name for _, spec in case.all_checks)

@@ -16,7 +16,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
 COUNT = "SELECT count(*) AS n FROM bookings"
-NO_HOOK = "nobody asked the database: name a `database` hook in the target's configuration"
+NO_HOOK = "the database was not asked: name a `database` hook in the target's configuration"
 
 
 def answered(rows: object) -> Trace:
@@ -28,7 +28,7 @@ class Database(Check, Struct, frozen=True):
 
     name: ClassVar = "database"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = frozenset({"database"})
+    channels: ClassVar = frozenset({"database"})
     fields: ClassVar = (
         Field(
             "database",
@@ -59,14 +59,14 @@ class Database(Check, Struct, frozen=True):
             yield CheckRequest({"sql": sql, "rows": rows}, ("database", sql))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.sql} gives {_shown(self.rows)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.sql)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.unseen("database") or trace.cut("database")
+        why = trace.why_unobserved("database") or trace.cut("database")
         if why or self.sql not in trace.database:
             return self.unknown(why or NO_HOOK)
         found = trace.database[self.sql]

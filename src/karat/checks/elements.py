@@ -28,7 +28,7 @@ class UiElement(TypedDict):
     name_contains: NotRequired[Annotated[str, Meta(min_length=1, description="A part of its name.")]]
     name_regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in its name.")]]
     text: NotRequired[Annotated[str, Meta(min_length=1, description="What it shows.")]]
-    within: NotRequired[Annotated[dict[str, object], Meta(description="An object for the element that it stands in.")]]
+    within: NotRequired[Annotated[dict[str, object], Meta(description="An object for the element that it is in.")]]
     new: NotRequired[Annotated[bool, Meta(description="true: it was not there before the turn.")]]
     visible: NotRequired[Annotated[bool, Meta(description="false: none of them is there.")]]
     min: NotRequired[Annotated[int, Meta(ge=0, description="At least so many.")]]
@@ -39,7 +39,7 @@ class UiElement(TypedDict):
 
 
 class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What to count on the page, and how many there may be. `words`: all of them stand in the name, in any order."""
+    """What to count on the page, and how many there may be. `words`: all of them are in the name, in any order."""
 
     role: str = ""
     name: str = ""
@@ -92,7 +92,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         """Why this element makes no sense."""
         if self.any:
             if structs.replace(self, any=()) != Element():
-                yield CheckProblem("wrong-shape", "'any' stands alone: what else is asked belongs into its elements.")
+                yield CheckProblem("wrong-shape", "'any' must be alone: what else is asked belongs into its elements.")
             for one in self.any:
                 yield from one.flaws()
             return
@@ -134,11 +134,11 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class ElementCount(NamedTuple):
-    """How many fit: all that are there, those that a reader sees, and of both those that are no echo of the prompt."""
+    """How many fit: all that are there, those that a reader sees, and of both those that do not echo the prompt."""
 
     there: int
     own: int
-    """Of all that are there, those that surely do not repeat the prompt."""
+    """Of all that are there, those that certainly do not repeat the prompt."""
     seen: int
     """Of those that may be the app's own, those that a reader sees."""
     own_seen: int

@@ -11,7 +11,7 @@ from typing import ClassVar, get_type_hints
 import msgspec
 from msgspec import Struct, structs
 
-from karat.checks.base import Check, CheckRequest, excerpt, said
+from karat.checks.base import Check, CheckRequest, excerpt, quote_answer
 from karat.errors import ConfigError
 from karat.model.check import Example, Field
 from karat.model.trace import Trace
@@ -36,18 +36,18 @@ class FunctionCheck(Check, Struct, frozen=True):
             yield CheckRequest({"value": expected[cls.name]}, (cls.name,))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.name}: {excerpt(msgspec.json.encode(self.value).decode())}"
 
     def judge(self, trace: Trace) -> CheckResult:
         given = type(self).function(trace, deepcopy(self.value))
         if isinstance(given, CheckResult):
-            expected = given.expected or self.wanted
+            expected = given.expected or self.description
             return structs.replace(given, name=self.name, group=self.group, expected=expected)
-        status, found = given if isinstance(given, tuple) and len(given) == 2 else (given, said(trace))
+        status, found = given if isinstance(given, tuple) and len(given) == 2 else (given, quote_answer(trace))
         if not (isinstance(found, str) and (isinstance(status, bool) or (status is None and given is not None))):
             raise TypeError(f"{self.name} gave {excerpt(repr(given))}, not {ANSWERS}")
-        return CheckResult(self.name, self.group, STATUSES[status], self.wanted, excerpt(found))
+        return CheckResult(self.name, self.group, STATUSES[status], self.description, excerpt(found))
 
 
 def from_function(name: str, function: Callable[..., object]) -> type[Check]:
@@ -90,5 +90,5 @@ def _example(given: object) -> Example:
     known = STATUSES[status] if isinstance(status, bool | None) else status
     if not isinstance(seen, Trace) or known not in (*STATUSES.values(), Status.ERROR):
         fix = "Write each as (value, answer or Trace, True, False or None)."
-        raise ConfigError(f"{excerpt(repr(given))} is no example.", fix=fix)
+        raise ConfigError(f"{excerpt(repr(given))} is not an example.", fix=fix)
     return Example({"value": value}, seen, Status(known))

@@ -1,4 +1,4 @@
-"""What golden sets ask: which tools were used, whether the allocation was made, which phrases stand in the answer."""
+"""What golden sets ask: which tools were used, whether the allocation was made, which phrases are in the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from karat.checks.base import (
     Phrases,
     blank,
     each,
-    said,
+    quote_answer,
     unreadable,
 )
 from karat.checks.indicators import indicators
@@ -40,7 +40,7 @@ class ToolsUsed(Check, Struct, frozen=True):
 
     name: ClassVar = "tools_used"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tools_used",
@@ -83,12 +83,12 @@ class ToolsUsed(Check, Struct, frozen=True):
             yield CheckRequest(args, ("tools_used",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         how = {"exact": "", "ordered": " in this order", "set": " any number of times"}.get(self.match)
         prefix = {"subset": "nothing but ", "superset": "at least "}.get(self.match, "")
         return f"{prefix}{', '.join(self.tools) or 'no tool call'}{how or ''}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         if self.match == "superset" and not self.tools:
             yield CheckProblem("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
         yield from nameless(*self.tools)
@@ -100,7 +100,7 @@ class ToolsUsed(Check, Struct, frozen=True):
                 yield CheckProblem("wildcard", message)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.doubt("tools") or not_understood(trace)
+        why = trace.why_incomplete("tools") or not_understood(trace)
         if why:
             return self.unknown(why)
         names = [c.name for c in trace.tool_calls if c.called]
@@ -123,11 +123,11 @@ class Evidence(NamedTuple):
 
 
 class AllocationValid(Check, Struct, frozen=True):
-    """The answer tells of success (true) or of failure (false) and of nothing to the contrary, and so do the tools."""
+    """The answer reports success (true) or failure (false) and nothing to the contrary, and so do the tools."""
 
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = ANSWER | CALLS
+    channels: ClassVar = ANSWER | CALLS
     fields: ClassVar = (
         Field(
             "allocation_valid",
@@ -184,12 +184,12 @@ class AllocationValid(Check, Struct, frozen=True):
             yield CheckRequest(args, ("allocation_valid",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         if self.valid:
             return "a word of success, none of failure, and a call that succeeded"
         return "a word of failure, none of success, and no call that succeeded"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
             yield phrase._replace(path=())
 
@@ -211,20 +211,22 @@ class AllocationValid(Check, Struct, frozen=True):
         if good is None:
             absent = f"no word of {'success' if self.valid else 'failure'}"
             return (
-                self.failed(absent) if self.valid or evidence.done is None else self.unknown(f"{absent}: {said(trace)}")
+                self.failed(absent)
+                if self.valid or evidence.done is None
+                else self.unknown(f"{absent}: {quote_answer(trace)}")
             )
         if evidence.done is None and evidence.why:
             return self.unknown(evidence.why)
         return self.passed(trace.final_message[slice(*good)], EvidenceLocation("final_message", *good))
 
     def _evidence(self, trace: Trace) -> Evidence:
-        if trace.doubt("tools"):
+        if trace.why_incomplete("tools"):
             return Evidence(None)
         counted = [call for call in trace.tool_calls if call.called and self._counts(call)]
         last = {call.name: call for call in counted}.values()
-        unsettled = next((call for call in last if call.open), None)
+        unsettled = next((call for call in last if call.has_unknown_outcome), None)
         if unsettled is not None:
-            names_alone = trace.unseen("tool_results")
+            names_alone = trace.why_unobserved("tool_results")
             return Evidence(None, "" if names_alone else f"nothing says whether {unsettled.name} succeeded")
         failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
         succeeded = any(call.success is True for call in (last if self.valid else counted))
@@ -241,7 +243,7 @@ class AllocationValid(Check, Struct, frozen=True):
 
 
 class _Contains(Check):
-    """A phrase that must stand in the final message."""
+    """A phrase that must be in the final message."""
 
     __slots__ = ()
 
@@ -252,10 +254,10 @@ class _Contains(Check):
         return each(cls.name, "phrase", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return repr(self.phrase)
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -263,12 +265,12 @@ class _Contains(Check):
 
 
 class ReasonContains(_Contains, Struct, frozen=True):
-    """The phrase stands in the final message."""
+    """The phrase is in the final message."""
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
-    looks_at: ClassVar = ANSWER
-    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase stands in the final message."),)
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase is in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
         Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
@@ -277,12 +279,12 @@ class ReasonContains(_Contains, Struct, frozen=True):
 
 
 class ExpectedContains(_Contains, Struct, frozen=True):
-    """The phrase stands in the final message."""
+    """The phrase is in the final message."""
 
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ANSWER
-    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase stands in the final message.", in_case=True),)
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase is in the final message.", in_case=True),)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
         Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
@@ -291,14 +293,14 @@ class ExpectedContains(_Contains, Struct, frozen=True):
 
 
 class MustNotContain(MustNotSay, frozen=True):
-    """The phrase does not stand in the final message."""
+    """The phrase is not in the final message."""
 
     name: ClassVar = "must_not_contain"
     forbids: ClassVar = True
     group: ClassVar = Group.QA
-    looks_at: ClassVar = ALL_WORDS
+    channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
-        Field("must_not_contain", Phrases, "None of these phrases stands in the final message.", in_case=True),
+        Field("must_not_contain", Phrases, "None of these phrases is in the final message.", in_case=True),
     )
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),

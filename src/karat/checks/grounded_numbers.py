@@ -1,4 +1,4 @@
-"""Numbers that an answer tells: they must rest on what was seen."""
+"""Numbers that an answer states: they must rest on what was seen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 
 ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
-MOST_TOLD = 5
+MOST_LISTED = 5
 MOST_ROUNDS = 3
 """How often numbers are looked at again, once others were found that they may be reckoned from."""
 
@@ -30,20 +30,20 @@ def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
 
 
 class GroundedNumbers(Check, Struct, frozen=True):
-    """Every number of the answer stands in what was seen, or is a count, sum, difference or percentage of that.
+    """Every number of the answer is in what was seen, or is a count, sum, difference or percentage of that.
 
     Dates, times, ids, ranks, the numbering of lists and "two ways" are not claims.
     """
 
     name: ClassVar = "grounded_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
-    looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
+    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
     companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
     fields: ClassVar = (
         Field(
             "grounded_numbers",
             Literal[True],
-            "Every number of the answer stands in a tool result, the page or the user's words, or follows from those.",
+            "Every number of the answer is in a tool result, the page or the user's words, or follows from those.",
             since="1",
         ),
         Field(
@@ -90,23 +90,23 @@ class GroundedNumbers(Check, Struct, frozen=True):
             yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
 
     @property
-    def wanted(self) -> str:
-        return "numbers that stand in what was seen, or can be reckoned from it"
+    def description(self) -> str:
+        return "numbers that are in what was seen, or can be reckoned from it"
 
     def judge(self, trace: Trace) -> CheckResult:
-        loose, told = self._loose(trace, _claims(trace))
+        loose, grounds = self._loose(trace, _claims(trace))
         unread = next((one for one in loose if one.unread), None)
         firm = [one for one in loose if not one.unread]
         if firm:
             why = _unseen(trace) or unsure(trace, [one.span for one in firm])
-            listed = ", ".join(_shown(trace, one) for one in firm[:MOST_TOLD])
+            listed = ", ".join(_shown(trace, one) for one in firm[:MOST_LISTED])
             return self.unknown(why) if why else self.failed(f"nothing seen holds {listed}", _at(firm[0]))
         if unread is not None:
             return self.unknown(f"{_shown(trace, unread)} may be another number: have it written in digits")
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        return self.passed(excerpt("; ".join(told)) if told else "no number")
+        return self.passed(excerpt("; ".join(grounds)) if grounds else "no number")
 
     def _loose(self, trace: Trace, stated: Sequence[StatedNumber]) -> tuple[list[StatedNumber], list[str]]:
         """The numbers that rest on nothing, and what the others rest on."""
@@ -122,19 +122,19 @@ class GroundedNumbers(Check, Struct, frozen=True):
             if len(still) in (0, len(open_ones)):
                 break
             open_ones = still
-        found |= {one: self._told_before(trace, one) for one in open_ones if found[one] is None}
+        found |= {one: self._stated_before(trace, one) for one in open_ones if found[one] is None}
         loose = [one for one in stated if found[one] is None or one.unread]
         return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
 
-    def _told_before(self, trace: Trace, stated: StatedNumber) -> Ground | None:
-        """The last earlier answer that told the number, if it rested on something there."""
+    def _stated_before(self, trace: Trace, stated: StatedNumber) -> Ground | None:
+        """The last earlier answer that stated the number, if it rested on something there."""
         earlier = trace.earlier or trace.turns[:-1]
         for index in range(len(earlier) - 1, -1, -1):
-            told = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
-            if told:
+            same = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
+            if same:
                 before = structs.replace(earlier[index], earlier=earlier[:index])
                 loose, _ = self._loose(before, _claims(before))
-                return None if told[0] in loose else Ground(stated.value, f"derived in answer {index + 1}")
+                return None if same[0] in loose else Ground(stated.value, f"derived in answer {index + 1}")
         return None
 
 
@@ -154,8 +154,13 @@ def _claims(trace: Trace) -> Sequence[StatedNumber]:
 
 
 def _unseen(trace: Trace) -> str | None:
-    """Why a number may come from what nobody saw."""
-    why = trace.doubt("tools") or trace.doubt("tool_results") or trace.doubt("page") or not_understood(trace)
+    """Why a number may come from what was not seen."""
+    why = (
+        trace.why_incomplete("tools")
+        or trace.why_incomplete("tool_results")
+        or trace.why_incomplete("page")
+        or not_understood(trace)
+    )
     if why:
         return why
     dark = next((call for call in trace.tool_calls if call.called and call.result is None and call.error is None), None)

@@ -107,7 +107,7 @@ def _numbers(value: object, name: str) -> Iterator[Ground]:
 
 
 def _page_texts(trace: Trace) -> Iterator[str]:
-    """What the page shows beside the answer itself."""
+    """What the page shows next to the answer itself."""
     for node in nodes(trace.page_before or ""):
         yield from (node.name, node.text)
     answer = fold(trace.final_message)
@@ -152,35 +152,35 @@ def _names(value: object) -> Iterator[str]:
 
 def reach(stated: StatedNumber) -> tuple[Decimal, Decimal]:
     """Between what a value lies, without its sign, that a number may tell: rounding moves it by half a step."""
-    told, step = abs(stated.value), _step(stated)
-    return told - step, told + step
+    amount, step = abs(stated.value), _step(stated)
+    return amount - step, amount + step
 
 
 def rests_on(stated: StatedNumber, value: Decimal) -> bool:
-    """Whether a number tells this value: itself, or rounded as it is written; a fraction as a percentage too."""
-    if _tells(stated, value):
+    """Whether a number states this value: itself, or rounded as it is written; a fraction as a percentage too."""
+    if _states(stated, value):
         return True
-    return stated.percent and abs(value) <= 1 and _tells(stated, value * HUNDRED)
+    return stated.percent and abs(value) <= 1 and _states(stated, value * HUNDRED)
 
 
-def _tells(stated: StatedNumber, value: Decimal) -> bool:
-    told, given = abs(stated.value), abs(value)
-    if told == given:
+def _states(stated: StatedNumber, value: Decimal) -> bool:
+    amount, given = abs(stated.value), abs(value)
+    if amount == given:
         return True
     if given.adjusted() > LARGEST:
         return False
     step = _step(stated)
-    if abs(told - given) > step:
+    if abs(amount - given) > step:
         return False  # rounding moves a number by half a step
     steps = given / step
-    return any(told == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
+    return any(amount == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
 
 
 def _step(stated: StatedNumber) -> Decimal:
     return max(stated.step, _roundness(abs(stated.value))) if stated.about else stated.step
 
 
-def _roundness(told: Decimal) -> Decimal:
-    """How round a whole number is: 1,200 is told in hundreds."""
-    digits = f"{told:f}"
-    return Decimal(1).scaleb(len(digits) - len(digits.rstrip("0"))) if told and "." not in digits else Decimal(0)
+def _roundness(amount: Decimal) -> Decimal:
+    """How round a whole number is: 1,200 is stated in hundreds."""
+    digits = f"{amount:f}"
+    return Decimal(1).scaleb(len(digits) - len(digits.rstrip("0"))) if amount and "." not in digits else Decimal(0)

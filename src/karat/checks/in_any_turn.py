@@ -68,7 +68,7 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "in_any_turn"
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ALL_WORDS
+    channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field(
             "in_any_turn",
@@ -103,11 +103,11 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
         return msgspec.convert(self.args, kind)
 
     @property
-    def wanted(self) -> str:
-        return f"in one answer: {self.inner.wanted}"
+    def description(self) -> str:
+        return f"in one answer: {self.inner.description}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
-        return self.inner.flaws()
+    def validate(self) -> Iterator[CheckProblem]:
+        return self.inner.validate()
 
     def judge(self, trace: Trace) -> CheckResult:
         doubt = None

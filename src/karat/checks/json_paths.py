@@ -33,7 +33,7 @@ def path_flaws(path: str, *place: str | int) -> Iterator[CheckProblem]:
     except JSONPathError as error:
         why = str(error).partition(", line")[0].splitlines()[0]
         yield CheckProblem(
-            "bad-jsonpath", f"it is no JSONPath: {why}. Write it as '$.total' or '$.items[*].price'.", place, True
+            "bad-jsonpath", f"it is not a JSONPath: {why}. Write it as '$.total' or '$.items[*].price'.", place, True
         )
 
 

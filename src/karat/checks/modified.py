@@ -37,20 +37,20 @@ class ModifiedCheck(Check, Struct, frozen=True):
     negated: bool
 
     @property
-    def wanted(self) -> str:
-        return f"not: {self.inner.wanted}" if self.negated else self.inner.wanted
+    def description(self) -> str:
+        return f"not: {self.inner.description}" if self.negated else self.inner.description
 
     def judge(self, trace: Trace) -> CheckResult:
         result = self.inner.judge(trace)
         status = _OPPOSITE.get(result.status, result.status) if self.negated else result.status
-        return structs.replace(result, group=self.group, status=status, expected=self.wanted)
+        return structs.replace(result, group=self.group, status=status, expected=self.description)
 
-    def flaws(self) -> Iterator[CheckProblem]:
-        return self.inner.flaws()
+    def validate(self) -> Iterator[CheckProblem]:
+        return self.inner.validate()
 
     @property
-    def vacuous(self) -> str:
-        return "" if self.negated else self.inner.vacuous
+    def why_always_passes(self) -> str:
+        return "" if self.negated else self.inner.why_always_passes
 
 
 def modify(check: Check, raw: bytes) -> Check:
@@ -61,12 +61,12 @@ def modify(check: Check, raw: bytes) -> Check:
     if asked == _NONE:
         return check
     forbids = check.forbids and not asked.negated
-    return _class(check.name, asked.group or check.group, check.looks_at, forbids)(check, asked.negated)
+    return _class(check.name, asked.group or check.group, check.channels, forbids)(check, asked.negated)
 
 
 @lru_cache(maxsize=1024)
-def _class(name: str, group: str, looks_at: frozenset[Channel], forbids: bool) -> type[ModifiedCheck]:
-    own = {"name": name, "group": group, "looks_at": looks_at, "forbids": forbids, "fields": ()}
+def _class(name: str, group: str, channels: frozenset[Channel], forbids: bool) -> type[ModifiedCheck]:
+    own = {"name": name, "group": group, "channels": channels, "forbids": forbids, "fields": ()}
     return types.new_class(name, (ModifiedCheck,), {"frozen": True}, exec_body=lambda body: body.update(own))
 
 

@@ -22,7 +22,7 @@ _NAMES = frozenset(cls.name for cls in NAMING)
 
 def tools_named(case: Case) -> Iterator[str]:
     """The tools that the checks of a case name, patterns among them."""
-    for _, spec in case.asked:
+    for _, spec in case.all_checks:
         if spec.name in _NAMES:
             given = msgspec.json.decode(spec.args)
             for value in map(given.get, ARGUMENTS):

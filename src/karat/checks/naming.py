@@ -1,4 +1,4 @@
-"""`@effects` in fields that name tools: it stands for all tools of `effects`."""
+"""`@effects` in fields that name tools: it means all tools of `effects`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BY_TOOL = ("max_calls", "tool_requires")
 
 
 def with_effects_named(expected: Expected) -> Expected:
-    """What is expected, with the tools that `@effects` stands for in its place."""
+    """What is expected, with the tools that `@effects` means in its place."""
     if not expected.get("effects"):
         return expected
     every = OR.join(effect_tools(expected["effects"]))

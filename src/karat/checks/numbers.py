@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, Phrases, blank, excerpt, quoted, said
+from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, Phrases, blank, excerpt, quote_answer, quoted
 from karat.checks.json_paths import path_flaws, values_at
 from karat.checks.sample_traces import calls, says
 from karat.checks.says import regex_flaws
@@ -29,26 +29,26 @@ def looked_up(text: str, total: float) -> Trace:
 
 
 class GroundedNumber(TypedDict):
-    """A number to find: by `regex`, by `value`, or as `from_tool` gave it; beside one of `context_any` if given."""
+    """A number to find: by `regex`, by `value`, or as `from_tool` gave it; next to one of `context_any` if given."""
 
     label: NotRequired[Annotated[str, Meta(min_length=1, description="What the number is, for reports.")]]
     regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in the message.")]]
     value: NotRequired[Annotated[Phrase | int | float, Meta(description="The number itself.")]]
     from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result holds it.")]]
     at: NotRequired[Annotated[str, Meta(min_length=1, description="Where in it, as a JSONPath; `$` if not given.")]]
-    context_any: NotRequired[Annotated[Phrases, Meta(description="Phrases of which one stands in the message too.")]]
+    context_any: NotRequired[Annotated[Phrases, Meta(description="Phrases of which one is in the message too.")]]
     within: NotRequired[
-        Annotated[Literal["line", "message"], Meta(description="Where that phrase must stand beside the number.")]
+        Annotated[Literal["line", "message"], Meta(description="Where that phrase must be next to the number.")]
     ]
 
 
 class MustGroundNumber(Check, Struct, frozen=True):
-    """The regex is found, or the value stands as a whole number with one of its context phrases beside it."""
+    """The regex is found, or the value is there as a whole number with one of its context phrases next to it."""
 
     name: ClassVar = "must_ground_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
-    looks_at: ClassVar = ANSWER | CALLS
-    feeds: ClassVar = "numbers"
+    channels: ClassVar = ANSWER | CALLS
+    metric: ClassVar = "numbers"
     fields: ClassVar = (
         Field(
             "must_ground_numbers",
@@ -96,16 +96,16 @@ class MustGroundNumber(Check, Struct, frozen=True):
         return str(args.get("label") or args.get("value") or args.get("regex") or args.get("from_tool"))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         label = f"{self.label}: " if self.label else ""
         if self.regex:
             return f"{label}a match of /{self.regex}/"
         number = f"what {self.from_tool} gave at {self.at}" if self.from_tool else f"the number {self.value}"
         near = " in the same line" if self.within == "line" else ""
-        beside = f" with {quoted(self.context_any)}{near}" if self.context_any else ""
-        return f"{label}{number}{beside}"
+        context = f" with {quoted(self.context_any)}{near}" if self.context_any else ""
+        return f"{label}{number}{context}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         if [bool(self.regex), bool(self.value), bool(self.from_tool)].count(True) != 1:
             yield CheckProblem("wrong-shape", "give either 'regex' or 'value' or 'from_tool'.")
         if self.from_tool:
@@ -120,7 +120,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
                 yield flaw._replace(path=("value",))
         yield from blank(self.context_any, "context_any")
         if self.regex and self.context_any:
-            yield CheckProblem("no-effect", "context_any has no effect beside 'regex'.", ("context_any",))
+            yield CheckProblem("no-effect", "context_any has no effect next to 'regex'.", ("context_any",))
         if self.within == "line" and not self.context_any:
             yield CheckProblem("no-effect", "'within' has no effect without context_any.", ("within",))
 
@@ -128,13 +128,17 @@ class MustGroundNumber(Check, Struct, frozen=True):
         text = trace.final_message
         if self.regex:
             return self.present(trace, safe_regex.find_required(self.regex, text))
-        return self._given(trace) if self.from_tool else self._told(trace, self.value)
+        return self._given(trace) if self.from_tool else self._find_value(trace, self.value)
 
     def _given(self, trace: Trace) -> CheckResult:
-        """Whether all that the tool gave there is told."""
+        """Whether all that the tool gave there is stated."""
         named = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
         ended = [call for call in named if call.result is not None]
-        doubt = trace.doubt("tools") or trace.doubt("tool_results") or not_understood(trace, (self.from_tool,))
+        doubt = (
+            trace.why_incomplete("tools")
+            or trace.why_incomplete("tool_results")
+            or not_understood(trace, (self.from_tool,))
+        )
         if not ended:
             dark = f"nothing says what {self.from_tool} gave" if any(c.error is None for c in named) else None
             why = doubt or dark
@@ -144,10 +148,10 @@ class MustGroundNumber(Check, Struct, frozen=True):
         if not found or odd is not None:
             gave = f"{self.from_tool} gave {'nothing' if not found else shown(odd)} at {self.at}"
             return self.unknown(doubt) if doubt else self.failed(gave)
-        results = [self._told(trace, _digits(value)) for value in found if isinstance(value, str | int | float)]
+        results = [self._find_value(trace, _digits(value)) for value in found if isinstance(value, str | int | float)]
         return next((result for result in results if result.status is not Status.PASSED), results[0])
 
-    def _told(self, trace: Trace, value: str) -> CheckResult:
+    def _find_value(self, trace: Trace, value: str) -> CheckResult:
         text = trace.final_message
         forms = (value, *_rounded(value)) if self.from_tool else (value,)
         tried = (ground(text, form, self.context_any, self.within == "line") for form in forms)
@@ -156,7 +160,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         if unread:
             near = excerpt(text[unread[0] : unread[1] + 20])
             return self.unknown(f"{near!r} may be another number: have it written in digits")
-        absent = f"{value} is not told: {said(trace)}" if self.from_tool else ""
+        absent = f"{value} is not stated: {quote_answer(trace)}" if self.from_tool else ""
         return self.present(trace, grounded.number if grounded else None, absent)
 
 

@@ -16,8 +16,8 @@ from karat.checks.base import (
     PAGE,
     Check,
     CheckRequest,
+    quote_answer,
     quoted,
-    said,
     unreadable,
     unsure,
 )
@@ -68,7 +68,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
+    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
     always: ClassVar = True
     fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
     examples: ClassVar = (
@@ -150,7 +150,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         yield CheckRequest({key: given for key, given in args.items() if given}, ("outcome",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
 
     @cached_property
@@ -167,7 +167,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
             why = not_ended(trace)
             return self.failed(why) if why else self.passed()
         found = OUTCOMES[self.outcome](self, trace, _last_calls(trace, self.tools))
-        why = trace.doubt("tools")
+        why = trace.why_incomplete("tools")
         if why and not (found.holds and self.outcome in SHOWN):
             return self.unknown(why)
         if found.holds is not (self.outcome in SHOWN):
@@ -251,11 +251,11 @@ def _asked(check: Outcome, trace: Trace) -> Found:
     picker = added_pickers(trace)
     if picker:
         return Found(True, picker, EvidenceLocation("page"))
-    why = unreadable(trace) or trace.doubt("page")
+    why = unreadable(trace) or trace.why_incomplete("page")
     if why:
         return Found(None, why)
     line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
-    return Found(False, f"no question and no listed request: {said(trace)} {line}.")
+    return Found(False, f"no question and no listed request: {quote_answer(trace)} {line}.")
 
 
 def _confirmed(check: Outcome, trace: Trace) -> Found:
@@ -275,7 +275,7 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
     if check.claims and not NoFalseSuccess(check.claims, check.words).claimed(trace):
         return Found(True, "it claims nothing that the effects name")
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
-    return Found(False, f"no listed word of {listed}: {said(trace)} {line}.")
+    return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
 
 
 def _listed(text: str, name: str, words: WordLists) -> tuple[int, int] | None:
@@ -307,7 +307,7 @@ def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
 
 def _unknown_success(calls: Sequence[ToolCall]) -> Found | None:
     """What is found where nothing says whether one of these calls succeeded."""
-    call = next((c for c in calls if c.open), None)
+    call = next((c for c in calls if c.has_unknown_outcome), None)
     return Found(None, f"nothing says whether {call.name} succeeded") if call else None
 
 

@@ -29,7 +29,7 @@ UNSURE = "the page shows it only where it may repeat the prompt"
 
 
 class Node(NamedTuple):
-    """One element that assistive technology can see; `talk` if it stands in the log of the conversation."""
+    """One element that assistive technology can see; `talk` if it is in the log of the conversation."""
 
     role: str
     name: str
@@ -63,7 +63,7 @@ def nodes(page: str) -> tuple[Node, ...]:
 
 
 def below(all_nodes: Sequence[Node], index: int) -> Sequence[Node]:
-    """What stands in a node."""
+    """What is in a node."""
     end = index + 1
     while end < len(all_nodes) and all_nodes[end].depth > all_nodes[index].depth:
         end += 1
@@ -82,7 +82,7 @@ def _unquote(name: str) -> str:
 def added_pickers(trace: Trace) -> str:
     """A picker or form that the turn brought up, or the empty string.
 
-    The chat box may itself stand in a form, so without a snapshot from before the turn only pickers count.
+    The chat box may itself be in a form, so without a snapshot from before the turn only pickers count.
     """
     if trace.page is None:
         return ""

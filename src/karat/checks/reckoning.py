@@ -29,7 +29,7 @@ def derived_grounds(trace: Trace) -> Iterator[Ground]:
 
 
 def alike_grounds(trace: Trace) -> Iterator[Alike]:
-    """Numbers of results that stand beside each other: in one object, in one column, or counts of one list."""
+    """Numbers of results that are next to each other: in one object, in one column, or counts of one list."""
     for name, result in results(trace):
         for value, place in _holders(result, name):
             if isinstance(value, dict):
@@ -178,6 +178,6 @@ def differences(named: Sequence[Alike], most: int) -> Iterator[Ground]:
 
 
 def _name_of(ground: Ground) -> str:
-    """The name of a member, with that of an object around it which is no row and no whole result."""
+    """The name of a member, with that of an object around it which is not a row or a whole result."""
     *outer, around, own = ground.name.split(".")
     return own if not outer or around.endswith("]") else f"{around}.{own}"

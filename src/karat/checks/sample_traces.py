@@ -11,7 +11,7 @@ NO_TOOLS_SEEN = "the target returned text alone"
 
 
 def says(text: str, **more: Any) -> Trace:
-    """An agent that answered with this text and whose tool calls nobody saw."""
+    """An agent that answered with this text and whose tool calls were not seen."""
     return Trace(
         case_id="example", final_message=text, unobserved={"tools": NO_TOOLS_SEEN, **more.pop("unobserved", {})}, **more
     )

@@ -10,12 +10,12 @@ from msgspec import Struct
 from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
-from karat.model.trace import Cut, Trace
+from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.regexes import safe_regex
 
-CUT_SHORT = says("All good so far", cuts={"final_message": Cut("only the first part was kept")})
+CUT_SHORT = says("All good so far", cuts={"final_message": TextLoss("only the first part was kept")})
 
 
 class MustSayAny(Check, Struct, frozen=True):
@@ -23,8 +23,8 @@ class MustSayAny(Check, Struct, frozen=True):
 
     name: ClassVar = "must_say_any"
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ANSWER
-    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases stands in the final message."),)
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases is in the final message."),)
     examples: ClassVar = (
         Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
         Example({"phrases": ["refund", "credit"]}, says("Nothing was done."), Status.FAILED),
@@ -39,10 +39,10 @@ class MustSayAny(Check, Struct, frozen=True):
             yield CheckRequest({"phrases": expected["must_say_any"]}, ("must_say_any",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return quoted(self.phrases)
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -56,8 +56,8 @@ class MustNotSay(Check, Struct, frozen=True):
     name: ClassVar = "must_not_say"
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ALL_WORDS
-    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases stands in the final message."),)
+    channels: ClassVar = ALL_WORDS
+    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases is in the final message."),)
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
         Example({"phrase": "as an AI"}, says("As an\nAI, I cannot."), Status.FAILED),
@@ -72,10 +72,10 @@ class MustNotSay(Check, Struct, frozen=True):
         return each(cls.name, "phrase", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"no {self.phrase!r}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -87,7 +87,7 @@ class MustMatchRegex(Check, Struct, frozen=True):
 
     name: ClassVar = "must_match_regex"
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field("must_match_regex", Phrases, "Each of these regexes is found in the final message.", since="0.2"),
     )
@@ -103,10 +103,10 @@ class MustMatchRegex(Check, Struct, frozen=True):
         return each("must_match_regex", "pattern", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"a match of /{self.pattern}/"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -119,7 +119,7 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
     name: ClassVar = "must_not_match_regex"
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
-    looks_at: ClassVar = ALL_WORDS
+    channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
     )
@@ -135,10 +135,10 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
         return each("must_not_match_regex", "pattern", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"no match of /{self.pattern}/"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -16,12 +16,12 @@ from karat.text import phrases
 
 
 class RequiredSource(Check, Struct, frozen=True):
-    """One of the source's phrases stands in the final message as whole words, a plural `s` allowed."""
+    """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
 
     name: ClassVar = "required_sources"
     group: ClassVar = Group.SYNTHESIS_COVERAGE
-    looks_at: ClassVar = ANSWER
-    feeds: ClassVar = "sources"
+    channels: ClassVar = ANSWER
+    metric: ClassVar = "sources"
     fields: ClassVar = (
         Field("required_sources", Phrases, "The final message speaks of each of these sources.", since="0.2"),
         Field(
@@ -47,7 +47,7 @@ class RequiredSource(Check, Struct, frozen=True):
             )
 
     @classmethod
-    def strays(cls, expected: Expected) -> Iterator[CheckProblem]:
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         for source in expected.get("source_patterns", {}):
             if source not in expected.get("required_sources", ()):
                 why = f"{source!r} is not in required_sources, so its phrases are never looked for."
@@ -59,10 +59,10 @@ class RequiredSource(Check, Struct, frozen=True):
         return str(args.get("source", ""))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{self.source}: {quoted(self.phrases)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for flaw in blank(self.phrases):
             yield flaw._replace(path=())
 

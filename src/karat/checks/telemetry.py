@@ -60,11 +60,11 @@ def shorthand(entry: str) -> Pattern | None:
 
 
 class Telemetry(Check, Struct, frozen=True):
-    """One event fits the shorthand, or the text stands in the case's segment of the log."""
+    """One event fits the shorthand, or the text is in the case's segment of the log."""
 
     name: ClassVar = "telemetry"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = frozenset({"telemetry"})
+    channels: ClassVar = frozenset({"telemetry"})
     fields: ClassVar = (
         Field(
             "telemetry",
@@ -95,10 +95,10 @@ class Telemetry(Check, Struct, frozen=True):
         return each("telemetry", "entry", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return self.entry
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.entry)
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -106,7 +106,7 @@ class Telemetry(Check, Struct, frozen=True):
         index = _event(trace, pattern) if pattern else _line(trace.telemetry, self.entry)
         if index is not None:
             return self.passed(excerpt(trace.telemetry[index]), EvidenceLocation("telemetry", index=index))
-        why = trace.unseen("telemetry") or trace.cut("telemetry")
+        why = trace.why_unobserved("telemetry") or trace.cut("telemetry")
         return self.unknown(why) if why else self.failed(f"none of {len(trace.telemetry)} lines")
 
 

@@ -16,7 +16,7 @@ from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, nameless, not_ruled_out, not_understood
 from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Cut, ToolCall, Trace
+from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.tool_names import is_named
 
@@ -44,7 +44,7 @@ PAID_BUT_NOT_SEEN = Trace(
     case_id="example",
     final_message="Done.",
     tool_calls=(ToolCall("pay", {"card": "[removed]"}, success=True),),
-    cuts={"tool_results": Cut("secrets were removed")},
+    cuts={"tool_results": TextLoss("secrets were removed")},
 )
 UNCARRIED = Trace(
     case_id="example",
@@ -58,8 +58,8 @@ Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]
 class CallTimes(TypedDict, total=False):
     """How often such a call is made. Without `min` it is made at least once."""
 
-    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="EvidenceLocation least so often; 1 if not given.")]
-    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="EvidenceLocation most so often.")]
+    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="At least so often; 1 if not given.")]
+    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="At most so often.")]
 
 
 class ExpectedCall(TypedDict):
@@ -84,7 +84,7 @@ class Rivals(Struct, frozen=True, omit_defaults=True):
     """The other entries for the same tool that need calls."""
 
     before: tuple[WantedCall, ...] = ()
-    behind: tuple[WantedCall, ...] = ()
+    after: tuple[WantedCall, ...] = msgspec.field(name="behind", default=())
 
 
 class CallTally(Struct, frozen=True):
@@ -95,14 +95,14 @@ class CallTally(Struct, frozen=True):
 
 
 class ToolCalls(Check, Struct, frozen=True, dict=True):
-    """The tool was called with these arguments, whatever others stand beside them, and came out like this.
+    """The tool was called with these arguments, whatever others are next to them, and came out like this.
 
-    Of several entries for one tool, each needs calls of its own; `rivals` are the others, before and behind it.
+    Of several entries for one tool, each needs calls of its own; `rivals` are the others, before and after it.
     """
 
     name: ClassVar = "tool_calls"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_calls",
@@ -160,7 +160,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
     def patterns(self) -> tuple[CallPattern, ...]:
         """Its own and those of its rivals."""
         wanted = WantedCall(self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never)
-        return tuple(map(CallPattern.of, (*self.rivals.before, wanted, *self.rivals.behind)))
+        return tuple(map(CallPattern.of, (*self.rivals.before, wanted, *self.rivals.after)))
 
     @property
     def own(self) -> CallPattern:
@@ -174,12 +174,12 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         entries = expected.get("tool_calls", ())
         for index, call in enumerate(entries):
-            before, behind = _rivals(call, entries[:index]), _rivals(call, entries[index + 1 :])
-            sides = {side: others for side, others in (("before", before), ("behind", behind)) if others}
+            before, after = _rivals(call, entries[:index]), _rivals(call, entries[index + 1 :])
+            sides = {side: others for side, others in (("before", before), ("behind", after)) if others}
             yield CheckRequest({**call, "rivals": sides} if sides else call, ("tool_calls", index))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         with_what = f" with {_shown(self.arguments)}" if self.arguments is not UNSET else ""
         gave = f" that gave {_shown(self.result)}" if self.result is not UNSET else ""
         erred = f" with the error {_shown(self.error)}" if self.error is not UNSET else ""
@@ -195,10 +195,10 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return f", {least} times" if least != 1 else ", once"
         return f", at least {least} times" if most is None else f", {least} to {most} times"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool)
         if self.never and self.times is not None:
-            yield CheckProblem("no-effect", "'times' has no effect beside 'never'.", ("times",))
+            yield CheckProblem("no-effect", "'times' has no effect next to 'never'.", ("times",))
         if self.own.most is not None and self.own.least > self.own.most:
             yield CheckProblem("out-of-range", f"min {self.own.least} is over max {self.own.most}.", ("times",))
         if isinstance(self.times, Times) and self.own.least == 0 and self.own.most is None:
@@ -210,19 +210,19 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if self.never:
             return self._judge_never(trace)
         doubt = trace.cut("tool_results")
-        told = [[pattern.fits(call, doubt) for call in trace.tool_calls] for pattern in self.patterns]
-        sure, most = self._tally(told, certain=True), self.own.most
+        matches = [[pattern.fits(call, doubt) for call in trace.tool_calls] for pattern in self.patterns]
+        sure, most = self._tally(matches, certain=True), self.own.most
         if most is not None and len(sure.counted) > most:
             return self.failed(
                 f"{len(sure.counted)} such calls", EvidenceLocation("tool_calls", index=sure.counted[most])
             )
         if len(sure.own) < self.own.least:
-            possible = len(self._tally(told, certain=False).own) >= self.own.least
-            why = self._unseen(trace) or (self._untold(trace) if possible else None)
+            possible = len(self._tally(matches, certain=False).own) >= self.own.least
+            why = self._unseen(trace) or (self._why_undecided(trace) if possible else None)
             return self.unknown(why) if why else self.failed(self._nearest(trace, sure))
         if most is not None:
-            possible = len(self._tally(told, certain=False).counted) > most
-            why = self._unseen(trace) or (self._untold(trace) if possible else None)
+            possible = len(self._tally(matches, certain=False).counted) > most
+            why = self._unseen(trace) or (self._why_undecided(trace) if possible else None)
             if why:
                 return self.unknown(why)
         if not sure.own:
@@ -233,17 +233,17 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
 
     def _judge_never(self, trace: Trace) -> CheckResult:
         doubt = trace.cut("tool_results")
-        told = [self.own.forbids(call, doubt) for call in trace.tool_calls]
-        if True in told:
-            index = told.index(True)
+        matches = [self.own.forbids(call, doubt) for call in trace.tool_calls]
+        if True in matches:
+            index = matches.index(True)
             return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
         why = self._unseen(trace) or not_ruled_out(trace, self.tool)
-        why = why or (self._untold(trace) if None in told else None)
+        why = why or (self._why_undecided(trace) if None in matches else None)
         return self.unknown(why) if why else self.passed(called(trace))
 
-    def _tally(self, told: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
-        """The calls that are this entry's: for sure, or if what nobody saw were as wanted."""
-        fits = [[i for i, one in enumerate(row) if one or (one is None and not certain)] for row in told]
+    def _tally(self, matches: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
+        """The calls that are this entry's: for sure, or if what was not seen were as wanted."""
+        fits = [[i for i, one in enumerate(row) if one or (one is None and not certain)] for row in matches]
         at = len(self.rivals.before)
         if len(self.patterns) == 1:
             return CallTally(fits[0], fits[0])
@@ -254,9 +254,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         return CallTally(own, [index for index in fits[at] if index not in taken])
 
     def _unseen(self, trace: Trace) -> str | None:
-        return trace.doubt("tools") or not_understood(trace, (self.tool,))
+        return trace.why_incomplete("tools") or not_understood(trace, (self.tool,))
 
-    def _untold(self, trace: Trace) -> str:
+    def _why_undecided(self, trace: Trace) -> str:
         """Why one of these calls may be the one after all."""
         asked = [part for part, _ in self.own.parts if any(_lacks(call, part) for call in trace.tool_calls)]
         unseen = [
@@ -268,7 +268,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return trace.cut("tool_results") or f"nothing says what {self.tool} was called with"
         what = "gave" if asked else "succeeded"
         how = f"nothing says what {self.tool} {what}" if asked else f"nothing says whether {self.tool} {what}"
-        return trace.doubt("tool_results") or how
+        return trace.why_incomplete("tool_results") or how
 
     def _nearest(self, trace: Trace, sure: CallTally) -> str:
         """The call that comes nearest, argument by argument."""
@@ -279,9 +279,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return called(trace)
         differing = {index: [*self.own.differences(trace.tool_calls[index])] for index in alike}
         index = min(alike, key=lambda i: (not trace.tool_calls[i].called, len(differing[i]) or LONGEST_DIFFERENCE))
-        told = "; ".join(map(str, differing[index])) or "it is the call of another entry"
+        differs = "; ".join(map(str, differing[index])) or "it is the call of another entry"
         return excerpt(
-            f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {told}", LONGEST_DIFFERENCE
+            f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
         )
 
 

@@ -35,7 +35,7 @@ class ToolOrder(Check, Struct, frozen=True):
 
     name: ClassVar = "tool_order"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_order",
@@ -60,17 +60,17 @@ class ToolOrder(Check, Struct, frozen=True):
             yield CheckRequest({"tools": expected["tool_order"]}, ("tool_order",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"{', then '.join(self.tools)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
         reached = self._reached(trace.tool_calls)
         if len(reached) == len(self.tools):
             return self.passed(called(trace), EvidenceLocation("tool_calls", index=reached[-1]))
-        why = trace.doubt("tools") or not_understood(trace, self.tools)
+        why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
         if why:
             return self.unknown(why)
         missing = f"no {self.tools[len(reached)]}{f' after {self.tools[len(reached) - 1]}' if reached else ''}"
@@ -104,7 +104,7 @@ class ToolRequires(Check, Struct, frozen=True):
 
     name: ClassVar = "tool_requires"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_requires",
@@ -133,10 +133,10 @@ class ToolRequires(Check, Struct, frozen=True):
             yield CheckRequest({"tool": tool, "first": first}, ("tool_requires", tool))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"a successful {' and '.join(self.first)} before each {self.tool}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool, *self.first)
         if self.tool in self.first:
             message = f"no first call of {self.tool!r} can come after one. Leave it out."
@@ -154,12 +154,12 @@ class ToolRequires(Check, Struct, frozen=True):
                 earlier = [c for c in known if c.called and is_named(needed, c.name) and ended_before(c, call)]
                 if any(c.success is True for c in earlier):
                     continue
-                if not any(c.open for c in earlier):
+                if not any(c.has_unknown_outcome for c in earlier):
                     turns = (trace, *trace.earlier)
-                    doubts = (turn.doubt("tools") or not_understood(turn, (needed,)) for turn in turns)
+                    doubts = (turn.why_incomplete("tools") or not_understood(turn, (needed,)) for turn in turns)
                     why = next((doubt for doubt in doubts if doubt), None)
                     found = f"call {index + 1}, {call}, without {needed} before it: {called(trace)}"
                     return self.unknown(why) if why else self.failed(found, EvidenceLocation("tool_calls", index=index))
                 unsure = f"nothing says whether {needed} succeeded"
-        why = unsure or trace.doubt("tools") or not_ruled_out(trace, self.tool)
+        why = unsure or trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(called(trace))

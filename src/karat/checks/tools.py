@@ -31,12 +31,12 @@ UNOWNED = PossibleCall("delete", "a call of 'delete' cannot be attributed. Pass 
 
 
 class ToolCallsAny(Check, Struct, frozen=True):
-    """EvidenceLocation least one of the tools was called: it began to run, or it ended in any way."""
+    """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
-    fields: ClassVar = (Field("tool_calls_any", Phrases, "EvidenceLocation least one of these tools was called."),)
+    channels: ClassVar = CALLS
+    fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
         Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
@@ -53,17 +53,17 @@ class ToolCallsAny(Check, Struct, frozen=True):
             yield CheckRequest({"tools": expected["tool_calls_any"]}, ("tool_calls_any",))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"a call of {quoted(self.tools)}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if call.called and is_any_named(self.tools, call.name):
                 return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.doubt("tools") or not_understood(trace, self.tools)
+        why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
         return self.unknown(why) if why else self.failed(called(trace))
 
 
@@ -72,7 +72,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
 
     name: ClassVar = "tool_calls_none"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = CALLS
+    channels: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was even asked for."),)
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
@@ -95,17 +95,17 @@ class ToolCallsNone(Check, Struct, frozen=True):
         return each("tool_calls_none", "tool", expected)
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return f"no call of {self.tool!r}"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
             if is_same_tool(self.tool, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.doubt("tools") or not_ruled_out(trace, self.tool)
+        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(called(trace))
 
 

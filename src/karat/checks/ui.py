@@ -33,7 +33,7 @@ INSTEAD = 'write what must not come as an object, such as {"role": "heading", "n
 UNMARKED = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))})"
 NO_COMPONENTS = f"{UNMARKED}: {INSTEAD}"
 SHOWN_OTHERWISE = "{}, and it shows the heading {}: write what must show as an object, such as {}"
-LOOSE_HEADING = "the heading {} is new and stands in no component: {}"
+LOOSE_HEADING = "the heading {} is new and in no component: {}"
 LONGEST = 80
 LISTED = 6
 
@@ -58,7 +58,7 @@ class Ui(Check, Struct, frozen=True):
 
     name: ClassVar = "ui"
     group: ClassVar = Group.TOOL_HYGIENE
-    looks_at: ClassVar = PAGE
+    channels: ClassVar = PAGE
     fields: ClassVar = (
         Field(
             "ui",
@@ -118,10 +118,10 @@ class Ui(Check, Struct, frozen=True):
             yield CheckRequest(args, ("ui", index))
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return self.sentence or " and ".join(map(str, self.elements))
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         if not self.elements:
             yield from unfailable(self.sentence)
         for element in self.elements:
@@ -131,7 +131,11 @@ class Ui(Check, Struct, frozen=True):
         elements = self.elements or grammar(self.sentence)
         if not elements:
             return self.unknown(HOW_TO_DEFINE)
-        why = trace.unseen("page") or trace.cut("page") or ("the target shows no page" if trace.page is None else None)
+        why = (
+            trace.why_unobserved("page")
+            or trace.cut("page")
+            or ("the target shows no page" if trace.page is None else None)
+        )
         if why or trace.page is None:
             return self.unknown(why or "")
         results = (self._judged(element, trace) for element in elements)
@@ -144,7 +148,7 @@ class Ui(Check, Struct, frozen=True):
         if element.any:
             return self._any(element, trace)
         if element.new and (trace.page_before is None or trace.cut("page_before")):
-            return self.unknown(trace.doubt("page_before") or "the page was not captured before the turn")
+            return self.unknown(trace.why_incomplete("page_before") or "the page was not captured before the turn")
         found = count(element, trace)
         low, high = element.bounds
         if found.seen < low and (otherwise := _shown_otherwise(element, trace)):
@@ -156,7 +160,7 @@ class Ui(Check, Struct, frozen=True):
         if high is not None and found.own > high:
             return self.failed(f"{found.there} for {element}", _at(found.first))
         unsure = found.own_seen < low or (high is not None and found.there > high)
-        why = UNSURE if unsure else _untold(element, trace)
+        why = UNSURE if unsure else _why_undecided(element, trace)
         return self.unknown(why) if why else self.passed(at=EvidenceLocation("page"))
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
@@ -182,7 +186,7 @@ def grammar(sentence: str) -> tuple[Element, ...]:
 
 def resolve(case: Case, vocabulary: Mapping[str, Any]) -> Case:
     """The case with every sentence that the target's vocabulary knows turned into elements."""
-    if not vocabulary or not any(spec.name == Ui.name for _, spec in case.asked):
+    if not vocabulary or not any(spec.name == Ui.name for _, spec in case.all_checks):
         return case
     turns = [Turn(turn.prompt, _all_resolved(turn.checks, vocabulary)) for turn in case.turns]
     return structs.replace(case, checks=_all_resolved(case.checks, vocabulary), turns=tuple(turns))
@@ -203,7 +207,7 @@ def check_vocabulary(vocabulary: Mapping[str, Any], target: str = "") -> None:
 
 
 def vocabulary_flaws(vocabulary: Mapping[str, object]) -> Iterator[str]:
-    """Why a target's vocabulary cannot be used: each sentence stands for a list of elements that a page can lack."""
+    """Why a target's vocabulary cannot be used: each sentence means a list of elements that a page can lack."""
     for sentence, objects in vocabulary.items():
         yield from (f"{sentence!r}: {why}" for why in _entry_flaws(sentence, objects))
 
@@ -216,9 +220,9 @@ def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
         return
     if not check.elements:
         yield "the list is empty."
-    yield from (flaw.message for flaw in check.flaws())
+    yield from (flaw.message for flaw in check.validate())
     known = SLOT.findall(fold(sentence))
-    yield from (f"{{{slot}}} stands twice in the sentence." for slot, count in Counter(known).items() if count > 1)
+    yield from (f"{{{slot}}} is in the sentence twice." for slot, count in Counter(known).items() if count > 1)
     for element in check.elements:
         for slot in SLOT.findall(" ".join(_texts(msgspec.to_builtins(element))).casefold()):
             if slot not in known:
@@ -245,7 +249,7 @@ def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, ob
 
 
 def _slots(pattern: str, sentence: str) -> dict[str, str] | None:
-    """What stands at each `{slot}` of a vocabulary pattern, or None where the sentence is not of that pattern."""
+    """What is at each `{slot}` of a vocabulary pattern, or None where the sentence is not of that pattern."""
     parts = SLOT.split(fold(pattern))
     source = "".join(regex.escape(p) if i % 2 == 0 else f"(?P<{p}>.+?)" for i, p in enumerate(parts))
     try:
@@ -305,7 +309,7 @@ def _nearest(element: Element, trace: Trace) -> EvidenceLocation:
 
 
 def _shown_otherwise(element: Element, trace: Trace) -> str:
-    """Why a component that is asked for may be there all the same: the page marks none, and a heading tells of it."""
+    """Why a component that is asked for may be there all the same: the page marks none, and a heading speaks of it."""
     page = trace.page or ""
     if element.role != COMPONENT or not element.words or components(page) or components(trace.page_before or ""):
         return ""
@@ -315,12 +319,12 @@ def _shown_otherwise(element: Element, trace: Trace) -> str:
     )
     if found is None:
         return ""
-    told = msgspec.json.encode({"role": "heading", "name": found.name}).decode()
-    return SHOWN_OTHERWISE.format(UNMARKED, _short(found.name), told)
+    spelled = msgspec.json.encode({"role": "heading", "name": found.name}).decode()
+    return SHOWN_OTHERWISE.format(UNMARKED, _short(found.name), spelled)
 
 
-def _untold(element: Element, trace: Trace) -> str:
-    """Why nobody can tell by their roles that no component came: there are none, or something else has a heading."""
+def _why_undecided(element: Element, trace: Trace) -> str:
+    """Why their roles do not show that no component came: there are none, or something else has a heading."""
     if not (element.new and element.role == COMPONENT and element.bounds[1] == 0):
         return ""
     before, after = trace.page_before or "", trace.page or ""
@@ -335,7 +339,7 @@ def _untold(element: Element, trace: Trace) -> str:
 
 
 def _loose_headings(page: str) -> Iterator[tuple[str, Node]]:
-    """Headings that stand in no component and not in the conversation."""
+    """Headings that are in no component and not in the conversation."""
     depth = None
     for node in nodes(page):
         if depth is not None and node.depth <= depth:

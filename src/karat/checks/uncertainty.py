@@ -20,11 +20,11 @@ from karat.text.words import WordLists
 
 
 class MustLabelAssumptions(Check, Struct, frozen=True):
-    """A marker of assumption or uncertainty stands in the final message."""
+    """A marker of assumption or uncertainty is in the final message."""
 
     name: ClassVar = "must_label_assumptions"
     group: ClassVar = Group.UNCERTAINTY
-    looks_at: ClassVar = ANSWER
+    channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field(
             "must_label_assumptions",
@@ -59,10 +59,10 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
             )
 
     @property
-    def wanted(self) -> str:
+    def description(self) -> str:
         return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         for flaw in blank(self.markers):
             yield flaw._replace(path=())
 
@@ -71,8 +71,8 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
         if not self.markers:
             return self.present(trace, _listed(text, words))
         found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
-        told = (_told(text, marker, span, words) for marker, span in found)
-        return self.present(trace, next(filter(None, told), None))
+        spans = (_place_of(text, marker, span, words) for marker, span in found)
+        return self.present(trace, next(filter(None, spans), None))
 
 
 def _listed(text: str, words: WordLists) -> Span | None:
@@ -85,7 +85,7 @@ def _listed(text: str, words: WordLists) -> Span | None:
     return None
 
 
-def _told(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
+def _place_of(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
     """Where the marker is and is not denied; markup in it is looked for as written, where nothing denies it."""
     answer = prose(text)
     places = answer.places(marker, whole=False)

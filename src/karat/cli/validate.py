@@ -31,7 +31,7 @@ def command(suites: tuple[str, ...]) -> int:
             continue
         for warning in suite.warnings:
             print_error(warning)
-        checks = sum(len(case.asked) for case in suite.cases)
+        checks = sum(len(case.all_checks) for case in suite.cases)
         size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
         click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")
     return ExitCode.OK if sound else ExitCode.USAGE

@@ -217,12 +217,12 @@ def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> Comp
 
 def asks(case: Case) -> str:
     """Identifies what a case sends to the agent."""
-    return _digest((case.said, case.preconditions, case.replies, case.max_turns))
+    return _digest((case.user_texts, case.preconditions, case.replies, case.max_turns))
 
 
 def expects(case: Case) -> str:
     """Identifies the expectations of a case."""
-    return _digest((case.asked, case.scoring, case.min_pass_rate, case.skip, case.xfail))
+    return _digest((case.all_checks, case.scoring, case.min_pass_rate, case.skip, case.xfail))
 
 
 def _digest(value: object) -> str:
@@ -242,7 +242,9 @@ def _lacks(case: Case, verdicts: Sequence[Verdict]) -> dict[str, int]:
 
 def check_names(case: Case) -> list[str]:
     """The expectations of a case as its author wrote them, each with its turn where it has turns."""
-    return [f"turn {turn}: {spec.path or spec.name}" if turn else spec.path or spec.name for turn, spec in case.asked]
+    return [
+        f"turn {turn}: {spec.path or spec.name}" if turn else spec.path or spec.name for turn, spec in case.all_checks
+    ]
 
 
 def _means(judged: Sequence[JudgedRun], prices: Prices | None) -> dict[str, float]:

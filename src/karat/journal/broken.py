@@ -72,7 +72,7 @@ def _broken(record: Breakable) -> Iterator[Failure]:
 
 def label(record: Breakable, number: int) -> str:
     """Where the suite asked for a check, such as `must_not_say[1]`, else its name."""
-    asked, results = record.case.asked, record.verdict.checks
+    asked, results = record.case.all_checks, record.verdict.checks
     name = results[number].name
     if number < len(asked) and asked[number][1].name == name:
         return asked[number][1].path or name

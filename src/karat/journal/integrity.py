@@ -186,7 +186,7 @@ def verdict_of(case: Case, results: tuple[CheckResult, ...], error: TraceError |
 def _complete(case: Case, results: Sequence[CheckResult]) -> bool:
     if not case.turns:
         return len(results) == len(case.checks)
-    return [result.turn for result in results] == [turn for turn, _ in case.asked]
+    return [result.turn for result in results] == [turn for turn, _ in case.all_checks]
 
 
 class Scored(Protocol):

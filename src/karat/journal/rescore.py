@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import msgspec
 from msgspec import Struct, structs
 
-from karat.checks.base import lost
+from karat.checks.base import lost_secret
 from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
 from karat.journal.integrity import Ending, Identity
@@ -105,15 +105,17 @@ def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceEr
 def _asked(case: Case) -> tuple[str, ...]:
     """What decides what the user says: his words, and what he answers to what."""
     answers = [text for reply in case.replies for text in (*reply.asks_for, reply.say)]
-    return (*case.said, *answers, str(case.max_turns or "") if answers else "")
+    return (*case.user_texts, *answers, str(case.max_turns or "") if answers else "")
 
 
 def _judged_in_part(journal: Journal, record: CaseRecord, catalog: CheckCatalog) -> CaseRecord:
     """Judged by a case that lost secrets: a check that did is unknown."""
     judged = _results(journal, record.case, record.trace, catalog)
     results = [
-        structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None) if lost(spec, record.trace) else result
-        for (_, spec), result in zip(record.case.asked, judged, strict=True)
+        structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None)
+        if lost_secret(spec, record.trace)
+        else result
+        for (_, spec), result in zip(record.case.all_checks, judged, strict=True)
     ]
     return structs.replace(record, verdict=verdicts.case_verdict(record.case, tuple(results)))
 

@@ -12,7 +12,7 @@ from msgspec import Raw, Struct, field
 
 from karat.model.run import FORMAT
 from karat.model.suite import Case
-from karat.model.trace import Cut, Tokens, ToolCall, TraceError
+from karat.model.trace import TextLoss, Tokens, ToolCall, TraceError
 from karat.model.verdict import CaseStatus, GroupScore, Status, Verdict
 
 _PASSED: Final = Status.PASSED  # looked up once: members of an enum are slow to reach
@@ -61,7 +61,7 @@ class TraceToVerify(Struct, frozen=True):
     """What of a trace decides how much of its verdict can be derived."""
 
     error: TraceError | None = None
-    cuts: dict[str, Cut] = {}
+    cuts: dict[str, TextLoss] = {}
 
 
 class RecordToVerify(Struct, frozen=True):

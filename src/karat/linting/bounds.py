@@ -11,7 +11,7 @@ from karat.suites.diagnostics import PathDiagnostic
 def far(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Bounds that are far beyond what a turn takes, and a length that every answer has."""
     for placed in case.checks:
-        if why := placed.check.vacuous:
+        if why := placed.check.why_always_passes:
             yield PathDiagnostic(placed.path, why, "vacuous-bound")
 
 

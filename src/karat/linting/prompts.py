@@ -49,7 +49,7 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     # A refusal that needs no words because no tool was called does not depend on the prompt.
     by_words = structs.replace(echo, unobserved={"tools": "only the words of the prompt count"})
     found = [
-        (placed, verdicts.carried_out(placed.check, by_words if isinstance(placed.check, AllocationValid) else echo))
+        (placed, verdicts.run_check(placed.check, by_words if isinstance(placed.check, AllocationValid) else echo))
         for placed in asked
     ]
     holds = [(placed, result) for placed, result in found if result.status is Status.PASSED]
@@ -73,7 +73,7 @@ def duplicates(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
     """Prompts that an earlier case asks in the same words."""
     first: dict[tuple[str, ...], str] = {}
     for case in cases:
-        words = tuple(map(fold, (*case.case.said, *(reply.say for reply in case.case.replies))))
+        words = tuple(map(fold, (*case.case.user_texts, *(reply.say for reply in case.case.replies))))
         earlier = first.setdefault(words, case.case.id)
         if earlier != case.case.id:
             message = f"case {quoted(earlier)} asks the same. Ask something else, or expect all of it in one case."

@@ -60,7 +60,7 @@ class Declared(Struct, frozen=True):
     words: Mapping[str, Sequence[str]] = {}
 
 
-class AskedCheck(NamedTuple):
+class ParsedCheck(NamedTuple):
     """One check that an `expected` object asks for, its place below `expected`, and what is wrong with it."""
 
     spec: CheckSpec
@@ -84,11 +84,11 @@ class Vocabulary(Protocol):
         """What karat.toml declares for every suite."""
         ...
 
-    def read(self, expected: Mapping[str, object]) -> Iterator[AskedCheck]:
+    def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object of valid types asks for."""
         ...
 
-    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> AskedCheck:
+    def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments. `$not` negates it, `$group` is the group that it scores in."""
         ...
 

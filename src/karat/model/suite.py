@@ -94,13 +94,13 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
         return bool(self.turns or self.replies)
 
     @property
-    def asked(self) -> tuple[tuple[int | None, CheckSpec], ...]:
+    def all_checks(self) -> tuple[tuple[int | None, CheckSpec], ...]:
         """Every check in the order in which it is judged, with its turn: those of all turns come last."""
         in_turns = [(number, spec) for number, turn in enumerate(self.turns, 1) for spec in turn.checks]
         return (*in_turns, *((None, spec) for spec in self.checks))
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def user_texts(self) -> tuple[str, ...]:
         """Every word of the user, as far as it does not hang on what the agent says."""
         return (*self.setup_prompts, *([turn.prompt for turn in self.turns] or [self.prompt]))
 
@@ -125,7 +125,7 @@ class CaseChecks(tuple[CheckSpec, ...]):
     """The checks of a case that was read from a file, with the `catalog` that read them.
 
     What a name of a check means depends on the project. No file says which it was, and cases of two projects can be
-    equal, so that this is no field; as part of one it is kept where a case is changed.
+    equal, so that this is not a field; as part of one it is kept where a case is changed.
     """
 
     __slots__ = ()
@@ -137,7 +137,7 @@ class CaseChecks(tuple[CheckSpec, ...]):
 
 
 def remember_catalog(cases: Iterable[Case], catalog: object) -> None:
-    """Let these cases, which nobody else has yet, know by which catalog they were read."""
+    """Let these cases, which are new, know by which catalog they were read."""
     kind = type("CaseChecks", (CaseChecks,), {"__slots__": (), "catalog": catalog})
     for case in cases:
         structs.force_setattr(case, "checks", kind(case.checks))

@@ -72,7 +72,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         return self.started or not self.unfinished
 
     @property
-    def open(self) -> bool:
+    def has_unknown_outcome(self) -> bool:
         """Whether the outcome of the call is unknown."""
         return self.success is None and self.error is None and not self.unfinished
 
@@ -97,7 +97,7 @@ class Message(Struct, frozen=True, omit_defaults=True):
     name: str | None = None
 
 
-class Cut(Struct, frozen=True, omit_defaults=True):
+class TextLoss(Struct, frozen=True, omit_defaults=True):
     """A text that is not whole: a prefix, or one from which secrets were taken."""
 
     why: str
@@ -219,7 +219,7 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
     state: dict[str, Any] = field(default_factory=dict)
     """The final state of the agent, where it has one, without its messages."""
     unobserved: dict[str, str] = field(default_factory=dict)
-    cuts: dict[str, Cut] = field(default_factory=dict)
+    cuts: dict[str, TextLoss] = field(default_factory=dict)
     started_at: float | None = None
     duration_ms: float | None = None
     timings: dict[str, float] = field(default_factory=dict)
@@ -248,24 +248,24 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
         return self if turn is None or turn > len(self.turns) else self.turns[turn - 1]
 
     @property
-    def unseen_words(self) -> str:
+    def hidden_words(self) -> str:
         """Words of the answer that are on its page but hidden from readers."""
         return "\n".join(message.content for message in self.messages if message.role == UNSEEN_WORDS)
 
-    def unseen(self, channel: Channel) -> str | None:
+    def why_unobserved(self, channel: Channel) -> str | None:
         """Return why this channel was not observed, or None if it was."""
         return self.unobserved.get(channel)
 
-    def doubt(self, channel: Channel) -> str | None:
+    def why_incomplete(self, channel: Channel) -> str | None:
         """Return why this channel cannot prove absence, or None if it can."""
-        return self.unseen(channel) or self.cut(channel)
+        return self.why_unobserved(channel) or self.cut(channel)
 
     def cut(self, channel: Channel) -> str | None:
         """Return why this text is incomplete, or None if it is complete."""
         cut = self.cuts.get(channel)
         return cut.why if cut else None
 
-    def unsure(self, channel: Channel, start: int, end: int, room: int = 0) -> str | None:
+    def why_uncertain(self, channel: Channel, start: int, end: int, room: int = 0) -> str | None:
         """Return why a match may not be one in the complete text: a secret was removed, or the text is cut off there.
 
         With `room`, it must be that far from the end of the kept text and must not touch a removed secret.

@@ -159,7 +159,7 @@ def _from_file(file: Path, spec: str) -> ModuleType:
 
 
 def _packages(file: Path) -> tuple[str, list[str]]:
-    """The packages that a file is in, below one made for it: so its relative imports find what stands around it."""
+    """The packages that a file is in, below one made for it: so its relative imports find what is around it."""
     folder, inner = file.parent, list[str]()
     while (folder / "__init__.py").is_file():
         folder, inner = folder.parent, [folder.name, *inner]

@@ -168,7 +168,7 @@ def _table(tables: Tables, name: str) -> dict[str, object]:
 
 
 def _specs(tables: Tables, table: str, what: str) -> dict[str, str]:
-    """A table of names and the code behind each."""
+    """A table of names and the code of each."""
     found: dict[str, str] = {}
     for name, value in _table(tables, table).items():
         if not isinstance(value, str):

@@ -50,7 +50,7 @@ NOTHING_LACKS: Final = Lacks([], [], [])
 
 
 SOURCES: Final[Metric] = "sources"
-_NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.feeds != SOURCES)
+_NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.metric != SOURCES)
 BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
 """What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
@@ -65,7 +65,7 @@ def facts(record: CaseRecord) -> Facts:
     else:
         return NOTHING_AMISS
     found = Facts([], [])
-    for (turn, spec), result in zip(record.case.asked, results, strict=False):
+    for (turn, spec), result in zip(record.case.all_checks, results, strict=False):
         if result.status is not PASSED:
             judged = Judged(label(turn, spec.path or result.name), result)
             (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
@@ -77,7 +77,7 @@ def lacks(record: CaseRecord, catalog: CheckCatalog) -> Lacks:
     if facts(record) is NOTHING_AMISS:
         return NOTHING_LACKS
     found = Lacks([], [], [])
-    for (_, spec), result in zip(record.case.asked, record.verdict.checks, strict=False):
+    for (_, spec), result in zip(record.case.all_checks, record.verdict.checks, strict=False):
         if result.status is not PASSED:
             _miss(found, spec, catalog)
     return found
@@ -91,25 +91,25 @@ def label(turn: int | None, path: str) -> str:
 def required_sources(record: CaseRecord, catalog: CheckCatalog) -> list[str]:
     """The sources that the answer was to draw on."""
     case = record.case
-    specs = [spec for _, spec in case.asked] if case.turns else case.checks
+    specs = [spec for _, spec in case.all_checks] if case.turns else case.checks
     return [
         _lack(cls, spec)
         for spec in specs
         if spec.name not in _NO_SOURCES
         and (cls := catalog.find(spec.name))
-        and cls.feeds == SOURCES
+        and cls.metric == SOURCES
         and not is_negated(spec)
     ]
 
 
 def _miss(found: Lacks, spec: CheckSpec, catalog: CheckCatalog) -> None:
     cls = catalog.find(spec.name)
-    if cls is None or cls.feeds is None or is_negated(spec):
+    if cls is None or cls.metric is None or is_negated(spec):
         return
     missing = {SOURCES: found.missing_sources, "numbers": found.missing_numbers, "brief": found.missing_brief}
     lack = _lack(cls, spec)
-    if lack not in missing[cls.feeds]:
-        missing[cls.feeds].append(lack)
+    if lack not in missing[cls.metric]:
+        missing[cls.metric].append(lack)
 
 
 def _lack(cls: type[Check], spec: CheckSpec) -> str:

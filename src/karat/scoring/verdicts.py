@@ -41,7 +41,7 @@ def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[Check
     if case.skip:
         return ()
     if not case.turns:
-        return () if trace.error else tuple([carried_out(check, trace) for check in catalog.compile(case)])
+        return () if trace.error else tuple([run_check(check, trace) for check in catalog.compile(case)])
     found: list[CheckResult] = []
     for number, turn in enumerate(case.turns, 1):
         seen = trace.turns[number - 1] if number <= len(trace.turns) else None
@@ -51,14 +51,14 @@ def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[Check
         judged = seen and structs.replace(seen, earlier=before, setup_calls=trace.setup_calls)
         found += _in_turn(number, catalog.checks(turn.checks), judged)
     if not trace.error:
-        found += [carried_out(check, trace) for check in catalog.compile(case)]
+        found += [run_check(check, trace) for check in catalog.compile(case)]
     return tuple(found)
 
 
 def _in_turn(number: int, checks: Sequence[Check], seen: Trace | None) -> Iterator[CheckResult]:
     for check in checks:
         lacks = CheckResult(check.name, check.group, Status.ERROR, _wanted(check), f"the trace has no turn {number}")
-        yield structs.replace(lacks if seen is None else carried_out(check, seen), turn=number)
+        yield structs.replace(lacks if seen is None else run_check(check, seen), turn=number)
 
 
 def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError | None = None) -> Verdict:
@@ -82,7 +82,7 @@ def judge(checks: Sequence[Check], scoring: Scoring, trace: Trace) -> Verdict:
     """Judge a trace. One that broke is an ERROR, and its checks are not judged."""
     if trace.error is not None:
         return verdict((), scoring, trace.error)
-    return verdict(tuple([carried_out(check, trace) for check in checks]), scoring)
+    return verdict(tuple([run_check(check, trace) for check in checks]), scoring)
 
 
 def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceError | None = None) -> Verdict:
@@ -160,7 +160,7 @@ def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
     return SoftScore(mean, threshold, passed)
 
 
-def carried_out(check: Check, trace: Trace) -> CheckResult:
+def run_check(check: Check, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
         unseen = _of_unseen_words(check, trace) if check.forbids else None
@@ -175,14 +175,14 @@ def carried_out(check: Check, trace: Trace) -> CheckResult:
 
 def _wanted(check: Check) -> str:
     try:
-        return str(check.wanted)
+        return str(check.description)
     except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
         return ""
 
 
 def _of_unseen_words(check: Check, trace: Trace) -> CheckResult | None:
     """What forbids words looks for them also where no reader sees them; None if they are not there."""
-    words = trace.unseen_words
+    words = trace.hidden_words
     result = check.judge(structs.replace(trace, final_message=words)) if words else None
     if result is None or result.status is Status.PASSED:
         return None

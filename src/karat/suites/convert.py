@@ -50,7 +50,7 @@ def convert(data: bytes, path: str, catalog: SuiteCatalog) -> Converted:
 
 
 def _conversations(suite: Suite) -> list[tuple[str, tuple[str, ...]]]:
-    return [(case.id, case.said) for case in suite.cases]
+    return [(case.id, case.user_texts) for case in suite.cases]
 
 
 def _written(top: Commented, cases: Iterable[Commented], head: Iterable[str]) -> str:

@@ -28,10 +28,10 @@ DENIED = "denied"
 class TargetError(KaratError):
     """The agent or the way to it broke: the case is an ERROR, with whatever was seen until then.
 
-    Kinds: `agent` it raised or exited, `bad-answer` what it gave is no answer, `backend` the log tells that the backend
-    broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook` and
-    `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the log
-    could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `denied` it lets
+    Kinds: `agent` it raised or exited, `bad-answer` what it gave is not an answer, `backend` the log says that the
+    backend broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook`
+    and `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the
+    log could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `denied` it lets
     no one in or is not what the configuration says, which ends the run.
     """
 
@@ -89,7 +89,7 @@ class RunContext:
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
 
     def begin_turn(self, prompt: str | None = None) -> None:
-        """A new turn begins: what was seen of an earlier one is no part of it."""
+        """A new turn begins: what was seen of an earlier one is not part of it."""
         self.recorder.restart(prompt)
         self.marks.begin_turn()
 

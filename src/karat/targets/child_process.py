@@ -1,4 +1,4 @@
-"""One child process from start to end, in a thread: bounded output, and nothing of it left behind."""
+"""One child process from start to end, in a thread: bounded output, and nothing of it left."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Options = TypeVar("Options", bound=Struct)
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
-"""Kinds that have nearly nothing but options of their own: these stand in the table of the target itself."""
+"""Kinds that have nearly nothing but options of their own: these are in the table of the target itself."""
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
@@ -53,7 +53,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     tool_names: dict[str, str] = field(default_factory=dict)
     """What tools are called in suites, by the names that the agent's framework gives them."""
     ignore_tools: tuple[str, ...] = ()
-    """Tools that are no part of a trace, with `*` for any part of a name."""
+    """Tools that are not part of a trace, with `*` for any part of a name."""
     telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: str | None = None
     mcp_complete: bool = False
@@ -284,7 +284,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
 
 
 def _own_options(table: dict[str, object]) -> dict[str, object]:
-    """The options that stand in the table of a target itself."""
+    """The options that are in the table of a target itself."""
     if str(table.get("use", "")).partition(":")[0] not in WIRE_KINDS:
         return {}
     return {key: value for key, value in table.items() if key not in _SHARED}

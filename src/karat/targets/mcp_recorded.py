@@ -19,7 +19,7 @@ from karat.traces.turns import conversation
 
 MCP = "{mcp}"
 ENVIRONMENT = "KARAT_MCP_URL"
-OF_NOBODY = (
+UNOWNED = (
     "a call of {!r} crossed the MCP proxy while the case ran, and nothing says whose it is: let the agent pass "
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
@@ -58,8 +58,8 @@ class McpRecorded:
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.marks.listen(case.id)
         general, own = self._proxy.url, self._proxy.url_of(context.marks.conversation_id)
-        told = {name: value for name, value in self._config.env.items() if general in value}
-        context.marks.process_env |= {name: value.replace(general, own) for name, value in told.items()}
+        addressed = {name: value for name, value in self._config.env.items() if general in value}
+        context.marks.process_env |= {name: value.replace(general, own) for name, value in addressed.items()}
         self._running.append(context)
         began = time()
         try:
@@ -93,14 +93,14 @@ class McpRecorded:
 
     def _with(self, trace: Trace, own: list[CrossedCall], unowned: list[CrossedCall]) -> Trace:
         calls = [one.call for one in own if one.call.name]
-        nobodys = dict.fromkeys(one.call.name for one in unowned if one.call.name)
+        names = dict.fromkeys(one.call.name for one in unowned if one.call.name)
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools" or not self._complete}
         if any(not one.call.name for one in (*own, *unowned)):
             unobserved["tools"] = UNREAD
         return structs.replace(
             trace,
             tool_calls=tuple(completed(trace.tool_calls, calls)),
-            possible_calls=(*trace.possible_calls, *(PossibleCall(name, OF_NOBODY.format(name)) for name in nobodys)),
+            possible_calls=(*trace.possible_calls, *(PossibleCall(name, UNOWNED.format(name)) for name in names)),
             unobserved=unobserved,
         )
 
@@ -124,5 +124,5 @@ def _names(context: RunContext) -> set[str]:
 
 def _is_of(one: CrossedCall, names: Collection[str]) -> bool:
     entries = (entry.partition("=")[2].partition(";")[0].strip() for entry in one.baggage.split(","))
-    told = {one.conversation, one.traceparent[3:35], *map(conversation_in, entries)} - {""}
-    return not told.isdisjoint(names)
+    named = {one.conversation, one.traceparent[3:35], *map(conversation_in, entries)} - {""}
+    return not named.isdisjoint(names)

@@ -45,7 +45,7 @@ _PARTS: dict[str, type[Struct]] = {
 
 
 class _Line(Struct):
-    """What tells apart the lines of a journal and those of the short form."""
+    """What distinguishes the lines of a journal from those of the short form."""
 
     kind: str | None = None
     trace: Raw | UnsetType = msgspec.UNSET

@@ -171,7 +171,7 @@ def _conversation(short: Short) -> Short:
 def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | None = None) -> Trace:
     """The trace of a case; what the recorder holds fills in what the short form leaves out.
 
-    `has_page`: whether an agent behind this target may have a page that was not given.
+    `has_page`: whether an agent of this target may have a page that was not given.
     """
     if short.case_id not in (None, case.id):
         raise TargetError("bad-answer", f"the answer is for case {short.case_id!r}, not {case.id!r}")

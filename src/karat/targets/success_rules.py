@@ -121,7 +121,7 @@ class WithSuccessRules:
         broke = broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
             raise TargetError(
-                "backend", f"the log tells that the backend broke: {visible(shorten(broke, 200))}", partial=trace
+                "backend", f"the log says that the backend broke: {visible(shorten(broke, 200))}", partial=trace
             )
 
     def _read(self, trace: Trace) -> Trace:
@@ -136,7 +136,7 @@ class WithSuccessRules:
         return structs.replace(trace, tool_calls=tuple(own)) if own or trace.tool_calls else trace
 
     def _is_helper(self, name: str) -> bool:
-        """Whether it is no tool of the agent; a name that the configuration maps is one."""
+        """Whether it is not a tool of the agent; a name that the configuration maps is one."""
         if name in self._names:
             return False
         return name in PUBLISHED.entries("framework_helpers") or is_any_named(self._ignored, name)

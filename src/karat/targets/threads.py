@@ -70,7 +70,7 @@ def _settle(done: asyncio.Future[None]) -> None:
 
 
 class DaemonThreads:
-    """Threads that wait for work. One that hangs is left behind, and the next call gets another."""
+    """Threads that wait for work. One that hangs is given up, and the next call gets another."""
 
     def __init__(self, name: str) -> None:
         self._name = name

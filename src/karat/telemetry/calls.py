@@ -50,7 +50,7 @@ class _Calls:
 
 
 def tool_calls(lines: tuple[str, ...], written: str = "") -> tuple[ToolCall, ...]:
-    """The tool calls that a log tells of, in the order of their first event.
+    """The tool calls that a log reports, in the order of their first event.
 
     `start` opens a call; `result` or `error` ends the one with the same call id, else the earliest open one of that
     name. Ended without a start, it is a call all the same; and so is any other event of a tool never heard of before.

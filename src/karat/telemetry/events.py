@@ -1,4 +1,4 @@
-"""A telemetry line → what it tells. Pure: nothing here reads a file.
+"""A telemetry line → what it reports. Pure: nothing here reads a file.
 
 A line proves nothing if it is not a JSON object, or an object of no known or configured spelling: it is kept as text.
 """
@@ -34,7 +34,7 @@ _decode = msgspec.json.Decoder().decode
 class Event(Struct, frozen=True, kw_only=True):
     """One line of the telemetry. What it says of success and missing fields belongs to it alone.
 
-    Of a tool call that is spelled otherwise than `tool.<name>`, `event` is what it tells: request, call, start, ...
+    Of a tool call that is spelled otherwise than `tool.<name>`, `event` is what it reports: request, call, start, ...
     """
 
     source: str = ""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from karat.text.regexes import lazy
 
 Stage = Literal["request", "call", "start", "result", "error", "other"]
-"""What an event tells of a call. `call` may be its request or its start: the log does not say."""
+"""What an event reports of a call. `call` may be its request or its start: the log does not say."""
 
 KINDS = ("event", "type", "kind", "event_type", "eventType", "action", "op", "msg", "message", "name")
 TOOLS = ("tool", "tool_name", "toolName", "toolCallName", "tool_call_name", "function_name", "functionName")
@@ -54,7 +54,7 @@ def of_source(source: str) -> str | None:
 
 
 def spelled(top: Mapping[str, object]) -> Spelled | None:
-    """The tool call that an object tells of in a common spelling, or None."""
+    """The tool call that an object reports in a common spelling, or None."""
     for kind in _texts(top, KINDS):
         about, stage = _stage(kind[:200])
         if about and stage is not None:
@@ -106,7 +106,7 @@ def _named(top: Mapping[str, object], stage: Stage) -> Spelled | None:
 
 @lru_cache(maxsize=1024)
 def _stage(kind: str) -> tuple[bool, Stage | None]:
-    """Whether a kind is about tools, and what it tells of a call."""
+    """Whether a kind is about tools, and what it reports of a call."""
     words = set(_WORD.findall(_CAMEL.sub("_", _NAME_SPACE.sub("", kind)).lower()))
     about = not words.isdisjoint({"tool", "tools"}) or {"function", "call"} <= words
     stages: tuple[tuple[Stage, frozenset[str]], ...] = (

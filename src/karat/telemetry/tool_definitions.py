@@ -13,7 +13,7 @@ LISTS = ("tools", "functionDeclarations", "function_declarations")
 
 
 def schemas_in(definitions: object) -> dict[str, object]:
-    """The JSON Schema of each tool by its name; None for one that tells none."""
+    """The JSON Schema of each tool by its name; None for one that has none."""
     return dict(_read(definitions, 0))
 
 

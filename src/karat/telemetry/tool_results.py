@@ -198,7 +198,7 @@ _STRUCTURE = lazy.pattern(
 _QUOTED = lazy.pattern(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
 _CALL = lazy.pattern(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)
 _FENCE = lazy.pattern(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.DOTALL)
-_BEHIND = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
+_LABELLED = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
 
 
 def _text_fails(text: str, depth: int) -> bool:
@@ -217,9 +217,9 @@ def _data(text: str) -> object:
         raise ValueError("it does not show what it holds")
     if fenced := _FENCE.match(text):
         return _parsed(fenced[1])
-    if behind := _BEHIND.fullmatch(text):
+    if labelled := _LABELLED.fullmatch(text):
         try:
-            return _parsed(behind[1])
+            return _parsed(labelled[1])
         except ValueError:
             return text
     if _STRUCTURE.match(text) or _QUOTED.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Whether a phrase stands in a text, and where.
+"""Whether a phrase is in a text, and where.
 
 What is required counts only in what a reader sees; what is forbidden is looked for in the widest forms of the text. A
 phrase that begins or ends with a digit does not stand inside a longer number.
@@ -22,7 +22,7 @@ _MAGNITUDE_AFTER = lazy.pattern(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|milli
 def find(text: str, phrase: str) -> Span | None:
     """Where a reader first sees the phrase, as offsets of the text as written.
 
-    White space at an end of the phrase also stands for the start or end of the text. A phrase of nothing but white
+    White space at an end of the phrase also means the start or end of the text. A phrase of nothing but white
     space and invisible characters is never found.
     """
     needle = fold_phrase(phrase)
@@ -36,7 +36,7 @@ def find(text: str, phrase: str) -> Span | None:
 
 
 def find_forbidden(text: str, phrase: str) -> Span | None:
-    """Where the phrase first stands in any form of the text, as offsets of the text as written."""
+    """Where the phrase first is in any form of the text, as offsets of the text as written."""
     if span := _first(fold(text), fold_phrase(phrase)):
         return original_span(text, *span)
     for form in wide_forms(text):
@@ -60,7 +60,7 @@ def word_spans(text: str, phrase: str, plural: bool = True) -> list[Span]:
 
 
 def find_any(text: str, phrases: Iterable[str]) -> tuple[str, Span] | None:
-    """The first of the phrases that stands in the text, with its place."""
+    """The first of the phrases that is in the text, with its place."""
     for phrase in phrases:
         if span := find(text, phrase):
             return phrase, span
@@ -68,7 +68,7 @@ def find_any(text: str, phrases: Iterable[str]) -> tuple[str, Span] | None:
 
 
 def find_any_word(text: str, phrases: Iterable[str], plural: bool = True) -> tuple[str, Span] | None:
-    """The first of the phrases that stands in the text as whole words, with its place."""
+    """The first of the phrases that is in the text as whole words, with its place."""
     for phrase in phrases:
         if span := find_word(text, phrase, plural):
             return phrase, span
@@ -76,7 +76,7 @@ def find_any_word(text: str, phrases: Iterable[str], plural: bool = True) -> tup
 
 
 def whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Span]:
-    """Every place where the phrase stands as whole words in a text that is folded already."""
+    """Every place where the phrase is as whole words in a text that is folded already."""
     needle, open_start, open_end = _word(phrase)
     start = haystack.find(needle) if needle else -1
     while start >= 0:
@@ -118,7 +118,7 @@ def _first(haystack: str, needle: str, required: bool = False) -> Span | None:
 
 
 def _within_number(haystack: str, start: int, end: int, required: bool) -> bool:
-    """Whether digits at an end of the span go on beside it; what is required is no other number in words either."""
+    """Whether digits at an end of the span go on next to it; what is required is not another number in words either."""
     if haystack[start].isdecimal() and start:
         before = haystack[start - 1]
         if before.isnumeric() or (before in ".,'\u066b\u066c" and _NUMBER_BEFORE.search(haystack, start - 2, start)):

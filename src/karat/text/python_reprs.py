@@ -1,7 +1,7 @@
 """What Python's `repr` or `str` wrote → plain values. It reads and never evaluates, within bounds.
 
 Frameworks hand a tool's result to the model as text: JSON where they can, else what Python prints. So dates, decimals,
-enums, sets, dataclasses and models stand in it beside plain values.
+enums, sets, dataclasses and models are in it next to plain values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read(text: str) -> object:
 
 
 class _Reader:
-    """A place in a text, and what stands from there on."""
+    """A place in a text, and what is from there on."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -105,7 +105,7 @@ class _Reader:
         return found
 
     def _angles(self, depth: int) -> object:
-        """A member of an enum stands for its value; any other object is opaque."""
+        """A member of an enum means its value; any other object is opaque."""
         if member := _MEMBER.match(self._text, self._at):
             self._at = member.end()
             value = self.value(depth + 1)

@@ -25,7 +25,7 @@ ANY_EFFECT = "@effects"
 NO_TOOL = "none"
 """The key of `effects` for deeds that no tool of the agent can do."""
 OR = " | "
-"""Between the names that one stands for: `@effects` is read as `book_* | issue_refund`."""
+"""Between the names that one means: `@effects` is read as `book_* | issue_refund`."""
 
 
 def effect_tools(effects: Iterable[str]) -> list[str]:
@@ -70,12 +70,12 @@ def named_in(tool: str, line: str) -> bool:
 
 
 def is_every_tool(name: str) -> bool:
-    """Whether a name of a suite stands for any tool at all."""
+    """Whether a name of a suite means any tool at all."""
     return bool(name) and not name.strip("*")
 
 
 def invisible_in(name: str) -> str:
-    """The first character of a name that nobody sees; the empty string if there is none."""
+    """The first character of a name that no reader sees; the empty string if there is none."""
     return next((char for char in name if category(char) in ("Cf", "Cc", "Zl", "Zp")), "")
 
 

@@ -58,7 +58,7 @@ def kind(value: object) -> str:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that is most like this one, if any is like it at all."""
     if len(word) > _LONGEST:
-        return None  # nobody's typing error, and comparing it costs time
+        return None  # not a typing error, and comparing it costs time
     from difflib import get_close_matches
 
     by_folded = {candidate.casefold(): candidate for candidate in known}

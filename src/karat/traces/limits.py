@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 from msgspec import structs
 
-from karat.model.trace import TEXT_CAP, Cut, Message, ToolCall, Trace, TraceError
+from karat.model.trace import TEXT_CAP, Message, TextLoss, ToolCall, Trace, TraceError
 from karat.traces import clean
 
 NAME_CAP = 1_000
@@ -86,16 +86,16 @@ def _fields(value: object) -> object:
     return value
 
 
-def _cut(data: bytes) -> Cut:
+def _cut(data: bytes) -> TextLoss:
     size = len(data)
-    return Cut(f"only the first {TEXT_CAP:,} of {size:,} bytes were kept", size, hashlib.sha256(data).hexdigest())
+    return TextLoss(f"only the first {TEXT_CAP:,} of {size:,} bytes were kept", size, hashlib.sha256(data).hexdigest())
 
 
 def _prefix(data: bytes, room: int) -> str:
     return data[: max(room, 0)].decode("utf-8", "ignore")
 
 
-def _text(value: str, channel: str, cuts: dict[str, Cut]) -> str:
+def _text(value: str, channel: str, cuts: dict[str, TextLoss]) -> str:
     data = value.encode()
     if len(data) <= TEXT_CAP:
         return value
@@ -103,7 +103,7 @@ def _text(value: str, channel: str, cuts: dict[str, Cut]) -> str:
     return _prefix(data, TEXT_CAP)
 
 
-def _messages(messages: tuple[Message, ...], cuts: dict[str, Cut]) -> tuple[Message, ...]:
+def _messages(messages: tuple[Message, ...], cuts: dict[str, TextLoss]) -> tuple[Message, ...]:
     encoded = [_encode(message) for message in messages]
     whole, room = _whole(encoded)
     if whole == len(messages):
@@ -114,7 +114,7 @@ def _messages(messages: tuple[Message, ...], cuts: dict[str, Cut]) -> tuple[Mess
     return (*messages[:whole], torn)
 
 
-def _telemetry(lines: tuple[str, ...], cuts: dict[str, Cut]) -> tuple[str, ...]:
+def _telemetry(lines: tuple[str, ...], cuts: dict[str, TextLoss]) -> tuple[str, ...]:
     encoded = [line.encode() for line in lines]
     whole, room = _whole(encoded)
     if whole == len(lines):
@@ -123,7 +123,7 @@ def _telemetry(lines: tuple[str, ...], cuts: dict[str, Cut]) -> tuple[str, ...]:
     return (*lines[:whole], _prefix(encoded[whole], room))
 
 
-def _calls(calls: tuple[ToolCall, ...], cuts: dict[str, Cut]) -> tuple[ToolCall, ...]:
+def _calls(calls: tuple[ToolCall, ...], cuts: dict[str, TextLoss]) -> tuple[ToolCall, ...]:
     encoded = [_encode((call.arguments, call.result, call.error)) for call in calls]
     whole, room = _whole(encoded)
     if whole < len(calls):
@@ -137,7 +137,7 @@ def _calls(calls: tuple[ToolCall, ...], cuts: dict[str, Cut]) -> tuple[ToolCall,
     encoded = [_encode((call.name, call.id, call.missing_fields, call.error)) for call in calls]
     whole, _ = _whole(encoded)
     if whole < len(calls):
-        cuts["tools"] = Cut(f"only the first {whole:,} of {len(calls):,} tool calls were kept")
+        cuts["tools"] = TextLoss(f"only the first {whole:,} of {len(calls):,} tool calls were kept")
     return calls[:whole]
 
 
@@ -155,16 +155,16 @@ def _whole(encoded: list[bytes]) -> tuple[int, int]:
     return len(encoded), room
 
 
-def _cut_of(encoded: list[bytes]) -> Cut:
+def _cut_of(encoded: list[bytes]) -> TextLoss:
     data = b"\n".join(encoded)
     return _cut(data)
 
 
-def _table(value: dict[str, object], name: str, cuts: dict[str, Cut]) -> dict[str, object]:
+def _table(value: dict[str, object], name: str, cuts: dict[str, TextLoss]) -> dict[str, object]:
     data = _encode(value)
     if len(data) <= TEXT_CAP:
         return value
-    cuts[name] = Cut(f"it holds {len(data):,} bytes and was left out", len(data), hashlib.sha256(data).hexdigest())
+    cuts[name] = TextLoss(f"it holds {len(data):,} bytes and was left out", len(data), hashlib.sha256(data).hexdigest())
     return {}
 
 

@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Cut, Message, ToolCall, Trace
+from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.traces.clean import loads
 from karat.traces.spellings import SHORTEST, beginnings, needles, pattern
@@ -154,7 +154,7 @@ class Redactor:
         """The record without its secrets: in the case, the trace and the evidence."""
         case, trace = self.case(record.case), self.trace(record.trace)
         if case != record.case:
-            trace = structs.replace(trace, cuts={**trace.cuts, OF_CASE: Cut(SECRETS_REMOVED)})
+            trace = structs.replace(trace, cuts={**trace.cuts, OF_CASE: TextLoss(SECRETS_REMOVED)})
         pairs = zip((record.trace, *record.trace.turns), (trace, *trace.turns), strict=True)
         places = {turn: self._moves(old, new) for turn, (old, new) in enumerate(pairs)}
         checks = tuple([self._result(check, places.get(check.turn or 0, {})) for check in record.verdict.checks])
@@ -278,7 +278,7 @@ _MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "ans
 """The channels that are cut where they lost a secret."""
 
 
-def _lost(before: Trace, after: Trace) -> dict[str, Cut]:
+def _lost(before: Trace, after: Trace) -> dict[str, TextLoss]:
     """The cuts of what lost a secret. Tool names and successes outlive a removed result."""
     names = [name for name in _MARKED if getattr(before, name) != getattr(after, name)]
     if before.tool_calls != after.tool_calls:
@@ -289,8 +289,8 @@ def _lost(before: Trace, after: Trace) -> dict[str, Cut]:
     return {name: _marked(before.cuts.get(name)) for name in names}
 
 
-def _marked(cut: Cut | None) -> Cut:
-    return Cut(_also(cut.why), cut.size) if cut else Cut(SECRETS_REMOVED)
+def _marked(cut: TextLoss | None) -> TextLoss:
+    return TextLoss(_also(cut.why), cut.size) if cut else TextLoss(SECRETS_REMOVED)
 
 
 def _ends(trace: Trace) -> set[str]:

@@ -104,8 +104,8 @@ BUGS: dict[str, Change] = {
 def test_a_planted_bug_fails(row: Row, journal: Journal) -> None:
     record = next(record for record in journal.records() if record.case.id == row.case)
     checks = [check for check in CATALOG.compile(record.case) if check.name == row.red]
-    assert {verdicts.carried_out(check, record.trace).status for check in checks} == {Status.PASSED}
-    assert Status.FAILED in {verdicts.carried_out(check, BUGS[row.bug](record.trace)).status for check in checks}
+    assert {verdicts.run_check(check, record.trace).status for check in checks} == {Status.PASSED}
+    assert Status.FAILED in {verdicts.run_check(check, BUGS[row.bug](record.trace)).status for check in checks}
 
 
 def test_a_bug_that_only_one_turn_shows(journal: Journal) -> None:

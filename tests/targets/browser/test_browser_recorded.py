@@ -93,4 +93,4 @@ async def test_a_recorded_turn_is_read_as_it_was(file: Path) -> None:
     assert trace.final_message == recording["final_message"]
     assert trace.answer_page == recording["answer_page"]
     assert recording["prompt"] not in trace.page
-    assert trace.unseen_words == ""
+    assert trace.hidden_words == ""

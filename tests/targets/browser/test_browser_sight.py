@@ -109,7 +109,7 @@ async def test_what_no_reader_sees_is_not_said_and_not_shown_and_breaks_what_for
         assert status(trace, name_contains=word(row)) is Status.FAILED, (name, trace.page)
         if name not in ABSENT:
             assert status(trace, name_contains=word(row), visible=False) is Status.FAILED, (name, trace.page)
-            assert word(row) in trace.unseen_words, name
+            assert word(row) in trace.hidden_words, name
 
 
 async def test_what_a_reader_sees_or_can_scroll_to_counts() -> None:

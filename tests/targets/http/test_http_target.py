@@ -53,7 +53,7 @@ async def test_an_answer_is_read_as_it_is_mapped() -> None:
         ("wait", None, None),
     ]
     assert (trace.tool_calls[0].result, trace.tool_calls[1].error) == ({"status": "open"}, "not allowed")
-    assert trace.tool_calls[2].open
+    assert trace.tool_calls[2].has_unknown_outcome
     assert trace.unobserved.keys() == {"telemetry", "state"}
     assert (trace.tokens, trace.metadata["cost_usd"]) == (Tokens(7, 3), 0.01)
     assert trace.duration_ms

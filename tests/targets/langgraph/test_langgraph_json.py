@@ -97,7 +97,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
         ),
         pytest.param(
             {"dependencies": "."},
-            'its `dependencies` are no list of texts. For instance: "dependencies": ["."].',
+            'its `dependencies` are not a list of texts. For instance: "dependencies": ["."].',
             id="no-list",
         ),
         pytest.param({"graphs": []}, f"it has no `graphs`. {HOW_NAMED}", id="no-graphs"),

@@ -148,7 +148,7 @@ def result_missing(subject: Subject) -> Iterator[Mutant]:
 
 def forbidden_called(subject: Subject) -> Iterator[Mutant]:
     """Each tool that the case forbids, and one that was not asked for."""
-    if subject.trace.unseen("tools"):
+    if subject.trace.why_unobserved("tools"):
         return
     for tool in (*(args["tool"] for args in subject.arguments(ToolCallsNone)), STRANGER):
         trace = structs.replace(

@@ -271,7 +271,7 @@ class EvidencePlaces:
 
 
 def _looks_at_calls(kind: type[Check] | None) -> bool:
-    return kind is not None and "tools" in kind.looks_at and "final_message" not in kind.looks_at
+    return kind is not None and "tools" in kind.channels and "final_message" not in kind.channels
 
 
 def _last_with(messages: Sequence[Message], text: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from msgspec import structs
 
-from karat.model.check import AskedCheck, Field
+from karat.model.check import Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
 from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile
@@ -187,7 +187,7 @@ class SuiteBuilder:
         """Something that is most likely not meant."""
         self.warnings.append(PathDiagnostic(path, message, slug))
 
-    def add_flaws(self, asked: AskedCheck, path: Path) -> None:
+    def add_flaws(self, asked: ParsedCheck, path: Path) -> None:
         """What is wrong with a check as it is written."""
         self.diagnostics += [PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.flaws]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 from msgspec import structs
 
 from karat.errors import UsageError
-from karat.model.check import AskedCheck, Field, Vocabulary
+from karat.model.check import Field, ParsedCheck, Vocabulary
 from karat.model.suite import Case, CheckSpec
 from karat.suites.declared import declared_in, with_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError, render
@@ -162,19 +162,19 @@ class CaseReader:
         return texts
 
 
-def _specs(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Specs:
+def _specs(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -> Specs:
     unasked = not expectation.answered and "outcome" not in expectation.expected
     return tuple([a.spec for a in asked if not (unasked and a.path == ("outcome",))])
 
 
-def _flaws(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> Iterator[PathDiagnostic]:
+def _flaws(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -> Iterator[PathDiagnostic]:
     for one in asked:
         for flaw in one.flaws:
             path = (*expectation.where(str(one.path[0])), *one.path[1:], *flaw.path)
             yield PathDiagnostic(path, flaw.message, flaw.slug, flaw.key)
 
 
-def _asks_nothing(expectation: CaseExpectations, asked: Sequence[AskedCheck]) -> bool:
+def _asks_nothing(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -> bool:
     return (
         expectation.whole and "outcome" not in expectation.expected and all(a.path[:1] == ("outcome",) for a in asked)
     )

@@ -1,6 +1,6 @@
 """The assistant's words of one turn: what its messages say and did not say before.
 
-`answer` of the configuration tells where they stand. Without it, what appears after the prompt is taken for them.
+`answer` of the configuration says where they are. Without it, what appears after the prompt is taken for them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SAME = "the place of the answer shows the words that it showed before: whether t
 
 
 class SeenMessage(TypedDict):
-    """A message as `read.js` tells of it: what it says now, and said before."""
+    """A message as `read.js` reports it: what it says now, and said before."""
 
     text: str
     was: str | None
@@ -56,7 +56,7 @@ class SeenLine(TypedDict):
 
 
 class SeenPage(TypedDict):
-    """All that `read.js` tells; `left` are the messages of a page that the app has left."""
+    """All that `read.js` reports; `left` are the messages of a page that the app has left."""
 
     places: list[SeenPlace]
     outside: list[SeenLine]

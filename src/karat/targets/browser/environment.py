@@ -230,7 +230,7 @@ class AppProcess:
 
     async def start(self, health: str, seconds: float) -> None:
         """Start it and wait until `health` answers. Raises ConfigError if that does not come about."""
-        await self.end()  # what an earlier one left behind
+        await self.end()  # what an earlier one left
         for left in reversed(range(TRIES)):
             if await asyncio.to_thread(answers, self.filled(health)):
                 if not left or "{port}" not in health:

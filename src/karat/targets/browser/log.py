@@ -69,7 +69,7 @@ class TurnLog:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls that it tells of so far."""
+        """The tool calls that it reports so far."""
         return tool_calls(tuple(self.so_far()), self._dialect)
 
     async def finish(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def _is_event(source: str, event: str) -> Fits:
 
 
 def _fits(line: str, sign: Line) -> bool:
-    """Whether a line has all that a sign names; of a tool's own failure its result tells, not this."""
+    """Whether a line has all that a sign names; a tool's own failure is in its result, not here."""
     if sign.text.casefold() not in line.casefold():
         return False
     found = _object(line)
@@ -157,7 +157,7 @@ def _fits(line: str, sign: Line) -> bool:
 
 
 def _own(ends: Fits, field: str, session: str) -> Fits:
-    """Refuses the end of a turn that names another conversation in the very field that tells the app this one."""
+    """Refuses the end of a turn that names another conversation in the very field that names this one to the app."""
 
     def fits(line: str) -> bool:
         if not ends(line):

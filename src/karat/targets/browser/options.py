@@ -81,7 +81,7 @@ class Line(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LogOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the app's log is, which lines say that a turn ended or broke, and which field tells conversations apart."""
+    """Where the app's log is, which lines say that a turn ended or broke, and which field names the conversation."""
 
     log: str = ""
     end_source: str = ""
@@ -109,7 +109,7 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     session: str = ""
     """One conversation for all cases; without it, each case has its own."""
     session_query: str = ""
-    """The query parameter that tells the app the conversation."""
+    """The query parameter that names the conversation to the app."""
     wait_ms: Positive = 60_000
     start: str = ""
     start_env: dict[str, str] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         """What the app is given by the configuration itself, where it is long enough to be a secret."""
         return [value for value in self._given if len(value) >= LITERAL and SESSION not in value and "${" not in value]
 
-    def tells_session(self, address: str) -> bool:
+    def names_session(self, address: str) -> bool:
         """Whether the app hears which conversation it is in."""
         return bool(self.session_query) or any(SESSION in text for text in (address, *self.texts))
 
@@ -179,7 +179,7 @@ def checked(options: BrowserOptions, address: str) -> BrowserOptions:
         raise ConfigError(
             "`complete.event` waits for a line that is not named.", fix="Set `telemetry.end_event`.", slug="bad-options"
         )
-    if options.telemetry.correlation_field and not options.tells_session(address):
+    if options.telemetry.correlation_field and not options.names_session(address):
         raise ConfigError(
             "`telemetry.correlation_field` is set, but the app does not get the conversation.",
             fix="Set `session_query`, or write {session} into a header, a cookie or an address.",

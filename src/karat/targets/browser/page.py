@@ -36,7 +36,7 @@ SLOWEST_POLL = 0.25
 UNSEEN_MS = 1500
 """Where nothing shows work, an answer that has not changed for so long is taken for complete."""
 SETTLE_MS = 300
-"""How long the page may lag behind the line that ends the turn."""
+"""How long the page may come after the line that ends the turn."""
 PAUSE_MS = 800
 """Without such a line: how long the signs of work may be off between two steps of one turn."""
 LAST_WORDS = 3.0
@@ -277,7 +277,7 @@ class ChatPage:
         if not self._rested(seen.work, unchanged, over):
             return False
         proved = bool(self._watch or self._options.complete.event) and over >= LAST_WORDS
-        return (bool(await self.answer()) or proved) and await self._stands(seen)
+        return (bool(await self.answer()) or proved) and await self._is_unchanged(seen)
 
     def _ended(self) -> bool | None:
         """Whether the telemetry shows the end of the turn; None: it never does."""
@@ -297,7 +297,7 @@ class ChatPage:
             return True
         return unchanged * 1000 >= (SETTLE_MS if complete.event and not self._watch else UNSEEN_MS)
 
-    async def _stands(self, before: Glance) -> bool:
+    async def _is_unchanged(self, before: Glance) -> bool:
         """Whether nothing happened on the page while the answer was read."""
         now = await self._glance()
         if now is None or not now.work.over or now.work.calm < before.work.calm:

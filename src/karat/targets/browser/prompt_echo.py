@@ -20,9 +20,9 @@ LABEL = 40
 _WORD = re.compile(r"[^\W_]+")
 _TIME = r"(?:(?:today|yesterday)? ?(?:at )?\d{1,2}[:.]\d\d(?: ?[ap]m)?|\w{1,9} (?:\w{1,9} )?ago|(?:just )?now)"
 _CONTROL = r"(?:(?:show|read|see|view) less|more|less|expand|collapse|edit(?:ed)?|cop(?:y|ied)|sent|delivered|seen)"
-_BESIDE = rf"(?:you|me|user|i|said|message|prompt|{_TIME}|{_CONTROL})"
-_BEFORE = re.compile(rf"^(?:\W*{_BESIDE}(?![^\W_]))++\W*")
-_AFTER = re.compile(rf"(?:(?<![^\W_]){_BESIDE}\W*)++$")
+_LABEL = rf"(?:you|me|user|i|said|message|prompt|{_TIME}|{_CONTROL})"
+_BEFORE = re.compile(rf"^(?:\W*{_LABEL}(?![^\W_]))++\W*")
+_AFTER = re.compile(rf"(?:(?<![^\W_]){_LABEL}\W*)++$")
 """What chats write next to a message."""
 _CUT = re.compile(r"…|\.{3,}|\b(?:show|read|see|view) more\b")
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)

@@ -130,7 +130,7 @@ MOST: Final = 1_000
 """Boxes of one page; of more, those of what the turn brought come first."""
 MOST_TEXTS: Final = 200
 NO_ROLE: Final = ("text", "iframe")
-"""What a snapshot calls so is no element that can be asked for by its role."""
+"""What a snapshot calls so is not an element that can be asked for by its role."""
 
 Box = tuple[int, int, int, int]
 

@@ -207,7 +207,7 @@ const seenText = (node, element) => {
   return node.data.replace(/\S+/g, (word, at) => seen(at, at + word.length).some(Boolean) ? word : "");
 };
 
-// Whether a reader sees a thing that is no text: a control, a picture.
+// Whether a reader sees a thing that is not text: a control, a picture.
 const seenThing = (element) => {
   const parts = [element, ...(element.labels || [])];
   return parts.some((one) => styleOf(one).visibility === "visible" && inkOf(one).opacity >= FAINT

@@ -1,6 +1,6 @@
 """`browser:URL`: a live web app in a real browser, with its telemetry log.
 
-One browser, a fresh context per case. With a telemetry log and no field that tells conversations apart, cases run one
+One browser, a fresh context per case. With a telemetry log and no field that distinguishes conversations, cases run one
 at a time, because lines could not be attributed.
 """
 
@@ -195,7 +195,7 @@ class BrowserTarget:
 
 
 async def _last_look(recorder: Recorder, chat: ChatPage, log: TurnLog | None, prompt: str) -> None:
-    """What a broken turn leaves behind. A page that is stuck or gone shows nothing."""
+    """What a broken turn leaves. A page that is stuck or gone shows nothing."""
     from playwright.async_api import Error
 
     if log is not None:

@@ -25,7 +25,7 @@ const install = (signs, fresh) => {
   const found = (selector) => places().flatMap((root) => [...root.querySelectorAll(selector)]);
   const plain = (text) => text.trim().replace(/[.…\\s]+$/, "").toLowerCase();
   const says = (data, text) => data.trim().length <= text.length + 40 && plain(data).endsWith(plain(text));
-  const standsIn = (root, text) => {
+  const isIn = (root, text) => {
     const walker = document.createTreeWalker(root.body || root, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const node = walker.currentNode;
@@ -36,7 +36,7 @@ const install = (signs, fresh) => {
   const questions = {
     busy: (selector) => found(selector).some((element) => element.getAttribute("aria-busy") === "true"),
     spinner: (selector) => found(selector).some(shown),
-    gone: (text) => places().some((root) => standsIn(root, text)),
+    gone: (text) => places().some((root) => isIn(root, text)),
   };
   const below = (node, selector) => node.nodeType === Node.ELEMENT_NODE
     ? [...(node.matches(selector) ? [node] : []), ...node.querySelectorAll(selector)] : [];

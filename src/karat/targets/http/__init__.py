@@ -1,1 +1,1 @@
-"""Agents behind HTTP: one machinery, and a small file for each protocol that is spoken over it."""
+"""Agents that are reached by HTTP: one machinery, and a small file for each protocol that is spoken over it."""

@@ -1,4 +1,4 @@
-"""`a2a:URL`: an agent that speaks A2A over JSON-RPC, 1.0 or 0.3. Its tools are no part of the protocol."""
+"""`a2a:URL`: an agent that speaks A2A over JSON-RPC, 1.0 or 0.3. Its tools are not part of the protocol."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
-NO_TOOLS = "A2A tells nothing of tools: its spans may (`telemetry`)"
+NO_TOOLS = "A2A reports no tools: its spans may (`telemetry`)"
 ANSWERED = ("completed", "input-required")
 WAITS = "input-required"
 GOING_ON = ("submitted", "working", "unspecified", "")

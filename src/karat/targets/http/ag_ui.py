@@ -135,7 +135,7 @@ class AgUiReader:
             call.success, call.error = False, str(call.result)
 
     def raw(self, payload: dict[str, Json]) -> None:
-        """LangGraph's adapter tells of a tool that failed by this alone."""
+        """LangGraph's adapter reports a tool that failed by this alone."""
         event = payload.get("event")
         if not isinstance(event, dict) or event.get("event") != "on_tool_error":
             return

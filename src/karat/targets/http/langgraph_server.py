@@ -1,6 +1,6 @@
-"""`langgraph-server:URL`: a graph behind LangGraph's server. A conversation is a thread.
+"""`langgraph-server:URL`: a graph on LangGraph's server. A conversation is a thread.
 
-The stream has no event for its end: the state of the thread tells whether the run came to one.
+The stream has no event for its end: the state of the thread shows whether the run came to one.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class RunReader:
         return False
 
     def ended(self) -> None:
-        """The state of the thread tells how it ended, if it is one."""
+        """The state of the thread shows how it ended, if it is one."""
         if self._kinds.protocol_error is not None:
             raise self._kinds.protocol_error
 

@@ -261,14 +261,14 @@ class MappedReader:
             self._heard.book.end(call, fields["result"], error)
 
     def _is_over(self, item: Json, fields: dict[str, Json]) -> bool:
-        """Whether an item tells of the end of its call: in a stream, a result of null may still come."""
+        """Whether an item reports the end of its call: in a stream, a result of null may still come."""
         if fields["result"] is not None or fields["error"] not in (None, "", False):
             return True
         result = self._paths.call["result"]
         return self._options.stream is None and result is not None and bool(result.all(item))
 
     def _begun(self, name: str, fields: dict[str, Json]) -> CallSoFar:
-        """The call that an item tells of: one that began before, where its id or its result says so."""
+        """The call that an item reports: one that began before, where its id or its result says so."""
         book, id = self._heard.book, None if fields["id"] is None else words([fields["id"]])
         if id is None and self._options.stream is not None and fields["result"] is not None:
             waiting = book.waiting(name)
@@ -308,7 +308,7 @@ class Preparations:
         }
 
     async def apply_preconditions(self, talk: HttpConversation, address: str, values: Mapping[str, object]) -> None:
-        """Send what the case's sentences ask for, in their order; spans of it are no part of the first turn."""
+        """Send what the case's sentences ask for, in their order; spans of it are not part of the first turn."""
         sentences = talk.case.preconditions if self._steps else ()
         missing = next((sentence for sentence in sentences if sentence not in self._steps), None)
         if missing is not None:

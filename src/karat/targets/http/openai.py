@@ -67,7 +67,7 @@ class OfferedTool:
     async def call(self, arguments: object, threads: DaemonThreads) -> tuple[object, str | None]:
         """What the function gave, or what went wrong."""
         if self._function is None or not isinstance(arguments, Mapping):
-            return None, "the arguments are no object"
+            return None, "the arguments are not an object"
         bound = partial(self._function, **{str(key): value for key, value in arguments.items()})
         try:
             given = bound() if inspect.iscoroutinefunction(self._function) else await threads.call(bound)
@@ -307,7 +307,7 @@ class OpenAiOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class OpenAiTarget(ServiceTarget[OpenAiOptions]):
-    """A model behind an endpoint, and its tools."""
+    """A model at an endpoint, and its tools."""
 
     form: ClassVar[type[ServiceOptions]] = OpenAiOptions
 

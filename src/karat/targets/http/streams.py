@@ -21,14 +21,14 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def loads(data: bytes | str) -> Json:
-    """The value; ValueError for what is no JSON, no UTF-8, has a key twice in one object, or is nested too deeply."""
+    """The value; ValueError for what is not JSON, not UTF-8, has a key twice in one object, or is nested too deeply."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data.removeprefix(_BOM)
     try:
         return cast(Json, jiter.from_json(raw, catch_duplicate_keys=True))
     except ValueError as error:
         if b"\\u" not in raw:
             raise ValueError(_worded(str(error))) from None
-    try:  # a lone surrogate is no text, yet half of the world's JSON writers let it pass
+    try:  # a lone surrogate is not text, yet half of the world's JSON writers let it pass
         return cast(Json, jsonable(json.loads(raw, object_pairs_hook=_once)))
     except (ValueError, RecursionError) as error:
         raise ValueError(_worded(str(error))) from None
@@ -84,7 +84,7 @@ class WireEvent:
     torn: bool = False
     """The stream ended within it."""
     whole: bool = False
-    """It is no event: the server answered with one JSON value."""
+    """It is not an event: the server answered with one JSON value."""
 
     def json(self) -> Json:
         return loads(self.data)
@@ -92,7 +92,7 @@ class WireEvent:
 
 class EventParser(Protocol):
     def feed(self, data: bytes) -> Iterator[WireEvent]:
-        """The events that are whole now. Raises ValueError for what is no event."""
+        """The events that are whole now. Raises ValueError for what is not an event."""
         ...
 
     def end(self) -> Iterator[WireEvent]:

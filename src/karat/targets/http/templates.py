@@ -34,7 +34,7 @@ class Template:
         return _filled(self._given, values)
 
     def address(self, values: Mapping[str, object]) -> str:
-        """As a part of a URL: what is filled in is no syntax of it."""
+        """As a part of a URL: what is filled in is not syntax of it."""
         if isinstance(self._given, str):
             return self._given
         return str(_filled(self._given, {name: quote(str(value or ""), safe="") for name, value in values.items()}))

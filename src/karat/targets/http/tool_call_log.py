@@ -1,4 +1,4 @@
-"""The tool calls of a turn as a protocol tells of them, bit by bit."""
+"""The tool calls of a turn as a protocol reports them, bit by bit."""
 
 from __future__ import annotations
 

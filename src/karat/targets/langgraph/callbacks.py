@@ -163,7 +163,7 @@ class TurnRecorder:
 
         run = self._runs[run_id]
         if isinstance(error, GraphBubbleUp):
-            return  # it waits for a person or hands over: that is no failure, and it is not over either
+            return  # it waits for a person or hands over: that is not a failure, and it is not over either
         run.ended_at = time()
         run.broke = True
         run.began = not _before_it_ran(error)

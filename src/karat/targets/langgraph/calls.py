@@ -183,7 +183,7 @@ def _share_out(asked: Sequence[RequestedCall], runs: Sequence[Run], written: Ite
 
 
 def _owner(asked: Sequence[RequestedCall], order: int, got: Literal["answers", "runs"]) -> RequestedCall:
-    """The call before an event; before any call, as when a node tells of all at its end, the first that has none."""
+    """The call before an event; before any call, as when a node reports all at its end, the first that has none."""
     place = bisect_right([call.order for call in asked], order) - 1
     if place >= 0:
         return asked[place]

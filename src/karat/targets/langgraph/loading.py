@@ -183,7 +183,7 @@ def read_project(file: Path) -> GraphProject:
     needed = table.get("dependencies", [])
     if not isinstance(needed, list) or not all(isinstance(entry, str) for entry in needed):
         fix = 'For instance: "dependencies": ["."].'
-        raise ConfigError("its `dependencies` are no list of texts.", where=str(file), fix=fix)
+        raise ConfigError("its `dependencies` are not a list of texts.", where=str(file), fix=fix)
     local = [entry for entry in needed if entry.startswith((".", "/"))]
     folders = [folder for entry in local for folder in _folders(file, entry)]
     missing = tuple(entry for entry in needed if entry not in local and not _installed(entry))

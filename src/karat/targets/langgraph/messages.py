@@ -26,7 +26,7 @@ def as_messages(turn: Iterable[BaseMessage]) -> tuple[Message, ...]:
 def final_text(turn: Sequence[BaseMessage], interrupts: Sequence[object]) -> str:
     """The words that the turn ends with: the last answer, or that of a tool which answers directly, and what is asked.
 
-    An answer that is empty is empty: what was said on the way to it does not stand in for it.
+    An answer that is empty is empty: what was said on the way to it does not replace it.
     """
     last = next((m for m in reversed(turn) if m.type in ("ai", "tool")), None)
     said = plain_text(last.content) if last is not None else ""

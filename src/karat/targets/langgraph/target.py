@@ -137,7 +137,7 @@ class LangGraphTarget:
 
 
 def _as_target_error(error: BaseException) -> TargetError:
-    """What a graph raised. Of its limit, LangGraph tells how it is raised there, which is not how it is raised here."""
+    """What a graph raised. Of its limit, LangGraph says how it is raised there, which is not how it is raised here."""
     from langgraph.errors import GraphRecursionError
 
     broke = failed("agent", error)

@@ -48,7 +48,7 @@ def handed_on(config: TargetConfig, endpoint: str) -> TargetConfig:
 
 
 def filled_in(config: TargetConfig, place: str, address: str, variables: dict[str, str]) -> TargetConfig:
-    """The configuration with an address in this place, and with an environment that tells of it."""
+    """The configuration with an address in this place, and with an environment that names it."""
     return msgspec.structs.replace(
         config,
         spec=config.spec.replace(place, address),

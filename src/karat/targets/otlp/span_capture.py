@@ -29,7 +29,7 @@ SETTLE = 0.3
 """Seconds without news after which a trace that seems whole is taken for it, where no model call proves that it is."""
 SHORT_WAIT = 0.5
 """Once a whole wait brought nothing from anybody, later cases wait only so long."""
-OF_NOBODY = (
+UNOWNED = (
     "a span of a call of {!r} arrived while the case ran, and nothing says whose it is: let the agent pass "
     "`traceparent` on, or set gen_ai.conversation.id or session.id to the conversation"
 )
@@ -114,7 +114,7 @@ class SpanCapture:
 
     def _joined(self, trace: Trace, window: CaseWindow) -> Trace:
         """The trace, and each of its turns, with what their spans tell."""
-        readings, unowned = self._readings(window, trace), _calls_of_nobody(window)
+        readings, unowned = self._readings(window, trace), _unowned_calls(window)
         if not trace.turns:
             return self._with(trace, readings[-1], unowned)
         own = zip(trace.turns, readings[-len(trace.turns) :], strict=False)
@@ -150,7 +150,7 @@ class SpanCapture:
 
     def _with(self, trace: Trace, reading: SpanReading, unowned: tuple[PossibleCall, ...]) -> Trace:
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
-        blind = trace.unseen("tools")
+        blind = trace.why_unobserved("tools")
         calls = reading.calls if blind else tuple(completed(trace.tool_calls, reading.calls))
         doubt = reading.doubt if self._otlp.complete else reading.unproved
         in_words = () if self._structured or self._otlp.complete else reading.possible_calls
@@ -186,13 +186,13 @@ class SpanCapture:
         return [str(news[key]) for key in new]
 
 
-def _calls_of_nobody(window: CaseWindow) -> tuple[PossibleCall, ...]:
+def _unowned_calls(window: CaseWindow) -> tuple[PossibleCall, ...]:
     """The tools that spans of no case call, or whose call a model asks for in them."""
     known = [entry for record in window.unowned() if (entry := facts(record)) is not None]
     names = [
         name for entry in known for name in ([entry.name] if entry.kind == "tool" else _asked_names(entry)) if name
     ]
-    return tuple(PossibleCall(name, OF_NOBODY.format(name)) for name in dict.fromkeys(names))
+    return tuple(PossibleCall(name, UNOWNED.format(name)) for name in dict.fromkeys(names))
 
 
 def _asked_names(entry: SpanFacts) -> list[str]:

@@ -208,7 +208,7 @@ class Inbox:
                     if found is not None:
                         return found
         given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
-        telling = {name for name in given if name not in self._closed}  # what two cases share tells neither
+        telling = {name for name in given if name not in self._closed}  # what two cases share names neither
         fitting = [window for window in self._windows if not window.marks.known_as.isdisjoint(telling)]
         return fitting[0] if len(fitting) == 1 else None
 

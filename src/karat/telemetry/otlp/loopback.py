@@ -24,7 +24,7 @@ BROKE_OFF = "a request broke off"
 
 
 class RefusedRequest(Exception):
-    """A request that is not served: the status that tells so, and why."""
+    """A request that is not served: the status that says so, and why."""
 
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)

@@ -51,7 +51,7 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
     offered: tuple[Place, ...] = ()
     """The definitions of the tools that the model was offered."""
     answer: tuple[Place, ...] = ()
-    """The answer of the whole turn, as its root tells it."""
+    """The answer of the whole turn, as its root reports it."""
     state: tuple[Place, ...] = ()
 
 
@@ -102,7 +102,7 @@ def inside(outer: Place, *way: str) -> Place:
 
 
 def event(name: str, *keys: str) -> Place:
-    """What the first such event of a span tells."""
+    """What the first such event of a span reports."""
 
     def place(span: SpanRecord) -> object:
         tables = (one.attributes for one in span.events if one.name == name)

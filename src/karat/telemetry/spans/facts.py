@@ -1,4 +1,4 @@
-"""One span → what it tells, in the words of no dialect."""
+"""One span → what it reports, in the words of no dialect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASKS = frozenset({"tool_call", "tool_calls", "tool_use", "tool-calls", "function
 
 
 class SpanFacts(Struct, frozen=True):
-    """What a span tells. What it does not carry is NOT_RECORDED."""
+    """What a span reports. What it does not carry is NOT_RECORDED."""
 
     span: SpanRecord
     kind: SpanKind = "other"
@@ -93,7 +93,7 @@ def facts(span: SpanRecord) -> SpanFacts | None:
 
 
 def final_words(entry: SpanFacts) -> str:
-    """The answer that a root tells of."""
+    """The answer that a root reports."""
     if entry.said:
         return entry.said[-1].text.strip()
     found = decoded(entry.answer)

@@ -47,7 +47,7 @@ class Marks:
         return self._conversation_id
 
     def listen(self, case_id: str) -> None:
-        """Somebody listens for spans: let the agent know whose it makes, also where no request tells it."""
+        """Somebody listens for spans: let the agent know whose it makes, also where no request says it."""
         self.listening = True
         self.case_id = case_id
 

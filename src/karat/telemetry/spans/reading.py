@@ -71,7 +71,7 @@ class SpanReading(Struct, frozen=True):
 
     @property
     def costs(self) -> dict[str, object]:
-        """What it cost, as the metadata of a trace tells it."""
+        """What it cost, as the metadata of a trace reports it."""
         return {} if self.cost_usd is None else {COST: self.cost_usd}
 
 
@@ -113,17 +113,17 @@ def _gap(models: Sequence[SpanFacts], answer: str) -> str:
     if not models:
         return f"no span shows a model call, nor how many tools were called, {UNPROVED}"
     within = {entry.span.span_id: entry for entry in models}
-    told = {entry.span.span_id for entry in models if _tells(entry)}
-    told |= {outer.span.span_id for entry in models if _tells(entry) for outer in _ancestors(entry, within)}
+    known = {entry.span.span_id for entry in models if _has_messages(entry)}
+    known |= {outer.span.span_id for entry in models if _has_messages(entry) for outer in _ancestors(entry, within)}
     for entry in models:
-        if not told.intersection([entry.span.span_id, *(outer.span.span_id for outer in _ancestors(entry, within))]):
+        if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in _ancestors(entry, within))]):
             return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
     if _folded(answer) and not any(_says(entry, _folded(answer)) for entry in models):
         return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
     return ""
 
 
-def _tells(entry: SpanFacts) -> bool:
+def _has_messages(entry: SpanFacts) -> bool:
     return entry.given is not None and (entry.said is not None or entry.span.failed)
 
 
@@ -180,9 +180,9 @@ def _doubt(
         if orphan is not None:
             return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
     if missing:
-        return f"the model asked for {missing[0]!r}, and no span tells what became of it. {FLUSH}"
+        return f"the model asked for {missing[0]!r}, and no span shows what became of it. {FLUSH}"
     if any(entry.asks for entry in models) and not calls:
-        return f"the model ended by asking for a tool, and no span tells of one. {FLUSH}"
+        return f"the model ended by asking for a tool, and no span shows one. {FLUSH}"
     return ""
 
 
@@ -202,7 +202,7 @@ def _tokens(models: list[SpanFacts]) -> Tokens | None:
 
 
 def _prompt(tellers: Sequence[SpanFacts]) -> str:
-    """What the person said last, as the first span that knows it tells."""
+    """What the person said last, as the first span that knows it reports."""
     prompts = ([one.text for one in entry.given or () if one.is_prompt] for entry in tellers)
     return next((said[-1] for said in prompts if said), "")
 

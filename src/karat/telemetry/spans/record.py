@@ -14,7 +14,7 @@ ERROR = 2
 
 
 class SpanEvent(Struct, frozen=True):
-    """Something that a span tells of a moment within it."""
+    """Something that a span reports of a moment within it."""
 
     name: str
     at: float

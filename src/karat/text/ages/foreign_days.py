@@ -64,7 +64,7 @@ QUICK: Final = (
 
 
 def foreign_days(seen: str) -> Iterator[Span]:
-    """Every day or week gone by that is told as the age of something."""
+    """Every day or week gone by that is stated as the age of something."""
     yield from (found.span() for found in _AS_OF.finditer(seen))
     yield from (found.span() for found in _JOINED.finditer(seen))
     for found in _GONE.finditer(seen):

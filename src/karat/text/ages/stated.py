@@ -1,16 +1,16 @@
 """Ages that a text states: "12m", "2 hours ago", "1h 30m", and in words "two hours ago".
 
 Digits of every script are read. A unit needs a word end: "12 mentions", "12 mb" and "12 m/s" are no
-ages. Months and years count 30 and 365 days: an old age must not go unseen beside a fresh one.
+ages. Months and years count 30 and 365 days: an old age must not go unseen next to a fresh one.
 
 One-letter units also mean other things, so "12M" and "$12m" (millions), "12m users", "3d chart" (dimensions) and "the
-90s" are no ages, unless the next word says so: "3D stale". Where that is open ("12m sources", "4h15", "12m long"), the
+90s" are not ages, unless the next word says so: "3D stale". Where that is open ("12m sources", "4h15", "12m long"), the
 age is doubtful: it may count against an answer, never for it. So is an age in words that cannot be read.
 
 "More than 30 minutes" is that age, and may be an older one. Durations of ISO 8601 (`PT15M`) are ages where a word says
 so, and doubtful elsewhere.
 
-A future and a length are no ages: "in 5 minutes", "lasts 30 minutes", "a 30-minute meeting", "the last 7 days".
+A future and a length are not ages: "in 5 minutes", "lasts 30 minutes", "a 30-minute meeting", "the last 7 days".
 Neither is what no reader sees.
 """
 
@@ -42,7 +42,7 @@ _TIMES: Final = {"k": 1e3, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "doz
 """Magnitudes between a number and its unit."""
 _TIMED = rf"(?:k|[^\S\n]{{1,3}}(?:{'|'.join(one for one in _TIMES if one != 'k')}))(?=[^\S\n]*[a-z])"
 _COMMA_FRACTION = r"[0-9]+,[0-9]{1,2}(?![0-9])"
-# A unit in the next line is written out; digits behind an h are minutes.
+# A unit in the next line is written out; digits after an h are minutes.
 _PART = lazy.pattern(
     rf"(?<![0-9])(?<![0-9][,:/])(?:(?P<number>{_NUMBER})|(?P<comma>{_COMMA_FRACTION}))"
     rf"(?P<times>(?i:{_TIMED}))?(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
@@ -158,7 +158,7 @@ def _read(text: str) -> tuple[list[Age], list[Age]]:
     read: list[Span] = []
     for parts in _sums(seen) if _MAYBE_AGE.search(seen) else ():
         start, end = parts[0].start(), parts[-1].end()
-        sure = _is_sure(seen, parts) if _stands_alone(seen, parts) else None
+        sure = _is_sure(seen, parts) if _is_alone(seen, parts) else None
         if sure is not None:
             add(sum(map(_minutes, parts)), start, end, sure)
             old = _IS_OLD.match(seen, end)
@@ -231,7 +231,7 @@ def _value(number: str) -> float:
     return min(float(number.replace(",", "").replace(" ", "")), _OLDEST)
 
 
-def _stands_alone(seen: str, parts: list[re.Match[str]]) -> bool:
+def _is_alone(seen: str, parts: list[re.Match[str]]) -> bool:
     start, end = parts[0].start(), parts[-1].end()
     before, after = seen[max(start - 1, 0) : start], seen[end : end + 1]
     if before == "." or is_word_char(before or " "):

@@ -1,8 +1,8 @@
 """Ages that a text states in words: those that can be read ("two hours ago", "vor 3 Tagen"), and those that cannot.
 
-"Data from yesterday", "as of 2019-01-01" and "3 business days old" state an age that nobody can compute from the text,
-so a check must not pass beside them unless even the oldest that they can mean is young enough. A period that a figure
-is compared with is no age: "12 commits today, 9 yesterday", "up from last week", "from Monday to Friday".
+"Data from yesterday", "as of 2019-01-01" and "3 business days old" state an age that cannot be computed from the text,
+so a check must not pass next to them unless even the oldest that they can mean is young enough. A period that a figure
+is compared with is not an age: "12 commits today, 9 yesterday", "up from last week", "from Monday to Friday".
 """
 
 import re

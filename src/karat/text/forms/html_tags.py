@@ -40,7 +40,7 @@ _NEVER_READ: Final = _names("del head iframe noscript object s script strike sty
 
 
 class Tag(NamedTuple):
-    """One tag: its name in small letters, what it is shown as, and whether it opens what nobody reads."""
+    """One tag: its name in small letters, what it is shown as, and whether it opens what no reader sees."""
 
     name: str
     closes: bool

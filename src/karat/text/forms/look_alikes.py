@@ -4,7 +4,7 @@ Made from `confusables.txt` of Unicode Security Mechanisms (UTS #39), version 17
 Unicode License v3: letters that are confusable with ASCII letters and that NFKC leaves as they are, in small letters
 (what looks like both `I` and `l` is `i` where it is a capital). To them come small, circled and squared capitals, by
 their names in the Unicode Character Database. Letters of scripts that run from right to left are left out, because
-nobody reads them within a Latin word.
+no reader takes them so within a Latin word.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Where a text holds Markdown and HTML: what is only markup, and what nobody reads once it is rendered.
+"""Where a text holds Markdown and HTML: what is only markup, and what no reader sees once it is rendered.
 
 One pass over the text, bounded in time. Markup inside code is text. What is not well formed stays as it is written.
 """
@@ -41,7 +41,7 @@ _TERMINAL = lazy.pattern(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?
 
 
 class Edit(NamedTuple):
-    """A stretch of a text, and what stands in its place."""
+    """A stretch of a text, and what replaces it."""
 
     start: int
     end: int
@@ -193,7 +193,7 @@ class _Scanner:
         return start + 1
 
     def _close(self, start: int) -> int:
-        """The end of a link's text: its target is read by nobody, and neither is the text of an image."""
+        """The end of a link's text: no reader sees its target, nor the text of an image."""
         opening = self.brackets.pop() if self.brackets else None
         end = self._end_of_target(start + 1) if opening is not None else None
         if opening is None or end is None:

@@ -45,7 +45,7 @@ def initials(text: str) -> Iterator[re.Match[str]]:
 
 @lru_cache(maxsize=_TEXTS)
 def seen(text: str) -> View:
-    """What a reader sees: markup rendered, what is hidden or stands only in markup left out."""
+    """What a reader sees: markup rendered, what is hidden or is only in markup left out."""
     found = _markup(text)
     if found is None:
         return View(text)
@@ -61,7 +61,7 @@ def shown(text: str) -> View:
 
 @lru_cache(maxsize=_TEXTS)
 def shown_words(text: str) -> View:
-    """The text as written, with its markup, without what is hidden and what stands only in markup."""
+    """The text as written, with its markup, without what is hidden and what is only in markup."""
     found = _markup(text)
     return View(text) if found is None else edited(text, [*_removed(found.hidden), *_removed(found.unseen)])
 

@@ -1,11 +1,11 @@
 """The widest forms of a text: what is forbidden is looked for in all of them, so that no dress hides it.
 
-Beside the text as written these are its words without markup, hidden ones included, and those that a reader sees. In
+Besides the text as written these are its words without markup, hidden ones included, and those that a reader sees. In
 each of them characters are the same that look the same: compatibility forms (NFKC), look-alike letters, letters under
-combining strokes, and letters with characters between them that nobody sees. Words that a hyphen divides at the end of
+combining strokes, and letters with unseen characters between them. Words that a hyphen divides at the end of
 a line are joined, once without the hyphen and once with it, and so are initials: "A.I." is "AI".
 
-A word of another script stays as it is unless all its letters look like Latin ones and it stands in no text of that
+A word of another script stays as it is unless all its letters look like Latin ones and it is in no text of that
 script: "Мусор убран" holds no "cop".
 """
 
@@ -59,7 +59,7 @@ class WideForm(NamedTuple):
 
 @lru_cache(maxsize=_TEXTS)
 def wide_forms(text: str, rendered: bool = True) -> tuple[WideForm, ...]:
-    """Every form in which something forbidden is looked for, beside the text itself; `rendered` also without markup."""
+    """The forms in which something forbidden is looked for, besides the text itself; `rendered` also without markup."""
     if is_plain(text):
         return ()
     views = {text: View(text)}
@@ -103,10 +103,10 @@ def _widened_word(found: re.Match[str]) -> str:
 
 
 def _is_among_its_own(text: str, start: int, end: int) -> bool:
-    """Whether a word beside this one is of another script beyond doubt, and none is Latin."""
+    """Whether a word next to this one is of another script beyond doubt, and none is Latin."""
     before = _WORD.findall(text, max(0, start - _NEARBY), start)[-1:]
-    beside = "".join(before + _WORD.findall(text, end, end + _NEARBY)[:1])
-    return not any(map(str.isascii, beside)) and any(char not in ASCII_OF for char in beside)
+    neighbours = "".join(before + _WORD.findall(text, end, end + _NEARBY)[:1])
+    return not any(map(str.isascii, neighbours)) and any(char not in ASCII_OF for char in neighbours)
 
 
 @lru_cache(maxsize=16_384)

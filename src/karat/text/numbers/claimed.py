@@ -37,7 +37,7 @@ _AND: Final = r"(?:,? (?:and|or|&) |, )(?:the )?"
 _DAYS: Final = rf"(?:the )?(?:{_DAY}(?:{_TO}|{_AND}))*"
 _TIME_MARK: Final = rf" ?(?:{any_of(TIMES_OF_DAY)})\b"
 _CLOCK: Final = r"\d{1,2}(?:[:.]\d{2})?"
-# What a number begins that is no claim. All of these are looked for next to a number, for there are few of them.
+# What a number begins that is not a claim. All of these are looked for next to a number, for there are few of them.
 _BEGINS_NO_CLAIM = lazy.pattern(
     rf"{_DAYS}{_DAY} (?:of |de )?{_MONTH}|{_YEAR} ?[-/] ?(?:{_YEAR}|\d\d\b)"
     rf"|{_CLOCK}(?: ?- ?| to | and ){_CLOCK}{_TIME_MARK}|\d{{1,4}} ?[年月日년월일](?![間间])|\d{{1,4}}\([a-z]\)",
@@ -45,7 +45,7 @@ _BEGINS_NO_CLAIM = lazy.pattern(
 )
 _BEFORE_DAY = lazy.pattern(rf"\b{_MONTH} {_DAYS}\Z|\b(?:utc|gmt) ?[+-] ?\Z", re.IGNORECASE)
 _ENDS_WITH_AND = lazy.pattern(rf"{_AND}\Z", re.IGNORECASE)
-# Behind "and" it may be a number of something: "on May 5 and 12 orders".
+# After "and" it may be a number of something: "on May 5 and 12 orders".
 _ENDS_DAYS = lazy.pattern(rf",? {_YEAR}|[.;:)!?\n]|,[ \n]|\Z")
 _BEFORE_YEAR = lazy.pattern(
     rf"(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? |\b(?:{any_of(YEAR_WORDS)}) |{_YEAR} ?[-/] ?)\Z",
@@ -58,7 +58,7 @@ _ID = lazy.pattern(rf"(?:#|\b(?:{any_of(ID_WORDS)})[.:]?(?: (?:no|nr|number|id)[
 _UNIT = lazy.pattern(rf" ?(?:{any_of(UNITS, CURRENCY_CODES)})(?!\w)", re.IGNORECASE)
 _MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{any_of(CURRENCY_CODES)})"
 _MONEY_BEFORE = lazy.pattern(rf"(?:{_MONEY}) ?\Z")
-_MONEY_BEHIND = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
+_MONEY_AFTER = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
 _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
@@ -75,7 +75,7 @@ _IN_WORDS = lazy.pattern(
 )
 """The one of "twenty one-way tickets" is none of it."""
 _OTHER_WORDS = lazy.pattern(rf"\b(?:{'|'.join(UNREAD_NUMBER_WORDS.entries)})\b", re.IGNORECASE)
-_BEHIND = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
+_NOUNS_AFTER = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
 _COMPOUND = lazy.pattern(r"-[^\W\d_]")
 """one-way, two-factor"""
 _STEMS: Final = (*SMALL_NUMBERS.entries[1:], "teen", *TENS.entries, *_POWERS)
@@ -88,9 +88,9 @@ HUNDRED: Final = 100
 
 
 class StatedNumber(NamedTuple):
-    """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: nobody can tell it.
+    """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: it is unknown.
 
-    Of a small number in a word, `counts` holds the words behind it: it is a claim if these are of what was seen.
+    Of a small number in a word, `counts` holds the words after it: it is a claim if these are of what was seen.
     `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money.
     """
 
@@ -129,15 +129,15 @@ def numbers_in(text: str) -> list[Decimal]:
 
 
 def _in_words(text: str) -> Iterator[StatedNumber]:
-    """Numbers in English words; those of other languages are told apart and not read."""
+    """Numbers in English words; those of other languages are recognized and not read."""
     for match in _IN_WORDS.finditer(text) if _may_hold(text, _STEMS) else ():
         words = re.findall("[a-z]+", match[0].lower())
         counts: tuple[str, ...] = ()
         if {*SMALL_NUMBERS.entries}.issuperset(words):
-            behind = _BEHIND.match(text, match.end())
-            if behind is None or words[0] == "one" or _COMPOUND.match(text, match.end()):
+            after = _NOUNS_AFTER.match(text, match.end())
+            if after is None or words[0] == "one" or _COMPOUND.match(text, match.end()):
                 continue
-            counts = tuple(behind[0].lower().split())
+            counts = tuple(after[0].lower().split())
         before = text[max(0, match.start() - _BEFORE) : match.start()]
         percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
         yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about, counts=counts)
@@ -154,7 +154,7 @@ def _may_hold(text: str, stems: Sequence[str]) -> bool:
 
 
 def _spoken(words: Sequence[str]) -> int:
-    """Two hundred and five thousand: what stands before a power is multiplied by it."""
+    """Two hundred and five thousand: what is before a power is multiplied by it."""
     total = part = 0
     for word in words:
         power = _POWERS.get(word, 1)
@@ -166,7 +166,7 @@ def _spoken(words: Sequence[str]) -> int:
 
 
 def _shares(text: str) -> Iterator[StatedNumber]:
-    """Both numbers of 45/60. What may be a day is one, unless it is a part of something: then nobody can tell."""
+    """Both numbers of 45/60. What may be a day is one, unless it is a part of something: then that is unknown."""
     for match in _SHARE.finditer(text) if "/" in text else ():
         if match[0] in NAMES.entries:
             continue
@@ -174,7 +174,7 @@ def _shares(text: str) -> Iterator[StatedNumber]:
         if not (0 < low <= _LAST_MONTH and high <= _LAST_DAY):
             for part in (1, 2):
                 yield StatedNumber(Decimal(match[part]), Decimal(1), match.span(part))
-        elif text.startswith(" of ", match.end()) or _BEHIND.match(text, match.end()):
+        elif text.startswith(" of ", match.end()) or _NOUNS_AFTER.match(text, match.end()):
             yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
 
 
@@ -198,7 +198,7 @@ def _stated(text: str, value: str, number: Number) -> StatedNumber | None:
     digits_at = start + _is_signed(text, number)
     written, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
     plain = written.isdecimal() and number.bare
-    money = _MONEY_BEFORE.search(before) is not None or _MONEY_BEHIND.match(text, tail) is not None
+    money = _MONEY_BEFORE.search(before) is not None or _MONEY_AFTER.match(text, tail) is not None
     percent = _PERCENT.match(text, end) is not None
     if not money and not percent and (_JOINED.search(before) or _is_date(text, digits_at, end, before)):
         return None

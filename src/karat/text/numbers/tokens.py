@@ -66,13 +66,13 @@ _WORD = "|".join(one for one in _FACTORS if one.isascii() and len(one) > 3)
 _SIGN = "".join(one for one in _FACTORS if not one.isascii())
 _CODE = any_of(CURRENCY_CODES)
 _MONEY_LETTER = any_of(MONEY_MAGNITUDES)
-# Letters keep their case (12M is no 12m); a word may begin the next line.
+# Letters keep their case (12M is not 12m); a word may begin the next line.
 _MAGNITUDE = lazy.pattern(
     rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}]|-\w)|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
     rf"|[^\S\n]?(?P<signs>[{_SIGN}]{{1,2}})"
 )
 _MONEY_MAGNITUDE = lazy.pattern(rf"[^\S\n]?(?P<letter>(?i:{_MONEY_LETTER}))(?!\w|'|-\w)")
-_MONEY_BEHIND = lazy.pattern(rf"[^\S\n]?(?:[$€£¥₹₩₽]|(?:{_CODE}|(?i:dollars|euros|pounds))\b)")
+_MONEY_AFTER = lazy.pattern(rf"[^\S\n]?(?:[$€£¥₹₩₽]|(?:{_CODE}|(?i:dollars|euros|pounds))\b)")
 _CODE_BEFORE = lazy.pattern(rf"(?<![A-Za-z0-9_])-?(?:{_CODE})\Z")
 _CODE_APART = lazy.pattern(rf"(?:\b(?:{_CODE})|\$)[^\S\n]?-?\Z")
 _LONGEST_CODE: Final = 5
@@ -83,13 +83,13 @@ _UNREAD = lazy.pattern(
 )
 _TIME = lazy.pattern(rf"[^\S\n]{{0,3}}(?:{any_of(TIMES_OF_DAY)})(?!\w)", re.IGNORECASE)
 _NO_MAGNITUDE: Final = frozenset(' \n.,;:!?)]}%"*|')
-"""Characters behind a number after which only a word that is apart can belong to it."""
+"""Characters after a number such that next to them only a word that is apart can belong to it."""
 
 Kind = Literal["amount", "rank", "time", "unread"]
 
 
 class Number(NamedTuple):
-    """A number of a text: its place, what a magnitude behind it multiplies it with, and where that ends."""
+    """A number of a text: its place, what a magnitude after it multiplies it with, and where that ends."""
 
     start: int
     end: int
@@ -99,12 +99,12 @@ class Number(NamedTuple):
 
     @property
     def bare(self) -> bool:
-        """Whether it stands for itself: 12, not 12k."""
+        """Whether it means itself: 12, not 12k."""
         return self.kind == "amount" and self.factor == 1
 
 
 class _Candidate(NamedTuple):
-    """A number within a run of digits and joints; whether the run stands freely is looked at when it is asked for."""
+    """A number within a run of digits and joints; whether the run is free is looked at when it is asked for."""
 
     start: int
     end: int
@@ -128,12 +128,12 @@ def all_numbers(text: str) -> list[tuple[str, Number]]:
 
 
 def _free(text: str, candidate: _Candidate) -> Number | None:
-    """The number, with its sign, if it is no part of a longer token and numbers no item of a list."""
+    """The number, with its sign, if it is not part of a longer token and numbers no item of a list."""
     start, end, run_start, run_end = candidate
     lead = _lead(text, run_start)
     if lead is None or _numbers_list_item(text, start, end) or _goes_on(text, run_end):
         return None
-    factor, tail, kind = _behind(text, run_start, run_end)
+    factor, tail, kind = _words_after(text, run_start, run_end)
     # In a range the sign belongs to the first number.
     return Number(start - (len(lead) if start == run_start else 0), end, factor, max(tail, end), kind)
 
@@ -165,7 +165,7 @@ def canonical(digits: str) -> str | None:
     if single is None:
         return _mixed(digits)
     if single[1]:
-        digits = digits.replace(",", ".")  # behind groups of spaces it begins a fraction
+        digits = digits.replace(",", ".")  # after groups of spaces it begins a fraction
     digits = _GROUPING.sub("", digits)
     if not digits.isascii():
         digits = "".join(str(digit(char)) if char.isdigit() else char for char in digits)
@@ -175,7 +175,7 @@ def canonical(digits: str) -> str | None:
 
 
 def _mixed(digits: str) -> str | None:
-    """12 1/2 or 12½ as 12.5, to hundredths where it has no end; None if it is no such number, as 3/12 alone."""
+    """12 1/2 or 12½ as 12.5, to hundredths where it has no end; None if it is something else, as 3/12 alone."""
     found = _MIXED.fullmatch(digits)
     if found is None or not (found["sign"] or found["whole"]):
         return None
@@ -213,7 +213,7 @@ def _numbers_list_item(text: str, start: int, end: int) -> bool:
 
 
 def _lead(text: str, start: int) -> str | None:
-    """What stands before a run of digits and belongs to the number: "" or "-"; None if it is part of a token."""
+    """What is before a run of digits and belongs to the number: "" or "-"; None if it is part of a token."""
     if start == 0:
         return ""
     char, before = text[start - 1], text[start - 2 : start - 1]
@@ -235,7 +235,7 @@ def _lead(text: str, start: int) -> str | None:
             return "-"
         joined = _JOINED_BEFORE.search(text, max(0, start - _LONGEST_JOINED), start)
         return None if joined and _has_digit(joined[0]) else ""
-    # -$12: the sign stands before the currency.
+    # -$12: the sign is before the currency.
     return "-" if before == "-" and category(char) == "Sc" and _is_minus(text, start - 2) else ""
 
 
@@ -262,8 +262,8 @@ def _goes_on(text: str, end: int) -> bool:
     return joined is not None and _has_digit(joined[0])
 
 
-def _behind(text: str, start: int, end: int) -> tuple[int, int, Kind]:
-    """What the words behind a number make of it: a factor with its end, a rank, a time, or what nobody can read."""
+def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
+    """What the words after a number make of it: a factor with its end, a rank, a time, or what cannot be read."""
     char = text[end : end + 1]
     if not char or (char in _NO_MAGNITUDE and char not in " \n"):
         return 1, end, "amount"
@@ -289,7 +289,7 @@ def _money_magnitude(text: str, start: int, end: int) -> re.Match[str] | None:
     if found is None:
         return None
     before = text[max(0, start - _LONGEST_CODE) : start]
-    money = category(before[-1:] or " ") == "Sc" or _CODE_APART.search(before) or _MONEY_BEHIND.match(text, found.end())
+    money = category(before[-1:] or " ") == "Sc" or _CODE_APART.search(before) or _MONEY_AFTER.match(text, found.end())
     return found if money else None
 
 

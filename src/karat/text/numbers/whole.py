@@ -1,19 +1,19 @@
-"""Whether a number stands in a text as a whole number, and where.
+"""Whether a number is in a text as a whole number, and where.
 
 Numbers are compared by value: `1,200`, `1'200` and digits grouped by one space of any width are 1200, `12.0` is 12,
 `.5` is 0.5. Digits of every script count by their value. `$12`, `12%`, `12ms`, `(12)`, `#12` and a sentence's last
 `12.` hold 12. Where a reading is open, the one is taken under which a check can fail:
 
 - A minus makes another number: `-12` and `-$12` are not 12. In a range or after a word it is a hyphen: `10-12`, `Q-12`.
-- Parts of a longer token are no numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12 pm`), versions (`v12`,
+- Parts of a longer token are not numbers: dates (`2026-11-12`, `11/12`), times (`10:12`, `12 pm`), versions (`v12`,
   `1.12.3`, `12.x`), addresses, paths (`/12`), fractions (`3/12`), scores (`12-3`), ids (`a12`, `12f4`, `0x12`, `12e3`).
   A code of a currency (`EUR12`) and letters of scripts without spaces (`は12円`) are words of their own.
 - Magnitudes and ranks are other numbers: `12k`, `12 M`, `$12m`, `12 million`, `12万`, `12th`; so are `12 1/2`, and
   `012`, which is a code.
 - The `2.` or `2)` that numbers an item of a list states no amount.
-- Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read: nobody can tell.
+- Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read but unknown.
 
-Only what a reader sees counts. A comma before one or two digits, or behind groups of spaces,
+Only what a reader sees counts. A comma before one or two digits, or after groups of spaces,
 begins a fraction: `1,5` is 1.5, `1.234,5` and `1 234,5` are 1234.5. `1,23,456` is 123456.
 
 A value with words or signs around one number ("12%", "$12", "12 commits", "12k") asks for that number with them. Any
@@ -42,7 +42,7 @@ _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 
 class Grounded(Struct, frozen=True):
-    """Where a number stands, and the phrase that says what it counts."""
+    """Where a number is, and the phrase that says what it counts."""
 
     number: Span
     phrase: str | None = None
@@ -58,7 +58,7 @@ class _Value(Struct, frozen=True):
 
 
 def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
-    """Where a reader sees the value, if one of the phrases stands in the text too, or in the same line as the value."""
+    """Where a reader sees the value, if one of the phrases is in the text too, or in the same line as the value."""
     view = seen(text)
     found = _ground(view.text, value, context_any, same_line)
     if found is None or view.offsets is None:
@@ -88,7 +88,7 @@ def _may_be(wanted: str, value: str) -> bool:
 
 
 def number_spans(text: str, value: str) -> Iterator[Span]:
-    """Every place where the value stands in a text without markup, in order."""
+    """Every place where the value is in a text without markup, in order."""
     wanted = _parsed(value)
     if wanted is None:
         folded_text = fold(text)
@@ -99,7 +99,7 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
         return
     glyphs_seen = glyphs(text)
     for number in find_numbers(glyphs_seen, wanted.number):
-        if (number.bare or wanted.after) and _stands_between(glyphs_seen, number, wanted):
+        if (number.bare or wanted.after) and _is_between(glyphs_seen, number, wanted):
             yield original_span_of_lines(text, number.start, number.end)
 
 
@@ -128,7 +128,7 @@ def _parsed(value: str) -> _Value | None:
     return _Value(("-" if sign == "-" else "") + number, folded(before), folded(match["after"]))
 
 
-def _stands_between(seen: str, number: Number, wanted: _Value) -> bool:
+def _is_between(seen: str, number: Number, wanted: _Value) -> bool:
     before, after = wanted.before, wanted.after
     if after:
         # White space between the number and its unit does not matter; the window leaves room for it.
@@ -145,7 +145,7 @@ def _stands_between(seen: str, number: Number, wanted: _Value) -> bool:
 
 
 def _is_joined(text: str, span: Span) -> bool:
-    """Whether digits at an end of the span go on behind a joint: 10:12 in 10:12:30."""
+    """Whether digits at an end of the span go on after a joint: 10:12 in 10:12:30."""
     start, end = span
     goes_on_before = start > 1 and text[start - 1] in _JOINTS and text[start - 2].isdecimal()
     goes_on_after = text[end : end + 1] in tuple(_JOINTS) and text[end + 1 : end + 2].isdecimal()

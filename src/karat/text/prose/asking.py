@@ -18,7 +18,7 @@ from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists, any_of
 
 MOST_TEXT: Final = 1 << 16
-"""What is behind so many characters is not looked at."""
+"""What is after so many characters is not looked at."""
 
 _FENCED: Final = lazy.pattern(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ITEM: Final = lazy.regex(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")

@@ -29,7 +29,7 @@ def clause_before(text: str, words: WordLists) -> str:
 
 
 def denies(clause: str, words: WordLists) -> bool:
-    """Whether a clause holds a denial, phrases set aside that only look like one."""
+    """Whether a clause holds a denial, phrases left out that only look like one."""
     pattern = words.pattern("denials")
     if pattern.search(clause) is None:
         return False

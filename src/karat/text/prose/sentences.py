@@ -17,7 +17,7 @@ from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists
 
 SOFT_END: Final = "\v"
-"""The end of a line within prose. A sentence may go on behind it."""
+"""The end of a line within prose. A sentence may go on after it."""
 
 _LINE_END = lazy.pattern(r"\n(?=[^\S\n]*[a-zß-öø-ÿ])")
 _END = lazy.regex(r"(?P<mark>[.!?…。！？؟⁇⁈]+)[\"'\])»”*_]*(?=\s|\Z|[\p{So}\p{Lo}])|\n|[\p{So}\ufe0f]+")
@@ -30,7 +30,7 @@ CLOSERS: Final = " \t\v\"')]»”*_"
 
 
 def spaced(pattern: str) -> str:
-    """A pattern in which a blank stands for white space within a line."""
+    """A pattern in which a blank means white space within a line."""
     return pattern.replace(" ", r"[^\S\n]+")
 
 

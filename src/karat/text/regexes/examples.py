@@ -69,7 +69,7 @@ def _of(kind: str, value: Any, chance: random.Random, groups: dict[int, str]) ->
             groups[value[0]] = text
         return text
     if kind == "ASSERT":
-        # What must stand ahead or behind is written out; the search says whether it came to stand right.
+        # What must be before or after is written out; the search says whether it came out right.
         return "".join(_text(value[1], chance, groups))
     if kind == "ATOMIC_GROUP":
         return "".join(_text(value, chance, groups))

@@ -82,7 +82,7 @@ def literal(phrases: Iterable[str]) -> str:
 
 
 def spelled(entry: str) -> str:
-    """The pattern of an entry: `(a|b)` are alternatives, `...` stands for up to four words, ends are those of words."""
+    """The pattern of an entry: `(a|b)` are alternatives, `...` means up to four words, ends are those of words."""
     text, source = entry.strip(), _source(entry)
     start = r"(?<!\w)" if text[:1].isalnum() else r"(?:(?<!\w)|(?!\w))"
     end = r"(?!\w)" if text[-1:].isalnum() else r"(?:(?!\w)|(?<!\w))"

@@ -34,7 +34,7 @@ MAY_BE_OLDER = WordList(
 )
 OR_OLDER = WordList(
     "or_older",
-    "Words behind an age that say so.",
+    "Words after an age that say so.",
     ("+", "or more", "or older", "or longer", "or over", "and more", "and older", "at least", "plus"),
     replaceable=False,
 )

@@ -114,7 +114,7 @@ CLAIMS = (
     ),
     WordList(
         "done_by",
-        "After `by`, behind X: a means, a time or the assistant itself. Behind any other `by` somebody else did it.",
+        "After X and `by`: a means, a time or the assistant itself. After any other `by` somebody else did it.",
         lines("""
             (me|us|myself|ourselves)
             (now|then|today|tomorrow|tonight|default|mistake|error|hand)
@@ -173,7 +173,7 @@ DENIALS = (
     ),
     WordList(
         "no_values",
-        "After words and a colon, a question mark or the like: the answer to them is no (`Allocated: false`).",
+        "After words and a colon, a question mark or the like: they are answered by no (`Allocated: false`).",
         lines("""
             (false|n/a|nil|no|none|not yet|nothing|null|zero|0)
         """),

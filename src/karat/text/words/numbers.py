@@ -16,8 +16,8 @@ def _list(name: str, about: str, entries: tuple[str, ...]) -> WordList:
 
 
 MAGNITUDES = (
-    _list("magnitude_dozen", "Words behind a number that multiply it by 12.", ("dozen",)),
-    _list("magnitude_2", "Words behind a number that multiply it by a hundred.", words("hundred 百")),
+    _list("magnitude_dozen", "Words after a number that multiply it by 12.", ("dozen",)),
+    _list("magnitude_2", "Words after a number that multiply it by a hundred.", words("hundred 百")),
     _list("magnitude_3", "The same, by a thousand.", words("k K thousand 千 천")),
     _list("magnitude_4", "The same, by ten thousand.", words("万 萬 만")),
     _list("magnitude_5", "The same, by a hundred thousand.", ("lakh",)),
@@ -114,7 +114,7 @@ UNREAD_MAGNITUDES = _list(
 )
 UNREAD_JOINED_MAGNITUDES = _list(
     "unread_joined_magnitudes",
-    "The same in scripts that put no space behind a word.",
+    "The same in scripts that put no space after a word.",
     words("พัน หมื่น แสน ล้าน"),
 )
 UNREAD_NUMBER_WORDS = _list(

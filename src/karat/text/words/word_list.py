@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class WordList(Struct, frozen=True):
-    """One published list. One that is not `replaceable` is read when no suite is known, or is no matter of language."""
+    """One published list; not `replaceable` if it is read when no suite is known, or does not depend on language."""
 
     name: str
     about: str

@@ -1,6 +1,6 @@
 """OpenInference: kinds in capitals, inputs and outputs as one value, messages spread over numbered attributes.
 
-A tool that takes one plain argument has that value alone for its input: which argument it was, the model's span tells.
+A tool that takes one plain argument has that value alone for its input: which argument it was, the model's span says.
 """
 
 from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, kind_by, numbered, spread
