@@ -1,4 +1,4 @@
-"""Several projects in one process: each has its own checks, target, report and prices, whoever else is at work."""
+"""Several projects in one process: each has its own checks, target, report, format and prices."""
 
 from __future__ import annotations
 
@@ -56,6 +56,23 @@ import words
 def setup(case):
     words.SET_UP = case.id
 """
+FORMAT = """\
+from karat import Format, SuiteBuilder, TextPlaces
+from words import WORD
+
+class Lines(Format):
+    name = "lines"
+    description = "a .lines file (lines)"
+
+    def recognizes(self, file):
+        return file.name.endswith(".lines")
+
+    def read(self, file, catalog):
+        suite = SuiteBuilder(file, catalog, TextPlaces())
+        case = suite.case(f"{WORD}-line", file.text.strip(), ())
+        case.check("polite", {"value": True}, ())
+        return suite.build()
+"""
 CONFIG = """\
 target = "desk"
 
@@ -68,6 +85,9 @@ polite = "python:{checks}:polite"
 
 [reports]
 brief = "python:{report}:Brief"
+
+[formats]
+lines = "python:{format}:Lines"
 """
 
 
@@ -75,10 +95,12 @@ def make_project(folder: Path, word: str, *, by_file: bool = False) -> Path:
     folder.mkdir()
     end = ".py" if by_file else ""
     files = {
-        "karat.toml": CONFIG.format(checks=f"checks{end}", report=f"report{end}"),
+        "karat.toml": CONFIG.format(checks=f"checks{end}", report=f"report{end}", format=f"lines{end}"),
         "words.py": f"WORD = {word!r}\n",
         "checks.py": CHECKS,
         "report.py": REPORT,
+        "lines.py": FORMAT,
+        "suite.lines": "hello\n",
         "agent.py": AGENT,
         "hooks.py": HOOKS,
         "suite.yaml": "karat: 1\ncases:\n  - {id: A, prompt: hello, expected: {polite: true}}\n",
@@ -114,6 +136,23 @@ def said(word: str) -> karat.Trace:
 
 def found_by(verdict: karat.Verdict) -> str:
     return next(check.found for check in verdict.checks if check.name == "polite")
+
+
+def test_a_format_of_the_same_name_is_that_of_the_project(
+    projects: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suites = {}
+    for _ in range(2):  # interleaved: the second reading of each comes after the other project was read
+        for word, folder in projects.items():
+            monkeypatch.chdir(folder)
+            suites[word] = karat.load_suite("suite.lines")
+    for word, suite in suites.items():
+        (case,) = suite.cases
+        assert (suite.format, case.id) == ("lines", f"{word}-line")
+        trace = karat.Trace(case_id=case.id, final_message=f"I say {word}.")
+        assert karat.judge(case, trace).status == "PASS"
+        other = karat.Trace(case_id=case.id, final_message="I say green.")
+        assert karat.judge(case, other).status == "FAIL"
 
 
 def test_a_case_is_judged_by_the_project_that_read_it(suites: dict[str, karat.Suite]) -> None:
