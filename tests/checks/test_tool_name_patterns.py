@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat import scoring
 from karat.linting.base import Surroundings
 from karat.linting.linter import lint
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
+from karat.scoring import verdicts
 from karat.suites.reading import locate_suite
 
 TOOLS = frozenset({"find_room", "delete_all", "book_room"})
@@ -55,7 +55,7 @@ def suite(expected: dict[str, Any]) -> Any:
 
 def statuses(field: str, given: Any) -> set[Status]:
     (case,) = suite({field: given}).suite.cases
-    results = scoring.case_results(case, calls("find_room", "delete_all"), CATALOG)
+    results = verdicts.case_results(case, calls("find_room", "delete_all"), CATALOG)
     return {result.status for result in results if result.name.startswith(field)}
 
 
@@ -74,8 +74,8 @@ def test_a_wildcard(field: str, red: Any, green: Any, idle: Any) -> None:
 
 def test_the_outcome_of_listed_tools() -> None:
     (case,) = suite({"outcome": "tool_success", "tool_calls_any": ["delete_*"]}).suite.cases
-    assert {one.status for one in scoring.case_results(case, calls("delete_all"), CATALOG)} == {Status.PASSED}
-    assert Status.FAILED in {one.status for one in scoring.case_results(case, calls("find_room"), CATALOG)}
+    assert {one.status for one in verdicts.case_results(case, calls("delete_all"), CATALOG)} == {Status.PASSED}
+    assert Status.FAILED in {one.status for one in verdicts.case_results(case, calls("find_room"), CATALOG)}
 
 
 @pytest.mark.parametrize("name", ["\u200b", "find\u200b_room", "find_\u00adroom"])

@@ -57,7 +57,9 @@ def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[Check
 
 def _in_turn(number: int, checks: Sequence[Check], seen: Trace | None) -> Iterator[CheckResult]:
     for check in checks:
-        lacks = CheckResult(check.name, check.group, Status.ERROR, _wanted(check), f"the trace has no turn {number}")
+        lacks = CheckResult(
+            check.name, check.group, Status.ERROR, _description(check), f"the trace has no turn {number}"
+        )
         yield structs.replace(lacks if seen is None else run_check(check, seen), turn=number)
 
 
@@ -163,24 +165,24 @@ def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
 def run_check(check: Check, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
-        unseen = _of_unseen_words(check, trace) if check.forbids else None
+        unseen = _of_hidden_words(check, trace) if check.forbids else None
         result: object = unseen or check.judge(trace)
         if isinstance(result, CheckResult) and isinstance(result.status, Status):
             return result
         why = f"it gave {type(result).__name__}, not a CheckResult with a Status"
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR, no other
         why = f"{type(error).__name__}: {said(error)}"
-    return CheckResult(check.name, check.group, Status.ERROR, _wanted(check), why)
+    return CheckResult(check.name, check.group, Status.ERROR, _description(check), why)
 
 
-def _wanted(check: Check) -> str:
+def _description(check: Check) -> str:
     try:
         return str(check.description)
     except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
         return ""
 
 
-def _of_unseen_words(check: Check, trace: Trace) -> CheckResult | None:
+def _of_hidden_words(check: Check, trace: Trace) -> CheckResult | None:
     """What forbids words looks for them also where no reader sees them; None if they are not there."""
     words = trace.hidden_words
     result = check.judge(structs.replace(trace, final_message=words)) if words else None
