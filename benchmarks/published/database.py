@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,16 @@ class Played(NamedTuple):
     state: str
 
 
+@contextmanager
+def _no_bytecode() -> Iterator[None]:
+    """Write nothing into a clone, where bytecode of the same second would also hide a change."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
 class Database:
     """The database of a domain, new for every play."""
 
@@ -34,9 +45,10 @@ class Database:
             package = ModuleType(name)
             package.__path__ = [str(clone.joinpath(*name.split(".")))]
             sys.modules[name] = package
-        tools = import_module(f"tau_bench.envs.{domain}.tools").ALL_TOOLS
+        with _no_bytecode():
+            tools = import_module(f"tau_bench.envs.{domain}.tools").ALL_TOOLS
+            self._load: Callable[[], Any] = import_module(f"tau_bench.envs.{domain}.data").load_data
         self._tools: dict[str, Any] = {tool.get_info()["function"]["name"]: tool for tool in tools}
-        self._load: Callable[[], Any] = import_module(f"tau_bench.envs.{domain}.data").load_data
         self._played: dict[str, Played] = {}
 
     def has(self, tool: str) -> bool:

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from karat.api import lint as lint
     from karat.api import load_baseline as load_baseline
     from karat.api import load_suite as load_suite
+    from karat.api import open_viewer as open_viewer
     from karat.api import report as report
     from karat.api import rerun as rerun
     from karat.api import rescore as rescore
     from karat.api import resume as resume
     from karat.api import run as run
     from karat.api import set_baseline as set_baseline
-    from karat.api import viewer as viewer
     from karat.checks.base import Check as Check
     from karat.checks.base import CheckRequest as CheckRequest
     from karat.engine.events import CaseFinished as CaseFinished
@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "karat.api": "add_target audit compare_runs convert history inspect judge lint load_baseline load_suite report"
-    " rerun rescore resume run set_baseline viewer",
+    " open_viewer rerun rescore resume run set_baseline",
     "karat.running.case_runner": "CaseRunner open_runner",
     "karat.checks.base": "Check CheckRequest",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
@@ -133,7 +133,9 @@ _HOMES = {
     "karat.targets.config": "TargetConfig",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-_HOME |= {f"a{name}": home for name, home in _HOME.items() if home == "karat.api" and name != "viewer"}  # to be awaited
+_HOME |= {
+    f"a{name}": home for name, home in _HOME.items() if home == "karat.api" and name != "open_viewer"
+}  # to be awaited
 
 __all__ = ["__version__", *sorted(_HOME)]
 

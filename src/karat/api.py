@@ -333,7 +333,7 @@ async def alint(
 lint = synchronous(alint)
 
 
-def viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:
+def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:
     """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
     from karat.viewer.serving import viewer_of
 

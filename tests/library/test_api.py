@@ -251,9 +251,15 @@ async def test_the_async_twins(suite: Suite) -> None:
     assert await karat.alint("suite.json") == karat.lint("suite.json")
 
 
-WITHOUT_TWIN = ("converse", "open_runner", "viewer")
+WITHOUT_TWIN = ("converse", "open_runner", "open_viewer")
 """What is only ever awaited, and what serves until it is stopped."""
 TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """Importing such a module would put it in the place of the name."""
+    modules = {path.stem for path in Path(karat.__file__).parent.iterdir()}
+    assert modules.isdisjoint(karat.__all__)
 
 
 def test_every_function_has_a_twin_of_the_same_signature() -> None:

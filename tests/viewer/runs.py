@@ -122,7 +122,7 @@ class Site:
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """A viewer over a folder of runs; its address."""
-    viewer = api.viewer(folder)
+    viewer = api.open_viewer(folder)
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:

@@ -33,7 +33,7 @@ def command(folder: Path | None, port: int, no_browser: bool) -> int:
     """
     from karat import api
 
-    viewer = api.viewer(folder, port=port)
+    viewer = api.open_viewer(folder, port=port)
     click.echo(f"{viewer.address}\nCtrl-C ends it.")
     if not no_browser:
         viewer.open_browser(lambda words: click.echo(f"karat: {words}", err=True))
