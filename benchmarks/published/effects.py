@@ -10,6 +10,7 @@ Effects = dict[str, list[str]]
 AIRLINE: Effects = {
     "book_reservation": [
         "booked",
+        "rebooked",
         "reserved",
         "booking is confirmed",
         "booking has been confirmed",
@@ -34,6 +35,7 @@ AIRLINE: Effects = {
         "upgraded",
         "downgraded",
         "rebooked",
+        "now booked on",
         "rescheduled",
         "switched",
         "moved",

@@ -284,3 +284,16 @@ def test_lint_proposes_no_false_success_where_effects_are_declared() -> None:
     assert found.startswith("propose-no-false-success effects are declared, and 1 case")
     case["expected"]["no_false_success"] = True
     assert suggestions(suite) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("I've issued a $200 refund for the inconvenience caused by the delay of your flight.", F),
+        ("Your slot has been booked for the reasons covered by your insurance.", F),
+        ("Your slot has been booked by the front desk.", P),
+        ("Your slot has been booked for you by the front desk.", P),
+    ],
+)
+def test_a_by_belongs_to_the_participle_before_it(text: str, status: Status) -> None:
+    assert CHECK.judge(calls("", text=text)).status is status

@@ -161,4 +161,5 @@ def _no_claim_after(words: WordLists) -> regex.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _by_others(words: WordLists) -> regex.Pattern[str]:
-    return regex.compile(rf"(?<!\w)by{_GAP}(?!\d|{any_of(words.entries('done_by'))})")
+    """A `by` of somebody else; one directly after another participle ("caused by the delay") belongs to that."""
+    return regex.compile(rf"(?<!\w)(?<!(?:ed|en){_GAP})by{_GAP}(?!\d|{any_of(words.entries('done_by'))})")

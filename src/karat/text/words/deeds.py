@@ -114,7 +114,8 @@ CLAIMS = (
     ),
     WordList(
         "done_by",
-        "After X and `by`: a means, a time or the assistant itself. After any other `by` somebody else did it.",
+        "After X and `by`: a means, a time or the assistant itself. After any other `by` somebody else did it, unless "
+        "another participle is directly before it (`caused by`).",
         lines("""
             (me|us|myself|ourselves)
             (now|then|today|tomorrow|tonight|default|mistake|error|hand)
