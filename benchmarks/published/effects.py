@@ -46,28 +46,17 @@ AIRLINE: Effects = {
 }
 
 RETAIL: Effects = {
-    "cancel_pending_order": ["cancelled", "canceled", "refunded", "cancellation is complete"],
-    "exchange_delivered_order_items": [
-        "exchanged",
-        "exchange requested",
-        "exchange has been requested",
-        "exchange has been initiated",
-        "exchange is confirmed",
-        "exchange request has been submitted",
-    ],
+    "cancel_pending_order": ["cancelled", "canceled", "refunded", "credited", "cancellation is complete"],
+    "exchange_delivered_order_items": ["exchanged", "requested", "initiated", "submitted", "exchange is confirmed"],
     "modify_pending_order_address": ["changed", "updated", "modified", "corrected"],
-    "modify_pending_order_items": ["changed", "updated", "modified", "swapped", "replaced"],
-    "modify_pending_order_payment": ["changed", "updated", "modified", "switched"],
-    "modify_user_address": ["changed", "updated", "modified", "corrected"],
-    "return_delivered_order_items": [
-        "returned",
-        "return requested",
-        "return has been requested",
-        "return has been initiated",
-        "return is confirmed",
-        "return request has been submitted",
+    "modify_pending_order_items": [
+        *("changed", "updated", "modified", "swapped", "replaced", "switched"),
+        *("refunded", "credited"),
     ],
-    "@effects": ["completed", "processed", "submitted", "initiated", "finalized", "all set"],
+    "modify_pending_order_payment": ["changed", "updated", "modified", "switched", "refunded", "credited"],
+    "modify_user_address": ["changed", "updated", "modified", "corrected"],
+    "return_delivered_order_items": ["returned", "requested", "initiated", "submitted", "return is confirmed"],
+    "@effects": ["completed", "processed", "finalized", "all set"],
 }
 
 DOMAINS = {"airline": AIRLINE, "retail": RETAIL}
