@@ -364,3 +364,11 @@ def test_a_type_checker_sees_the_names_that_there_are() -> None:
 def test_names_that_are_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         _ = karat.runn  # type: ignore[attr-defined]
+
+
+def test_a_helper_of_a_framework_is_not_a_tool_call_of_a_function() -> None:
+    def agent(prompt: str) -> dict[str, object]:
+        return {"final_message": "Hello.", "tool_calls": [{"name": "final_answer", "result": "Hello."}]}
+
+    case = {"id": "A", "prompt": "p", "expected": {"max_tool_calls": 0}}
+    assert karat.run({"karat": 1, "cases": [case]}, agent).ok

@@ -304,7 +304,9 @@ def test_the_configuration_is_read_once_in_a_run(tmp_path: Path, monkeypatch: py
 def test_a_run_uses_the_configuration_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make_project(tmp_path / "red", "red"))
     suite = karat.load_suite("suite.yaml")
-    Path("karat.toml").write_text(CONFIG.format(checks="checks", report="report").replace("answer", "late"))
+    Path("karat.toml").write_text(
+        CONFIG.format(checks="checks", report="report", format="lines").replace("answer", "late")
+    )
     Path("agent.py").write_text("def late(prompt):\n    return 'red, late'\n")
     monkeypatch.chdir(tmp_path)
     assert [record.trace.final_message for record in karat.run(suite)] == ["red, late"]

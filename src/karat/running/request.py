@@ -25,6 +25,7 @@ from karat.targets.config import Config, TargetConfig, parse_rate, resolve
 from karat.targets.hooks import RESET_GRACE
 from karat.targets.limits import Limits
 from karat.targets.python import FunctionTarget
+from karat.targets.success_rules import WithSuccessRules
 from karat.text.wording import did_you_mean, names_of
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
@@ -208,7 +209,7 @@ def resolve_target(
     if options:
         raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
     if callable(target):
-        return ResolvedTarget.from_object(FunctionTarget(target))
+        return ResolvedTarget.from_object(_with_rules(FunctionTarget(target)))
     if not hasattr(target, "run"):
         fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
         raise UsageError(f"{type(target).__name__!r} is not a target.", fix=fix, slug="bad-target")
@@ -228,3 +229,8 @@ def parse_status(name: str) -> CaseStatus:
         fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
         raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
     return known[name]
+
+
+def _with_rules(target: FunctionTarget) -> Target:
+    """Read the calls of a function's answers as those of a configured target are."""
+    return WithSuccessRules(target, TargetConfig(kind="python", spec=str(target.options["use"]).partition(":")[2]))
