@@ -55,25 +55,30 @@ LARGEST: Final = 64 << 20
 
 
 class OfRun:
-    """Addresses within one run; what it is filtered by goes along."""
+    """Addresses within one run, from a page that is so far from `home`; what it is filtered by goes along."""
 
-    def __init__(self, run: str, chosen: CaseFilter, neighbours: tuple[int | None, int | None] = (None, None)) -> None:
-        self._run = run
+    def __init__(self, home: str, run: str, chosen: CaseFilter) -> None:
+        self._at = f"{home}run/{run}"
+        self.chosen = chosen
         self._query = query(chosen)
-        self.before, self.after = ("" if index is None else self.case(index, 0) for index in neighbours)
+        self.before = self.after = ""
+        """The pages of the neighbours of a case, if it has some."""
 
     @property
     def run(self) -> str:
-        return f"/run/{self._run}{self._query}"
+        return f"{self._at}{self._query}"
 
     def case(self, index: int, repeat: int) -> str:
-        return f"/run/{self._run}/case/{index}/{repeat}{self._query}"
+        return f"{self._at}/case/{index}/{repeat}{self._query}"
+
+    def file(self, index: int, repeat: int, number: int) -> str:
+        return f"{self._at}/case/{index}/{repeat}/file/{number}"
 
     def hash(self, anchor: str) -> str:
         return ""
 
     def group(self, group: GroupView) -> str:
-        return f"/run/{self._run}{query(CaseFilter(check=group.name, kind=group.kind))}"
+        return f"{self._at}{query(CaseFilter(check=group.name, kind=group.kind))}"
 
 
 def query(chosen: CaseFilter) -> str:
@@ -235,23 +240,21 @@ class CasePage:
     run: RunHead
 
 
-def case_page(
-    index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter, catalog: CheckCatalog
-) -> CasePage | None:
+def case_page(index: Index, run: IndexedRun, at: int, repeat: int, to: OfRun, catalog: CheckCatalog) -> CasePage | None:
     """The page of one run of a case; None if the case does not exist."""
     record = index.record(run, at, repeat)
     if record is None:
         return None
-    base = f"/run/{run.key}/case/{at}/{repeat}/file"
     numbers = {file: number for number, file in enumerate(record.trace.attachments.values())}
 
     def address(file: str) -> str | None:
-        return f"{base}/{numbers[file]}" if own_file(run.path, file) else None
+        return to.file(at, repeat, numbers[file]) if own_file(run.path, file) else None
 
     view = case_view(record, run.header, address, catalog)
     shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
-    to = OfRun(run.key, chosen, index.neighbours(run.key, at, chosen))
+    neighbours = index.neighbours(run.key, at, to.chosen)
+    to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
     return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run))
 
 
@@ -298,7 +301,7 @@ class SideBySide:
     changes: list[ChangeView]
 
 
-def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project) -> SideBySide:
+def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project, home: str) -> SideBySide:
     """Compare one run with another by the gates and the confidence of this project."""
     wanted = gates(project, {}, None)
     older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
@@ -310,7 +313,7 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Proje
         gates=list(words.gate_lines(found)),
         notes=found.notes,
         figures=list(_figures(found)),
-        changes=list(_change_views(index, base, new, found)),
+        changes=list(_change_views(index, base, new, found, home)),
     )
 
 
@@ -320,7 +323,9 @@ def _figures(found: Comparison) -> Iterator[str]:
     yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
 
 
-def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Comparison) -> Iterator[ChangeView]:
+def _change_views(
+    index: Index, base: IndexedRun, new: IndexedRun, found: Comparison, home: str
+) -> Iterator[ChangeView]:
     by_change: dict[Change, list[CaseChange]] = defaultdict(list)
     for case in found.changes:
         by_change[case.change].append(case)
@@ -330,16 +335,18 @@ def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Compar
     for change, title in words.SECTIONS:
         if cases := by_change[change]:
             pairs = [
-                _pair_view(case, *(_find_record(index, *place, case.id) for place in places))
+                _pair_view(case, *(_find_record(index, *place, case.id, home) for place in places))
                 for case in paired.get(change, ())
             ]
             named = [] if pairs else [case.id for case in cases[:NAMED]]
             yield ChangeView(title, found.count(change), pairs, named)
 
 
-def _find_record(index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str) -> FoundRecord:
+def _find_record(
+    index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str, home: str
+) -> FoundRecord:
     place = places.get(name)
-    link = f"/run/{run.key}/case/{place[0]}/{place[1]}" if place else ""
+    link = OfRun(home, run.key, CaseFilter()).case(*place) if place else ""
     return index.record(run, *place) if place else None, link
 
 

@@ -146,7 +146,7 @@ class SpanCapture:
                 "spans arrived, but none that is known to be this case's: pass `traceparent` on, or set "
                 "gen_ai.conversation.id or session.id to the conversation"
             )
-        return f"no span has reached {self._receiver.endpoint}"
+        return f"no span has reached {self._receiver.place}"
 
     def _with(self, trace: Trace, reading: SpanReading, unowned: tuple[PossibleCall, ...]) -> Trace:
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
@@ -170,11 +170,11 @@ class SpanCapture:
 
     def _news(self, answered: bool) -> list[str]:
         """What is to be reported once: that an agent sends nothing, that spans fit no case, that they came too late."""
-        inbox, endpoint = self._receiver.inbox, self._receiver.endpoint
+        inbox, place = self._receiver.inbox, self._receiver.place
         news = {
             "silent": answered
             and not inbox.requests
-            and f"{self._place}: no span has reached {endpoint}: is the agent instrumented, does it export "
+            and f"{self._place}: no span has reached {place}: is the agent instrumented, does it export "
             "there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
             "stray": inbox.strays
             and f"spans that fit no case are left out, such as {visible(shorten(inbox.stray_name, 80))!r}",
