@@ -15,7 +15,7 @@ from karat.system.door import RefusedRequest
 from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.crossed import CrossedCall, CrossedCalls, weight
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.telemetry.otlp.upstream import Reply, Upstream, broken
+from karat.telemetry.otlp.upstream import UpstreamReply, Upstream, broken
 from karat.telemetry.tool_definitions import schemas_in
 from karat.telemetry.tool_results import call_success, structured
 
@@ -79,7 +79,7 @@ class McpProxy:
             return False
 
     def _events(
-        self, reply: Reply, wire: Wire, asked: dict[str, CrossedCall], lists: Collection[str], conversation: str
+        self, reply: UpstreamReply, wire: Wire, asked: dict[str, CrossedCall], lists: Collection[str], conversation: str
     ) -> Iterator[bytes]:
         """The lines of a stream. Those of an event are read together; the address that one names becomes ours."""
         data: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What a recording proxy hands on to the server it stands for, and what comes back, all of it bounded."""
+"""What a recording proxy hands on to its server, and what comes back, all of it bounded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Upstream:
         return f"{found.path}?{found.query}" if found.query else found.path
 
     @contextmanager
-    def asked(self, request: HttpRequest, path: str) -> Iterator[Reply]:
+    def asked(self, request: HttpRequest, path: str) -> Iterator[UpstreamReply]:
         """Its reply to a request. Raises RefusedRequest if there is none, or if it breaks off while it is read."""
         kind = http.client.HTTPSConnection if self._to.scheme == "https" else http.client.HTTPConnection
         connection = kind(self._to.hostname or "", self._to.port, timeout=SILENCE)
@@ -52,14 +52,14 @@ class Upstream:
             sent = {name: value for name, value in request.headers.items() if name not in NOT_HANDED_ON}
             connection.request(request.method, path, request.body or None, sent)
             with connection.getresponse() as response:
-                yield Reply(response, self.name)
+                yield UpstreamReply(response, self.name)
         except (http.client.HTTPException, OSError) as error:
             raise broken(f"{self.name} broke: {error or type(error).__name__}") from error
         finally:
             connection.close()
 
 
-class Reply:
+class UpstreamReply:
     """A reply as it comes in."""
 
     def __init__(self, response: http.client.HTTPResponse, name: str) -> None:
