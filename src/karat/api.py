@@ -356,9 +356,10 @@ async def ainspect(
     an address. The prompt is sent to see what comes of it, and again to prove the target.
     """
     from karat.inspections.catalog import GREETING, inspector, target
+    from karat.inspections.masking import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
-    return await inspector(config.kind)(config, GREETING if prompt is None else prompt)
+    return without_passwords(await inspector(config.kind)(config, GREETING if prompt is None else prompt))
 
 
 inspect = synchronous(ainspect)

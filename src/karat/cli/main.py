@@ -128,10 +128,13 @@ def run(arguments: list[str]) -> int:
 
 
 def print_error(text: str) -> None:
-    """Say what is wrong; a message may quote a file or an agent, so nothing in it may steer the terminal."""
+    """Say what is wrong. A message may quote a file, an address or an agent: nothing in it may steer the terminal, and
+    no password of an address is shown.
+    """
     from karat.text.wording import visible
+    from karat.traces.redact import Redactor
 
-    click.echo("\n".join(map(visible, text.split("\n"))), err=True)
+    click.echo("\n".join(map(visible, Redactor().text(text).split("\n"))), err=True)
 
 
 def _is_nowhere() -> bool:

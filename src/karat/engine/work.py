@@ -120,7 +120,7 @@ def finish_case(
         error.kind if error else "",
         error.retry_after if error else None,
         verdict.shortfall,
-        tuple(map(redactor.text, context.notices)) if context is not None else (),
+        tuple(map(redactor.message, context.notices)) if context is not None else (),
     )
 
 

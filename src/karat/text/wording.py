@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 def said(error: BaseException) -> str:
     """What an exception says, in one line."""
     try:
-        return " ".join(str(error).split())[:_MOST_SAID]
+        return shorten(" ".join(str(error).split()), _MOST_SAID)
     except Exception:  # noqa: BLE001 - exceptions are other people's code too
         return "what it says cannot be read"
 

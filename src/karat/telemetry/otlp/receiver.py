@@ -9,6 +9,7 @@ from karat.telemetry.otlp.inbox import Inbox
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire, answered, unpacked
 from karat.telemetry.spans.otlp_json import JsonBatch
 from karat.telemetry.spans.protobuf import ProtobufBatch, request_type
+from karat.text.wording import shorten
 
 TRACES = "/v1/traces"
 OTHER_SIGNALS = ("/v1/metrics", "/v1/logs")
@@ -50,13 +51,13 @@ class Receiver:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         path = request.path.partition("?")[0].rstrip("/")
         if request.method != "POST":
-            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {request.method[:20]!r}")
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {shorten(request.method, 20)!r}")
         if path.endswith(OTHER_SIGNALS):
             return kind if kind == JSON else PROTOBUF
         if not path.endswith(TRACES):
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {path[:80]!r} instead of {TRACES!r}")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {shorten(path, 80)!r}, not to {TRACES!r}")
         if kind not in (JSON, PROTOBUF):
-            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {kind[:40]!r}")
+            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {shorten(kind, 40)!r}")
         body = unpacked(request)
         try:
             self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), len(body))
