@@ -18,7 +18,8 @@ from karat.telemetry.spans.record import Origin, SpanBatch, SpanRecord
 
 ROOM = 256 << 20
 """So many bytes of memory requests may take, at most, while they wait."""
-OVERHEAD = 200
+OVERHEAD = 700
+"""Bytes that a span takes besides, once it is read."""
 REMEMBERED = 20_000
 CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id")
 
