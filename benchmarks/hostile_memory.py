@@ -112,7 +112,7 @@ def of_clients() -> Iterator[tuple[str, Callable[[str], None]]]:
     dense = spans(b"\x12\x00" * (10 * MB))
     yield "OTLP: 8 x 20 MiB of empty spans", together(dense, headers=PROTOBUF, times=8)
     some = spans(b"\x12\x00" * (MB // 4))
-    yield "OTLP: 200 x 0.5 MiB of empty spans", together(some, headers=PROTOBUF, times=200)
+    yield "OTLP: 30 x 0.5 MiB of empty spans", together(some, headers=PROTOBUF, times=30)
     values = b'{"resourceSpans":[%s{}]}' % (b"{}," * (10 * MB))
     yield "OTLP: 8 x 30 MiB of empty values", together(values, headers=JSON, times=8)
     resource = b'{"resource":{"attributes":[%s{}]},"scopeSpans":[{"spans":[%s]}]}' % (
@@ -145,7 +145,7 @@ def of_servers() -> Iterator[tuple[str, Callable[[], Iterator[bytes]], Callable[
     yield "MCP: one line of 1.5 GB", pieces(STREAM + b"data: ", b"x" * MB, times=1500), together(CALL, times=1)
     yield "MCP: a reply of 1.5 GB", pieces(PLAIN, b"x" * MB, times=1500), together(CALL, times=1)
     yield f"MCP: {AT_ONCE} replies of 30 MiB at once", pieces(PLAIN, text % (b"x" * 30 * MB)), together(CALL)
-    yield "MCP: 1,000 replies of 1 MiB", pieces(PLAIN, text % (b"x" * MB)), together(CALL, times=1000)
+    yield "MCP: 300 replies of 1 MiB", pieces(PLAIN, text % (b"x" * MB)), together(CALL, times=300)
     dense = b'{"id":1,"result":[%s{}]}' % (b"{}," * (7 * MB))
     yield "MCP: 8 replies of 21 MiB of empty values", pieces(PLAIN, dense), together(CALL, times=8)
     many = b'{"id":1,"result":{"content":[%s{}]}}' % (b"{}," * (MB // 4))
