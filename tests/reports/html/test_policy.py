@@ -1,4 +1,4 @@
-"""What a report may do in a browser: run its own script, use its own style, show pictures that it holds; nothing else."""
+"""What a report may do in a browser: its own script and style, and pictures that it holds; nothing else."""
 
 from __future__ import annotations
 
