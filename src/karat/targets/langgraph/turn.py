@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from karat.checks.conduct import judges_end
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
+from karat.targets.interrupts import Interrupt, resume
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel
@@ -22,7 +22,7 @@ from karat.targets.langgraph.shapes import Shapes
 from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.spans import in_process
-from karat.traces.clean import jsonable, loads, table
+from karat.traces.clean import jsonable, table
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -50,7 +50,7 @@ class GraphConversation:
         self._thread = context.marks.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
-        self._waiting: list[Any] = []
+        self._waiting: list[Interrupt] = []
         """The interrupts that the last turn ended with."""
         self._held: tuple[str, ...] = ()
         """The nodes that the graph stopped before, as it was compiled to."""
@@ -79,13 +79,14 @@ class GraphConversation:
             self._context.tool_schemas, self._context.lists_tools = {**book.offered, **own}, bool(own)
         took = round((perf_counter() - began) * 1000, 3)
         self._history = answered
-        self._waiting = list(state.get("__interrupt__", ())) if isinstance(state, dict) else []
+        waits = state.get("__interrupt__", ()) if isinstance(state, dict) else ()
+        self._waiting = [Interrupt(interrupt.id, interrupt.value) for interrupt in waits]
         self._held = await self._stopped_before(config)
         turn = _since(self._history, asked, known)
         written = timeline(turn, book, known)
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
-        waits = {"interrupts": interrupts, "held_before": list(self._held)}
+        stopped = {"interrupts": interrupts, "held_before": list(self._held)}
         trace = Trace(
             case_id=case.id,
             input=case.prompt,
@@ -99,7 +100,7 @@ class GraphConversation:
             timings=book.timings(started_at),
             tokens=token_counts(book.answers, (entry.message for entry in written)),
             ended_by="" if interrupts or self._held else ended_by(turn),
-            metadata={name: value for name, value in waits.items() if value},
+            metadata={name: value for name, value in stopped.items() if value},
             state=_state(state),
         )
         if trace.final_message == OUT_OF_STEPS and judges_end(case):
@@ -186,53 +187,3 @@ def _since(messages: list[BaseMessage], asked: str, known: set[str]) -> list[Bas
     if places:
         return messages[places[-1] + 1 :]
     return [message for message in messages if message.id not in known]
-
-
-_YES = re.compile(
-    r"(?:yes|y|ok|okay|sure|approved?|accept(?:ed)?|confirm(?:ed)?|go ahead|do it|please do)\b[\s.!]*", re.I
-)
-
-
-def resume(prompt: str, waiting: Sequence[Any]) -> Any:
-    """What the graph is resumed with: one answer, or one for each interrupt by its id.
-
-    A prompt that is a JSON object or list is that value. For several interrupts a list of as many answers gives each
-    its own, an object may name them by id, and any other answer is given to each.
-    """
-    said = _value(prompt)
-    if len(waiting) == 1:
-        return shaped(said, waiting[0].value)
-    ids = [interrupt.id for interrupt in waiting]
-    if isinstance(said, dict) and said.keys() == set(ids):
-        answers = [said[name] for name in ids]
-    else:
-        answers = said if isinstance(said, list) and len(said) == len(ids) else [said] * len(ids)
-    return {one.id: shaped(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
-
-
-def shaped(answer: object, asked: object) -> object:
-    """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
-    requests = asked.get("action_requests") if isinstance(asked, dict) else None
-    if isinstance(requests, list):
-        if isinstance(answer, dict) and "decisions" in answer:
-            return answer
-        each = answer if isinstance(answer, list) and len(answer) == len(requests) else [answer] * len(requests)
-        return {"decisions": [_decision(one) for one in each]}
-    if isinstance(asked, dict) and asked.get("type") == "tool_approval":
-        return _decision(answer)
-    return answer
-
-
-def _decision(answer: object) -> object:
-    if not isinstance(answer, str):
-        return answer
-    return {"type": "approve"} if _YES.fullmatch(answer.strip()) else {"type": "reject", "message": answer}
-
-
-def _value(prompt: str) -> object:
-    if prompt.lstrip()[:1] not in ("{", "["):
-        return prompt
-    try:
-        return loads(prompt)
-    except ValueError:
-        return prompt
