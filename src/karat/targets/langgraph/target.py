@@ -23,6 +23,7 @@ from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
+from karat.targets.langgraph.stores import Stores
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
 from karat.targets.user_code import failed, from_outside
 from karat.text.wording import said
@@ -45,6 +46,8 @@ class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the answer is in the state, as JSONPath; without it, it is the last message."""
     context: dict[str, object] | None = None
     """What the graph gets as its context where no setup hook gives one."""
+    store: str = ""
+    """The store that the graph gets: `memory`, one for each case, or a file of SQLite, one for all."""
 
 
 class LangGraphTarget:
@@ -58,6 +61,8 @@ class LangGraphTarget:
         self._shapes: Shapes | None = None
         self._source: GraphSource | None = None
         self._graph: object = None
+        self._stores = Stores()
+        self._notice = ""
         self._opened = AsyncExitStack()
 
     async def open(self) -> None:
@@ -66,7 +71,8 @@ class LangGraphTarget:
             import langgraph.graph  # noqa: F401 - is the extra there?
         except ModuleNotFoundError as error:
             raise ConfigError("langgraph is not installed.", fix=MISSING) from error
-        self._opened.enter_context(environment(config.spec, config.root, config.env))
+        self._notice = self._opened.enter_context(environment(config.spec, config.root, config.env))
+        self._stores = await Stores.open(options.store, config.root, self._opened)
         asking = load(options.input, config.root, config.import_path) if isinstance(options.input, str) else None
         self._shapes = Shapes(options.input, options.output, asking)
         self._source = source(config.spec, config.root, config.import_path)
@@ -79,8 +85,11 @@ class LangGraphTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         assert self._shapes is not None
         given = replace(context, given=self._options.context) if context.given is None else context
+        if self._notice:
+            context.notices.append(self._notice)
+            self._notice = ""
         async with AsyncExitStack() as stack:
-            graph = await self._graph_for(given, stack)
+            graph = self._stores.given_to(await self._graph_for(given, stack))
             conversation = GraphConversation(graph, self._shapes, self._limit(graph), given)
 
             async def turn(prompt: str) -> Trace:

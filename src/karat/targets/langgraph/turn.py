@@ -35,6 +35,10 @@ NO_MEMORY = (
     "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
 )
+LOST_HISTORY = (
+    "the graph has no checkpointer, and `input` does not give it what was said before: use {messages} in `input`, make "
+    "the input by a function, or compile the graph with a checkpointer"
+)
 STEPS = "recursion_limit"
 NO_STATE = frozenset({"messages", "__interrupt__"})
 
@@ -50,6 +54,9 @@ class GraphConversation:
         self._thread = context.marks.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
+        """The messages of the graph's state."""
+        self._said: list[BaseMessage] = []
+        """What was said in all turns, for graphs whose state does not keep it."""
         self._waiting: list[Interrupt] = []
         """The interrupts that the last turn ended with."""
         self._held: tuple[str, ...] = ()
@@ -62,6 +69,7 @@ class GraphConversation:
         book, before = TurnRecorder(self._record), self._history
         self._context.recorder.tool_calls = []
         config = self._config(book)
+        own = schemas_of(pregel(self._graph))
         in_process.enter(self._context.marks)
         began, started_at = perf_counter(), time()
         try:
@@ -69,13 +77,12 @@ class GraphConversation:
             answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
         except BaseException as error:
             written = timeline((), book, known)
-            self._context.recorder.tool_calls = list(tool_calls(written, book))
+            self._context.recorder.tool_calls = list(tool_calls(written, book, in_tool_nodes=own))
             self._context.recorder.messages = list(as_messages(entry.message for entry in written))
             if _is_out_of_steps(error) and judges_end(case):
                 return self._cut_off(case, book, written, started_at)
             raise
         finally:
-            own = schemas_of(pregel(self._graph))
             self._context.tool_schemas, self._context.lists_tools = {**book.offered, **own}, bool(own)
         took = round((perf_counter() - began) * 1000, 3)
         self._history = answered
@@ -83,6 +90,7 @@ class GraphConversation:
         self._waiting = [Interrupt(interrupt.id, interrupt.value) for interrupt in waits]
         self._held = await self._stopped_before(config)
         turn = _since(self._history, asked, known)
+        self._said += [_human(prompt, asked), *(m for m in turn if (m.type, m.content) != ("human", prompt))]
         written = timeline(turn, book, known)
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
@@ -92,7 +100,7 @@ class GraphConversation:
             input=case.prompt,
             final_message=final_text(turn, interrupts),
             messages=as_messages(turn),
-            tool_calls=tool_calls(written, book, before, structured),
+            tool_calls=tool_calls(written, book, before, structured, own),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
@@ -115,7 +123,7 @@ class GraphConversation:
             case_id=case.id,
             input=case.prompt,
             messages=as_messages(entry.message for entry in written),
-            tool_calls=tool_calls(written, book),
+            tool_calls=tool_calls(written, book, in_tool_nodes=schemas_of(pregel(self._graph))),
             unobserved={"telemetry": NO_TELEMETRY, "state": STEPS},
             started_at=started_at,
             steps=len(book.steps),
@@ -125,7 +133,6 @@ class GraphConversation:
 
     def _sent(self, prompt: str, asked: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
-        from langchain_core.messages import HumanMessage
         from langgraph.types import Command
 
         if self._waiting and not self._remembers:
@@ -134,8 +141,10 @@ class GraphConversation:
             return Command(resume=resume(prompt, self._waiting))
         if self._held:
             return None  # a graph that was compiled to stop goes on when it is called with nothing
-        history = [] if self._remembers else self._history
-        return self._shapes.asked(self._graph, prompt, HumanMessage(prompt, id=asked), history, self._context.given)
+        history = [] if self._remembers else self._said if self._shapes.has_own_input else self._history
+        if history and self._shapes.drops_history and getattr(pregel(self._graph), "store", None) is None:
+            raise TargetError("config", LOST_HISTORY)
+        return self._shapes.asked(self._graph, prompt, _human(prompt, asked), history, self._context.given)
 
     async def _stopped_before(self, config: dict[str, object]) -> tuple[str, ...]:
         """The nodes that are next, where the graph stopped without asking anything."""
@@ -161,6 +170,12 @@ class GraphConversation:
         calls = self._context.recorder.tool_calls or []
         calls[run.place : run.place + 1] = [run_as_call(run)]
         self._context.recorder.tool_calls = calls
+
+
+def _human(prompt: str, id: str) -> BaseMessage:
+    from langchain_core.messages import HumanMessage
+
+    return HumanMessage(prompt, id=id)
 
 
 def _is_out_of_steps(error: BaseException) -> bool:
