@@ -1,9 +1,13 @@
-"""Regexes that were written for an accessibility snapshot (`- listitem: ...`), tried on that of the answer alone."""
+"""Regexes that were written for an accessibility snapshot (`- listitem: ...`), tried on the answer alone.
+
+It is tried on the snapshot of the answer, where a target gives one, and on its Markdown written as such a snapshot.
+"""
 
 from __future__ import annotations
 
 import re
 
+from karat.checks.markdown_nodes import ROLES, snapshot_of
 from karat.checks.page import below, nodes
 from karat.model.trace import Trace
 from karat.text import phrases
@@ -19,16 +23,21 @@ def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
     """
     text = trace.final_message
     found = [(_lines_of(text, span), span) for _, span in safe_regex.seen_matches(pattern, text)]
-    if found or not trace.answer_page:
-        return found
-    page = trace.answer_page
+    if not found and trace.answer_page:
+        found = _in_snapshot(pattern, trace.answer_page, text)
+    if not found and any(_names(pattern, role) for role in ROLES):
+        found = _in_snapshot(pattern, snapshot_of(text), text)
+    return found
+
+
+def _in_snapshot(pattern: str, page: str, answer: str) -> list[tuple[str, Span]]:
     lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.matched(pattern, page)}
     texts = (
         _words(page, index)
         for index, node in enumerate(nodes(page))
         if page.count("\n", 0, node.start) in lines and _names(pattern, node.role)
     )
-    return [(words, span) for words in texts if (span := _place(trace.final_message, words))]
+    return [(words, span) for words in texts if (span := _place(answer, words))]
 
 
 def _lines_of(text: str, span: Span) -> str:

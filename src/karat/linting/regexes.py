@@ -93,7 +93,7 @@ def snapshot(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Regexes that are written for an accessibility snapshot, of which answers consist nowhere."""
     for path, pattern in _regexes(case):
         if SNAPSHOT.search(pattern):
-            tried = "It is tried on the answer's own snapshot, which browser targets give where `answer` is set."
+            tried = "It is tried on the answer's own snapshot, or on its Markdown written as one, and on nothing else."
             what = tried if path[-1] in SINGLE[:-1] else "Nothing else is looked at here: use `ui`."
             yield PathDiagnostic(path, f"{IN_SNAPSHOT} {what}", "snapshot-regex")
 
