@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import tomllib
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli.support import Karat, eval_set, write
+from karat.inspections.page.inspect import _end_of_turn
 from targets.browser.stub import serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -138,6 +140,35 @@ def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
         "right": "PASS",
         "wrong": "FAIL",
     }
+
+
+def line(source: str, event: str) -> str:
+    return json.dumps({"source": source, "event": event})
+
+
+@pytest.mark.parametrize(
+    ("turns", "end"),
+    [
+        ([["a", "end"], ["end"], ["b", "end"]], {"end_source": "app", "end_event": "end"}),
+        ([["a", "saved"], ["a", "saved"], ["a", "saved", "end"]], {}),
+        ([["end", "a", "end"], ["end"]], {}),
+        ([["end"], []], {}),
+        ([["tool.find"], ["tool.find"]], {}),
+    ],
+)
+def test_end_of_turn_is_the_last_line_of_every_turn(turns: list[list[str]], end: dict[str, str]) -> None:
+    logs = [[line(name if name.startswith("tool.") else "app", name) for name in names] for names in turns]
+    assert _end_of_turn(logs) == end
+    assert _end_of_turn([["plain words", *lines, "{"] for lines in logs]) == end
+
+
+def test_line_that_does_not_end_every_turn_is_not_proposed(karat: Karat, tmp_path: Path) -> None:
+    log = tmp_path / "app.jsonl"
+    log.touch()
+    with serving(log=log, after=["", "", line("app", "saved")]) as stub:
+        ran = karat("inspect", f"{stub.url}/chat", "-o", f"telemetry_log={log}", "--prompt", "say hi")
+    assert ran.code == 0, ran.err
+    assert "telemetry" not in table(ran.out)["options"]
 
 
 @pytest.mark.parametrize(

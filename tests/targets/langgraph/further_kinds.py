@@ -291,3 +291,10 @@ researched, quoted = only(_research), only(_quote)
 typed_answer = only(_typed_answer, checkpointer=InMemorySaver())
 guests, letter, remembering = only(_count_humans, Guests), only(_reply, Letter), only(_remember)
 bound = remembering.with_config(tags=["bound"])
+
+
+def _search(_: Any, runtime: Runtime) -> Any:
+    return {"messages": [AIMessage(str(runtime.store.search(("said",))))]}  # type: ignore[union-attr] # that is the fault
+
+
+storeless = only(_search)

@@ -122,8 +122,8 @@ async def test_missing_file_of_variables_is_a_notice_and_the_graph_runs(
             assert (await target.run(case("Hi", f"c{number}"), context)).final_message == "Hi, hello"
             notices += context.notices
     assert notices == [
-        f"{tmp_path / 'langgraph.json'}: its `env` '.env.lost' is not there: no variables are set from it. Write it if "
-        "it is needed."
+        f"{tmp_path / 'langgraph.json'}: its `env` '.env.lost' is not there: no variables are set from it. Write that "
+        "file if it is needed."
     ]
 
 

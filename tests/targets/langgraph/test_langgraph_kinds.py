@@ -355,6 +355,12 @@ KINDS = [
         rest=options(input={"question": "{prompt}"}, output="$.answer"),
     ),
     Kind('`store = "memory"`', "further:remembering", ("one", "two"), (), "one, two", rest=options(store="memory")),
+    Kind(
+        "a store that is not there",
+        "further:storeless",
+        ("one",),
+        error="the graph has no store and perhaps no context",
+    ),
     Kind("`store` for a graph with a config", "further:bound", ("one",), (), "one", rest=options(store="memory")),
     Kind(
         "limit of model calls by middleware",
@@ -423,6 +429,8 @@ NO_PATH = (
     "`output` 'reply[' is not a JSONPath: expected '$', found 'r', line 1, column 0. For instance: $.answer [config]"
 )
 TOLD = {
+    "a store that is not there": "AttributeError: 'NoneType' object has no attribute 'search': the graph has no store "
+    'and perhaps no context; if it needs them, set `store = "memory"` and `context` [agent]',
     "`input` that drops what was said, no checkpointer": "the graph has no checkpointer, and `input` does not give it "
     "what was said before: use {messages} in `input`, make the input by a function, or compile the graph with a "
     "checkpointer [config]",

@@ -33,6 +33,8 @@ RECURSION_LIMIT = 50
 MISSING = "pip install 'karat[langgraph]'"
 ASYNC_SAVER = "Use its async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver."
 
+NOTHING = "'NoneType' object has no attribute"
+NO_STORE = 'the graph has no store and perhaps no context; if it needs them, set `store = "memory"` and `context`'
 READABLE_SAVER = "See that its database runs and was set up (`setup()` of the checkpointer)."
 
 
@@ -101,7 +103,7 @@ class LangGraphTarget:
                 except BaseException as error:
                     if from_outside(error, task):
                         raise
-                    raise _as_target_error(error) from error
+                    raise _as_target_error(error, graph) from error
 
             try:
                 return await converse(case, context, turn, self._config.turn_timeout)
@@ -145,11 +147,13 @@ class LangGraphTarget:
             raise ConfigError(f"{what} cannot be read: {why}.", fix=READABLE_SAVER) from error
 
 
-def _as_target_error(error: BaseException) -> TargetError:
+def _as_target_error(error: BaseException, graph: object) -> TargetError:
     """What a graph raised. Of its limit, LangGraph says how it is raised there, which is not how it is raised here."""
     from langgraph.errors import GraphRecursionError
 
     broke = failed("agent", error)
-    if not isinstance(error, GraphRecursionError):
-        return broke
-    return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)
+    if isinstance(error, GraphRecursionError):
+        return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)
+    if isinstance(error, AttributeError) and NOTHING in str(error) and getattr(pregel(graph), "store", None) is None:
+        return TargetError("agent", f"{broke.message}: {NO_STORE}", detail=broke.detail)
+    return broke
