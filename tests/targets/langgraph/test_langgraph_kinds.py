@@ -573,3 +573,17 @@ async def test_store_of_memory_is_empty_for_each_case_and_a_file_is_shared(tmp_p
     with pytest.raises(ConfigError, match="folder that does not exist"):
         async with graph(Kind("", "further:remembering", (), rest=options(store="no/such/kept.db"))):
             pass
+
+
+@pytest.mark.parametrize(
+    ("spec", "prompts", "started"),
+    [
+        ("further:plain_functions", ("Keep it",), [True, True]),
+        ("further:tool_limit", ("Go",), [True, False]),
+        ("signing", ("Sign it",), [True]),
+    ],
+)
+async def test_what_was_started(spec: str, prompts: tuple[str, ...], started: list[bool]) -> None:
+    async with graph(Kind("", spec, prompts)) as target:
+        trace = await ask(target, prompts[-1])
+    assert [call.started for call in trace.tool_calls] == started
