@@ -28,6 +28,8 @@ def asked_by(value: object) -> str:
     """What an interrupt asks the person."""
     if isinstance(value, str):
         return text(value)
+    if isinstance(value, list) and value:
+        return "\n".join(map(asked_by, value))
     if isinstance(value, dict):
         # langchain's middleware that asks before a tool is run lists what is to be approved
         requests = value.get("action_requests")
