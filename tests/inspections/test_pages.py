@@ -15,7 +15,11 @@ from typing import Any
 import pytest
 
 from cli.support import Karat, eval_set, write
-from karat.inspections.page.inspect import _end_of_turn
+from karat.inspections.page import inspect
+from karat.inspections.page.inspect import _end_of_turn, inspect_page
+from karat.inspections.page.observe import PageObservation
+from karat.model.trace import Trace
+from karat.targets.config import TargetConfig
 from targets.browser.stub import serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -162,13 +166,27 @@ def test_end_of_turn_is_the_last_line_of_every_turn(turns: list[list[str]], end:
     assert _end_of_turn([["plain words", *lines, "{"] for lines in logs]) == end
 
 
-def test_line_that_does_not_end_every_turn_is_not_proposed(karat: Karat, tmp_path: Path) -> None:
-    log = tmp_path / "app.jsonl"
-    log.touch()
-    with serving(log=log, after=["", "", line("app", "saved")]) as stub:
-        ran = karat("inspect", f"{stub.url}/chat", "-o", f"telemetry_log={log}", "--prompt", "say hi")
-    assert ran.code == 0, ran.err
-    assert "telemetry" not in table(ran.out)["options"]
+@pytest.mark.parametrize("last", ["end", "saved"])
+async def test_line_that_does_not_end_every_turn_is_not_proposed(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    seen = PageObservation(session="s", log=[line("app", "end")])
+    proved: list[object] = []
+
+    async def prove(config: TargetConfig, *prompts: str, earlier: list[Trace] | None = None) -> Trace:
+        proved.append(config.options.get("telemetry"))
+        if earlier is not None:
+            earlier.append(Trace(case_id="a", telemetry=(line("app", "end"),)))
+        return Trace(case_id="a", final_message="Yes.", telemetry=(line("app", "end"), line("app", last))[-1:])
+
+    async def observe(*_: object) -> PageObservation:
+        return seen
+
+    monkeypatch.setattr(inspect, "observe_page", observe)
+    monkeypatch.setattr(inspect, "prove_target", prove)
+    config = TargetConfig(kind="browser", spec="http://127.0.0.1:9/", options={"telemetry_log": "app.jsonl"})
+    found = await inspect_page(config, "Hi")
+    ends = {"end_source": "app", "end_event": "end"}
+    assert found.table["options"].get("telemetry") == (ends if last == "end" else None)  # type: ignore[attr-defined] # a table
+    assert proved == ([None, ends] if last == "end" else [None])
 
 
 @pytest.mark.parametrize(

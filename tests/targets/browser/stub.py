@@ -89,8 +89,6 @@ class Stub:
     late: float = 0.0
     first: str = ""
     """A line before those of a turn."""
-    after: list[str] = field(default_factory=list)
-    """For each turn a line after its end, or none."""
     delays: list[float] = field(default_factory=list)
     """How long the lines of each turn's tool come after its first line."""
     heard: list[str] = field(default_factory=list)
@@ -149,8 +147,6 @@ class Stub:
                 time.sleep(self.delays.pop(0))
             for line in lines:
                 file.write(json.dumps(line) + "\n")
-            if self.after and (line_after := self.after.pop(0)):
-                file.write(f"{line_after}\n")
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -41,6 +41,8 @@ class Stores:
             return graph
         if hasattr(graph, "bound"):
             return graph.model_copy(update={"bound": self.given_to(graph.bound)})
+        if not hasattr(graph, "copy"):
+            raise ConfigError(f"`store`: a {type(graph).__name__} takes no store.", fix="Take `store` out.")
         from langgraph.store.memory import InMemoryStore
 
         return graph.copy({"store": InMemoryStore() if self._shared is None else self._shared})
