@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from cli.support import Karat, eval_set, write
-from karat.inspections.page import inspect
+from karat.inspections.page import inspect, observe
 from karat.inspections.page.inspect import _end_of_turn, inspect_page
 from karat.inspections.page.observe import PageObservation
 from karat.model.trace import Trace
 from karat.targets.config import TargetConfig
+from karat.telemetry import jsonl_tail
 from targets.browser.stub import serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -123,7 +124,9 @@ def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
     assert f"said {QUOTING!r}" in ran.err
 
 
-def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
+def test_the_canvas_app_with_its_telemetry(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (observe, jsonl_tail):
+        monkeypatch.setattr(module, "SETTLE", 0.4)
     options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
     ran = karat("inspect", "browser:app", *options, "--name", "canvas", "--write")
     assert (ran.code, ran.out) == (0, ""), ran.err
@@ -177,10 +180,10 @@ async def test_line_that_does_not_end_every_turn_is_not_proposed(monkeypatch: py
             earlier.append(Trace(case_id="a", telemetry=(line("app", "end"),)))
         return Trace(case_id="a", final_message="Yes.", telemetry=(line("app", "end"), line("app", last))[-1:])
 
-    async def observe(*_: object) -> PageObservation:
+    async def look(*_: object) -> PageObservation:
         return seen
 
-    monkeypatch.setattr(inspect, "observe_page", observe)
+    monkeypatch.setattr(inspect, "observe_page", look)
     monkeypatch.setattr(inspect, "prove_target", prove)
     config = TargetConfig(kind="browser", spec="http://127.0.0.1:9/", options={"telemetry_log": "app.jsonl"})
     found = await inspect_page(config, "Hi")

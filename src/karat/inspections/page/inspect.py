@@ -56,7 +56,7 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
         if "telemetry" not in given and (end := _end_of_turn(turns)):
             ending = table | {"telemetry": end | cast(dict[str, object], table.get("telemetry", {}))}
             with suppress(TargetError):
-                trace = await prove_target(_patient(config, ending, seen, options), *prompts)
+                trace = await prove_target(_patient(config, ending, seen, options), prompt)
                 table = ending
         break
     sightings = (*_sightings(seen), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
