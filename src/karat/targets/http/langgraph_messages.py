@@ -44,10 +44,10 @@ class ServerMessage(Struct, frozen=True):
     def text(self) -> str:
         return plain_text(self.content)
 
-    def is_same(self, other: ServerMessage) -> bool:
-        """Whether two are one message, of which one has no id."""
-        mine, its = ((m.type, m.text, m.name, m.call_id, [call.id for call in m.calls]) for m in (self, other))
-        return mine == its
+    @property
+    def content_key(self) -> tuple[object, ...]:
+        """Equal for one message that is written without an id and then given with one."""
+        return self.type, self.text, self.name, self.call_id, tuple(call.id for call in self.calls)
 
 
 def messages_in(update: Json) -> Iterator[ServerMessage]:

@@ -82,9 +82,9 @@ class ThreadNotes:
 
     waiting: list[Interrupt] = field(default_factory=list)
     """The interrupts that the last turn ended with."""
-    asked: dict[str | None, ServerCall] = field(default_factory=dict)
+    asked: dict[str, ServerCall] = field(default_factory=dict)
     """The calls that were asked for: they may run in a later turn, once a person agrees."""
-    barred: set[str | None] = field(default_factory=set)
+    barred: set[str] = field(default_factory=set)
     """Those of them that a person rejected, or answered in place of the tool: they never run."""
 
     def answered(self, prompt: str) -> object:
@@ -95,7 +95,9 @@ class ThreadNotes:
         for request, decision in decisions(waiting, sent):
             wanted = request.get("name"), request.get("args")
             id = next((id for id, call in left.items() if (call.name, call.arguments) == wanted), None)
-            left.pop(id, None)
+            if id is None:
+                continue
+            del left[id]
             changed = decision.get("edited_action")
             if isinstance(changed, dict):
                 self.asked[id] = ServerCall(str(changed.get("name")), id, changed.get("args"))
@@ -116,7 +118,9 @@ class RunReader:
         self._seen: set[str] = talk.seen
         self._notes = notes_of(talk)
         self._kinds = EventKinds("one of a LangGraph server")
-        self._turn: list[ServerMessage] = []
+        self._turn: dict[object, ServerMessage] = {}
+        """The messages in their order, by id, or by a number of their own where they have none."""
+        self._unnamed: dict[tuple[object, ...], object] = {}
         self._used: dict[str, list[Tokens]] = {}
         """Tokens by message, as it was streamed or written: answers that reach no state are spent too."""
 
@@ -151,7 +155,7 @@ class RunReader:
 
     def finish(self, interrupts: Sequence[Interrupt]) -> None:
         """The run is over: its answer, and what it spent."""
-        self._heard.answer = final_text(self._turn, [each.value for each in interrupts])
+        self._heard.answer = final_text([*self._turn.values()], [each.value for each in interrupts])
         for used in chain.from_iterable(self._used.values()):
             self._heard.spend(used)
 
@@ -167,23 +171,28 @@ class RunReader:
     def _message(self, message: ServerMessage) -> None:
         if message.id is not None and message.id in self._seen:
             return
-        self._notes.asked |= {call.id: call for call in message.calls}
-        again = message.id is not None and next((m for m in self._turn if m.id is None and m.is_same(message)), None)
-        if again:
-            self._turn.remove(again)  # written without an id, and now given again by an outer graph that knows one
-        self._turn.append(message)
-        self._seen.add(message.id or "")
-        if message.used is not None and not again:
-            self._used[message.id or f"written {len(self._turn)}"] = [message.used]
+        self._notes.asked |= {call.id: call for call in message.calls if call.id is not None}
+        key = message.id or f"unnamed {len(self._turn)}"
+        again = None
+        if message.id is None:
+            self._unnamed[message.content_key] = key
+        else:
+            self._seen.add(message.id)
+            # written without an id, and now given again by an outer graph that knows one
+            again = self._unnamed.pop(message.content_key, None) if self._unnamed else None
+        self._turn.pop(again, None)
+        self._turn[key] = message
+        if message.used is not None and again is None:
+            self._used[key] = [message.used]
         if message.type == "ai":
-            self._heard.say(message.text, message.id or f"written {len(self._turn)}")
+            self._heard.say(message.text, key)
             for call in message.calls:
                 self._heard.book.begin(call.name, call.id, call.arguments, ran=False)
         elif message.type == "tool":
             self._result(message)
 
     def _result(self, message: ServerMessage) -> None:
-        book, asked = self._heard.book, self._notes.asked.get(message.call_id)
+        book, asked = self._heard.book, self._notes.asked.get(message.call_id or "")
         if message.call_id in self._notes.barred:
             return
         name = asked.name if asked else message.name or "tool"
