@@ -21,8 +21,6 @@ WORDED = {
     "paragraph": "paragraph", "fence": "code", "code_block": "code", "code_inline": "code", "strong": "strong",
     "em": "emphasis",
 }  # fmt: skip
-ROLES = frozenset({*GROUPS.values(), *NAMED.values(), *WORDED.values(), "separator"})
-"""The roles that such a snapshot can have."""
 _BULLET = re.compile(r"^([ \t]*)[•◦▪‣·][ \t]+", re.MULTILINE)
 """Bullets that Markdown does not know, and models write."""
 
