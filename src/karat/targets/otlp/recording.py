@@ -19,6 +19,7 @@ from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
 from karat.telemetry.spans import otlp_json
 from karat.telemetry.spans.facts import facts
 from karat.telemetry.spans.marks import CASE_ENTRY
+from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.reading import SpanReading, read_turn, units
 from karat.telemetry.spans.record import SpanRecord
 
@@ -44,9 +45,8 @@ class RecordedTrace:
         entry = record.attributes.get(CASE_ENTRY) or record.resource.get(CASE_ENTRY)
         self.entry = self.entry or (entry if isinstance(entry, str) else "")
         self.conversations |= {v for key in CONVERSATION_KEYS if isinstance(v := record.attributes.get(key), str)}
-        span_facts = facts(record)
-        said = [one.text for one in (span_facts.given if span_facts else None) or () if one.is_prompt]
-        self.prompts |= set(said[-1:])
+        if (known := facts(record)) is not None:
+            self.prompts |= set(prompts(known.given or (), known.output_tools)[-1:])
 
     @property
     def case_id(self) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from karat.model.cost import COST
-from karat.model.trace import CallKind, PossibleCall, SpanNode, Tokens, ToolCall
+from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.telemetry.finish_reasons import ending
-from karat.telemetry.spans.dialect import NOT_RECORDED
-from karat.telemetry.spans.facts import MCP, SpanFacts, facts, final_state, final_words
+from karat.telemetry.spans.calls import ancestors, tool_calls, unseen
+from karat.telemetry.spans.facts import SpanFacts, facts, final_state, final_words
 from karat.telemetry.spans.marks import TurnMark
-from karat.telemetry.spans.messages import AskedCall, decoded, since_the_prompt
+from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.record import SpanRecord
 from karat.telemetry.tool_definitions import schemas_in
-from karat.telemetry.tool_results import call_success, missing_fields, structured
 
 NODES = 2_000
 NAME_CAP = 200
@@ -100,7 +98,7 @@ def read_turn(
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
-        tool_schemas={name: schema for entry in models for name, schema in schemas_in(entry.offered).items()},
+        tool_schemas={name: schema for entry in turn for name, schema in schemas_in(entry.offered).items()},
         ended_by=next(map(ending, models[-1].finish), "") if models else "",
         gap="" if counts else _gap(models, answer),
         structured=any(map(_is_structured, models)),
@@ -114,9 +112,9 @@ def _gap(models: Sequence[SpanFacts], answer: str) -> str:
         return f"no span shows a model call, nor how many tools were called, {UNPROVED}"
     within = {entry.span.span_id: entry for entry in models}
     known = {entry.span.span_id for entry in models if _has_messages(entry)}
-    known |= {outer.span.span_id for entry in models if _has_messages(entry) for outer in _ancestors(entry, within)}
+    known |= {outer.span.span_id for entry in models if _has_messages(entry) for outer in ancestors(entry, within)}
     for entry in models:
-        if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in _ancestors(entry, within))]):
+        if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in ancestors(entry, within))]):
             return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
     if _folded(answer) and not any(_says(entry, _folded(answer)) for entry in models):
         return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
@@ -150,7 +148,7 @@ def _leaves(value: object) -> Iterator[str]:
 
 def _is_structured(entry: SpanFacts) -> bool:
     heard = (*(entry.given or ()), *(entry.said or ()))
-    if entry.asks or any(one.calls or one.hands_back for one in heard):
+    if entry.asks or any(one.calls or one.hands_back for one in heard) or schemas_in(entry.offered):
         return True
     attributes = entry.span.attributes
     return '"tools"' in str(attributes.get("llm.invocation_parameters", "")) or any(
@@ -181,7 +179,7 @@ def _doubt(
             return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
     if missing:
         return f"the model asked for {missing[0]!r}, and no span shows what became of it. {FLUSH}"
-    if any(entry.asks for entry in models) and not calls:
+    if any(entry.asks_for_tools for entry in models) and not calls:
         return f"the model ended by asking for a tool, and no span shows one. {FLUSH}"
     return ""
 
@@ -203,8 +201,8 @@ def _tokens(models: list[SpanFacts]) -> Tokens | None:
 
 def _prompt(tellers: Sequence[SpanFacts]) -> str:
     """What the person said last, as the first span that knows it reports."""
-    prompts = ([one.text for one in entry.given or () if one.is_prompt] for entry in tellers)
-    return next((said[-1] for said in prompts if said), "")
+    asked = (prompts(entry.given or (), entry.output_tools) for entry in tellers)
+    return next((said[-1] for said in asked if said), "")
 
 
 def _nodes(turn: Sequence[SpanFacts], sent: Collection[str]) -> tuple[SpanNode, ...]:
@@ -261,176 +259,3 @@ def units(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> list[lis
             top = above
         below.setdefault(top.span_id, []).append(record)
     return [sorted(unit, key=lambda record: record.span_id != top) for top, unit in below.items()]
-
-
-NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
-NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
-HANDOFF = "handoff"
-
-
-def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
-    """The calls of a turn in the order in which they began."""
-    within = {entry.span.span_id: entry for entry in turn}
-    tools = called(turn)
-    asked = _asked_for(tools, turn)
-    failed = _failed_within(turn, within)
-    return [
-        _call(entry, asked.get(entry.span.span_id), _parent(entry, within), inner=failed.get(entry.span.span_id))
-        for entry in tools
-    ]
-
-
-def _failed_within(turn: Sequence[SpanFacts], within: Mapping[str, SpanFacts]) -> dict[str, SpanFacts]:
-    """The calls of which a span within, of the same call, failed as the last of its kind, by the outer span."""
-    last: dict[str, SpanFacts] = {}
-    for entry in sorted((one for one in turn if one.kind == "tool"), key=lambda one: one.span.started):
-        for outer in _ancestors(entry, within):
-            if _same(entry, outer):
-                last[outer.span.span_id] = entry
-    return {outer: entry for outer, entry in last.items() if entry.span.failed}
-
-
-def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
-    """The spans that are calls: one within another of the same tool is the same call, seen again."""
-    within = {entry.span.span_id: entry for entry in turn}
-    tools = [entry for entry in turn if entry.kind == "tool" and entry.name]
-    return sorted(
-        (entry for entry in tools if not any(_same(entry, outer) for outer in _ancestors(entry, within))),
-        key=lambda entry: entry.span.started,
-    )
-
-
-def unseen(turn: Sequence[SpanFacts]) -> list[AskedCall]:
-    """Return the calls that models asked for, in answers or in later messages, and that have no span."""
-    tools = called(turn)
-    ids = {entry.call_id for entry in tools if entry.call_id}
-    nameless = Counter(entry.name for entry in tools if not entry.call_id)
-    numbered = Counter(entry.name for entry in tools)
-    found: dict[str, AskedCall] = {}
-    for entry in turn:
-        if entry.kind != "model":
-            continue
-        heard = [*since_the_prompt(entry.given or ()), *(entry.said or ())]
-        asked = [call for one in heard for call in one.calls]
-        counted: Counter[str] = Counter()
-        for call in asked:
-            if call.id in ids:
-                continue
-            counted[call.name] += 1
-            if counted[call.name] > (nameless if call.id else numbered)[call.name]:
-                found.setdefault(f"{call.name} {call.id or counted[call.name]}", call)
-    return list(found.values())
-
-
-def _same(entry: SpanFacts, outer: SpanFacts) -> bool:
-    if outer.kind != "tool":
-        return False
-    if MCP in entry.span.attributes:
-        return True  # a call that a tool hands on to a server, or the server's own view of it
-    return outer.name == entry.name and (not entry.call_id or not outer.call_id or entry.call_id == outer.call_id)
-
-
-def _ancestors(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> list[SpanFacts]:
-    found: list[SpanFacts] = []
-    at = within.get(entry.span.parent_id)
-    while at is not None and len(found) < len(within):
-        found.append(at)
-        at = within.get(at.span.parent_id)
-    return found
-
-
-def _parent(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> str | None:
-    return next((one.name for one in _ancestors(entry, within) if one.kind in ("tool", "agent") and one.name), None)
-
-
-def _asked_for(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[str, AskedCall]:
-    """What the model asked for with each call: by the call's id, or by its number among those of its tool."""
-    asked = [call for entry in turn if entry.kind == "model" for call in entry.asked]
-    by_id = {call.id: call for call in asked if call.id}
-    by_name: dict[str, list[AskedCall]] = defaultdict(list)
-    for call in asked:
-        by_name[call.name].append(call)
-    numbered: Counter[str] = Counter()
-    found = {}
-    for entry in tools:
-        same = by_name[entry.name]
-        whole = len(same) == sum(other.name == entry.name for other in tools)
-        match = by_id.get(entry.call_id) or (same[numbered[entry.name]] if whole else None)
-        numbered[entry.name] += 1
-        if match is not None and match.name == entry.name:
-            found[entry.span.span_id] = match
-    return found
-
-
-def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None, inner: SpanFacts | None) -> ToolCall:
-    span = entry.span
-    arguments, result = _arguments(entry, asked), _result(entry.result)
-    lost = {"arguments": NO_ARGUMENTS} if arguments is NOT_RECORDED else {}
-    raised = next((one.attributes for one in span.events if one.name == "exception"), None)
-    error = None
-    if span.failed and (raised is not None or result is NOT_RECORDED):
-        error = str(
-            (raised or {}).get("exception.message") or span.status or span.attributes.get("error.type") or "error"
-        )
-    elif result is NOT_RECORDED and entry.verdict != "success":
-        lost["result"] = NO_RESULT
-    plain = None if result is NOT_RECORDED else result
-    return ToolCall(
-        entry.name,
-        None if arguments is NOT_RECORDED else arguments,
-        id=entry.call_id or (asked.id if asked else "") or None,
-        result=None if error is not None else plain,
-        error=error,
-        success=_success(entry, result, failed=error is not None or span.failed or inner is not None),
-        missing_fields=missing_fields(plain),
-        started_at=span.started,
-        ended_at=span.ended,
-        kind=_kind(entry),
-        parent=parent,
-        unobserved=lost,
-    )
-
-
-def _kind(entry: SpanFacts) -> CallKind:
-    return "handoff" if HANDOFF in str(entry.span.attributes.get("gen_ai.operation.name", "")) else "tool"
-
-
-def _arguments(entry: SpanFacts, asked: AskedCall | None) -> object:
-    """An object as the span has it; for a bare value, or none, what the model asked for."""
-    given = decoded(entry.arguments)
-    if isinstance(given, Mapping) and not entry.span.lossy:
-        return given
-    if asked is not None and isinstance(asked.arguments, Mapping):
-        fits = entry.arguments is NOT_RECORDED or entry.span.lossy or given in asked.arguments.values()
-        if fits or str(given) in map(str, asked.arguments.values()):
-            return asked.arguments
-    return NOT_RECORDED
-
-
-def _result(found: object) -> object:
-    """What the tool gave, without the envelope of its framework."""
-    if found is NOT_RECORDED:
-        return NOT_RECORDED
-    found = structured(found)
-    for inner in ("data", "kwargs"):
-        if isinstance(found, Mapping) and isinstance(held := found.get(inner), Mapping) and "content" in held:
-            found = held
-    if isinstance(found, Mapping) and "content" in found and "tool_call_id" in found:
-        return (
-            {"status": "error", "content": found["content"]}
-            if found.get("status") == "error"
-            else structured(found["content"])
-        )
-    if (
-        isinstance(found, list)
-        and found
-        and all(isinstance(part, Mapping) and part.keys() == {"text"} for part in found)
-    ):
-        return structured("".join(str(part["text"]) for part in found))
-    return found
-
-
-def _success(entry: SpanFacts, result: object, *, failed: bool) -> bool | None:
-    claimed = entry.verdict == "success" if entry.verdict in ("success", "error") else None
-    seen = result is not NOT_RECORDED
-    return call_success(result if seen else None, raised=failed, claimed=claimed, ended=seen)

@@ -122,7 +122,15 @@ RESULTS = (
     WordList(
         "framework_helpers",
         "Calls by which frameworks hand over the answer: not tools of the agent, not tool calls.",
-        ("final_answer", "final_result", "finish", "structured_output", "StructuredOutput", "submit_final_answer"),
+        (
+            "final_answer",
+            "final_result",
+            "final_result_*",
+            "finish",
+            "structured_output",
+            "StructuredOutput",
+            "submit_final_answer",
+        ),
         replaceable=False,
     ),
     WordList(
