@@ -49,7 +49,9 @@ def serve(speak=call_or_answer):
                 {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
                 {**chunk, "choices": [], "usage": USAGE},
             ]
-            self.reply(200, "text/event-stream", "".join(f"data: {json.dumps(p)}\n\n" for p in parts) + "data: [DONE]\n\n")
+            self.reply(
+                200, "text/event-stream", "".join(f"data: {json.dumps(p)}\n\n" for p in parts) + "data: [DONE]\n\n"
+            )
 
         def reply(self, status, kind, body):
             self.send_response(status)

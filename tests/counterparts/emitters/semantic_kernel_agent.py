@@ -1,7 +1,8 @@
-"""Semantic Kernel with its own spans."""
+"""Semantic Kernel with its own spans, alone or with those of the client of its model."""
 
 import asyncio
 import os
+import sys
 
 os.environ["SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE"] = "true"
 
@@ -13,6 +14,10 @@ from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion
 from semantic_kernel.functions import kernel_function
 
 made = script.provider()
+if sys.argv[1] == "openai":
+    from openinference.instrumentation.openai import OpenAIInstrumentor
+
+    OpenAIInstrumentor().instrument(tracer_provider=made)
 
 
 class Desk:

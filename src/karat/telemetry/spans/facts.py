@@ -39,6 +39,8 @@ class SpanFacts(Struct, frozen=True):
     kind: SpanKind = "other"
     name: str = ""
     """Of the tool or the agent."""
+    plugin: str = ""
+    """What the framework put before the name of the tool, as a part of `name`."""
     call_id: str = ""
     arguments: object = NOT_RECORDED
     result: object = NOT_RECORDED
@@ -82,13 +84,14 @@ def facts(span: SpanRecord) -> SpanFacts | None:
     kind = dialect.kind(span) if dialect is not None else None
     if dialect is None:
         return SpanFacts(span)
-    name = first(dialect.tool if kind == "tool" else dialect.agent, span) if kind in ("tool", "agent") else ""
+    name = _text(first(dialect.tool if kind == "tool" else dialect.agent, span)) if kind in ("tool", "agent") else ""
     finish = _words(first(dialect.finish, span))
     counted = [number(first(places, span)) for places in (dialect.input_tokens, dialect.output_tokens)]
     return SpanFacts(
         span,
         kind=kind or "other",
-        name=str(name) if isinstance(name, str) else "",
+        name=name,
+        plugin=_plugin(span, name) if kind == "tool" else "",
         call_id=_text(first(dialect.call_id, span)),
         arguments=first(dialect.arguments, span) if kind == "tool" else NOT_RECORDED,
         result=first(dialect.result, span) if kind == "tool" else NOT_RECORDED,
@@ -115,6 +118,8 @@ def final_words(entry: SpanFacts) -> str:
     messages = conversation(found)
     if messages:
         return messages[-1].text.strip()
+    if entry.state is NOT_RECORDED:  # where it has a place of its own, an object is the answer, and not a state
+        found = entry.answer
     return found if isinstance(found, str) else ""
 
 
@@ -122,6 +127,13 @@ def final_state(entry: SpanFacts) -> dict[str, object]:
     """The state that a root ends with, without its messages."""
     found = decoded(entry.state)
     return {str(key): value for key, value in found.items() if key != "messages"} if isinstance(found, Mapping) else {}
+
+
+def _plugin(span: SpanRecord, name: str) -> str:
+    """Semantic Kernel allows no hyphen in the names of plugins and functions: the one between them is its own."""
+    plugin, hyphen, function = name.partition("-")
+    known = span.scope.startswith("semantic_kernel.") and plugin and function and "-" not in function
+    return plugin + hyphen if known else ""
 
 
 def _text(found: object) -> str:

@@ -81,7 +81,7 @@ def utterance(message: Mapping[str, object]) -> Utterance:
         "".join(_words(part) for part in parts),
         tuple(asked),
         role in ("tool", "function") or any(_hands_back(part) for part in parts),
-        tuple(known for part in parts if _hands_back(part) for known in _ids_of(part)),
+        tuple(known for part in parts for known in _ids_answered(part)),
     )
 
 
@@ -96,7 +96,7 @@ def prompts(said: tuple[Utterance, ...], output_tools: Collection[str] = ()) -> 
 
 
 def _prompts(said: tuple[Utterance, ...], output_tools: Collection[str]) -> Iterator[int]:
-    """Where a person speaks. By the call that hands over its answer a turn ends: words next to its result are a prompt."""
+    """Where a person speaks. A turn ends by the call that hands over its answer: words next to its result begin one."""
     ends = {call.id for one in said for call in one.calls if is_helper(call.name) or call.name in output_tools}
     for place, one in enumerate(said):
         if one.is_prompt or (one.role in USER and one.text and not ends.isdisjoint(one.answered)):
@@ -178,7 +178,9 @@ def _hands_back(part: object) -> bool:
     return isinstance(part, Mapping) and (part.get("type") in _RESULTS or any(key in part for key in _RESULT_KEYS))
 
 
-def _ids_of(part: Mapping[str, object]) -> Iterator[str]:
+def _ids_answered(part: object) -> Iterator[str]:
+    if not isinstance(part, Mapping) or not _hands_back(part):
+        return
     for key in _RESULT_KEYS:
         part = _inner(part, key)
     yield from (known for key in _IDS if isinstance(known := part.get(key), str))

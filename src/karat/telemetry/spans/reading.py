@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from karat.model.cost import COST
 from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.telemetry.finish_reasons import ending
-from karat.telemetry.spans.calls import ancestors, tool_calls, unseen
+from karat.telemetry.spans.calls import ancestors, called, tool_calls, unseen
 from karat.telemetry.spans.facts import SpanFacts, facts, final_state, final_words
 from karat.telemetry.spans.marks import TurnMark
 from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.record import SpanRecord
+from karat.telemetry.spellings import without_marks_of_code
 from karat.telemetry.tool_definitions import schemas_in
+from karat.text.tool_names import is_helper
 
 NODES = 2_000
 NAME_CAP = 200
@@ -49,6 +51,8 @@ class SpanReading(Struct, frozen=True):
     """Why something is missing, or may still come; the empty string if nothing seems to be."""
     tool_schemas: dict[str, object] = {}
     """The tools that models were offered, each with the JSON Schema of its arguments."""
+    plugins: frozenset[str] = frozenset()
+    """What names of tools begin with because the framework put the name of a plugin there: `Desk-`."""
     ended_by: str = ""
     gap: str = UNPROVED
     """Why a call could be missing unnoticed; empty if the root counts them, or each model call carries its messages."""
@@ -91,19 +95,26 @@ def read_turn(
     return SpanReading(
         calls=(*calls, *asked),
         nodes=_nodes(turn, sent),
-        tokens=_tokens(models),
-        cost_usd=_cost(models),
+        tokens=_tokens(turn),
+        cost_usd=_cost(turn),
         model_calls=len(models),
         answer=next(filter(None, map(final_words, (*roots, *reversed(models)))), ""),
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
         tool_schemas={name: schema for entry in turn for name, schema in schemas_in(entry.offered).items()},
+        plugins=frozenset(entry.plugin for entry in turn if entry.plugin),
         ended_by=next(map(ending, models[-1].finish), "") if models else "",
         gap="" if counts else _gap(models, answer),
         structured=any(map(_is_structured, models)),
-        words="" if counts else "\n".join(one.text for entry in models for one in entry.said or ()),
+        words="" if counts else _words(turn),
     )
+
+
+def _words(turn: Sequence[SpanFacts]) -> str:
+    """What the models said. Where code that hands over the answer has a span of that call, each call in it has one."""
+    said = "\n".join(one.text for entry in turn if entry.kind == "model" for one in entry.said or ())
+    return without_marks_of_code(said) if any(is_helper(entry.name) for entry in called(turn)) else said
 
 
 def _gap(models: Sequence[SpanFacts], answer: str) -> str:
@@ -156,10 +167,28 @@ def _is_structured(entry: SpanFacts) -> bool:
     )
 
 
-def _cost(models: Sequence[SpanFacts]) -> float | None:
+def _cost(turn: Sequence[SpanFacts]) -> float | None:
     """What the model calls cost together; not known where one of them does not tell."""
-    costs = [entry.cost for entry in models if entry.cost is not None]
-    return sum(costs) if costs and len(costs) == len(models) else None
+    calls = _each_once(turn, lambda entry: entry.cost)
+    costs = [entry.cost for entry in calls if entry.cost is not None]
+    return sum(costs) if costs and len(costs) == len(calls) else None
+
+
+def _each_once(turn: Sequence[SpanFacts], told: Callable[[SpanFacts], object]) -> list[SpanFacts]:
+    """The model calls; of one within another, which is the same one seen again, the outer that tells."""
+    within = {entry.span.span_id: entry for entry in turn}
+    around = {
+        entry.span.span_id: [outer for outer in ancestors(entry, within) if outer.kind == "model"]
+        for entry in turn
+        if entry.kind == "model"
+    }
+    tells = {span_id for span_id in around if told(within[span_id]) is not None}
+    told_within = {outer.span.span_id for span_id in tells for outer in around[span_id]}
+    return [
+        within[span_id]
+        for span_id, outers in around.items()
+        if not any(outer.span.span_id in tells for outer in outers) and (span_id in tells or span_id not in told_within)
+    ]
 
 
 def _is_root(span: SpanRecord, sent: Collection[str]) -> bool:
@@ -192,8 +221,9 @@ def _miscount(counts: list[object], calls: int) -> str:
     return f"the root span counts {counted} tool calls, and spans of {calls} have arrived. {FLUSH}"
 
 
-def _tokens(models: list[SpanFacts]) -> Tokens | None:
-    counts = [entry.tokens for entry in models if entry.tokens is not None]
+def _tokens(turn: Sequence[SpanFacts]) -> Tokens | None:
+    calls = _each_once(turn, lambda entry: entry.tokens)
+    counts = [entry.tokens for entry in calls if entry.tokens is not None]
     if not counts:
         return None
     return Tokens(sum(count.input or 0 for count in counts), sum(count.output or 0 for count in counts))
@@ -237,7 +267,7 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     for unit in units(records, {turn.span_id for turn in turns}):
         if marked.count(unit[0].trace_id) == 1:
             found[marked.index(unit[0].trace_id)] += unit
-        else:
+        elif tells_of_a_turn(unit, {turn.span_id for turn in turns}):
             loose.append(unit)
     shared = [place for place, trace_id in enumerate(marked) if marked.count(trace_id) > 1]
     numbered = len(loose) == len(shared) > 0
@@ -245,6 +275,13 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
         began = [place for place, turn in enumerate(turns) if turn.began <= unit[0].started]
         found[shared[number] if numbered else max(began, default=0)] += unit
     return found
+
+
+def tells_of_a_turn(unit: Sequence[SpanRecord], sent: Collection[str] = ()) -> bool:
+    """Whether spans are part of a turn, and not a root that stands alone, such as that of the making of an agent."""
+    if not _is_root(unit[0], sent):
+        return True
+    return any((entry := facts(record)) is not None and entry.kind != "other" for record in unit)
 
 
 def units(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> list[list[SpanRecord]]:
