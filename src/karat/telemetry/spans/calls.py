@@ -10,7 +10,7 @@ from karat.telemetry.spans.dialect import NOT_RECORDED
 from karat.telemetry.spans.envelopes import arguments_within, result_within
 from karat.telemetry.spans.facts import MCP, SpanFacts
 from karat.telemetry.spans.messages import AskedCall, since_the_prompt
-from karat.telemetry.tool_results import call_success, missing_fields
+from karat.telemetry.tool_results import call_success, missing_fields, structured
 
 NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
 NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
@@ -49,8 +49,12 @@ def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
     )
 
 
-def unseen(turn: Sequence[SpanFacts]) -> list[AskedCall]:
-    """Return the calls that models asked for, in answers or in later messages, and that have no span."""
+def unseen(turn: Sequence[SpanFacts], answer: str = "") -> list[AskedCall]:
+    """Return the calls that models asked for, in answers or in later messages, and that have no span.
+
+    A call whose arguments are the answer of the turn hands it over: it is not one of a tool.
+    """
+    handed_over = structured(answer)
     tools = called(turn)
     ids = {entry.call_id for entry in tools if entry.call_id}
     nameless = Counter(entry.name for entry in tools if not entry.call_id)
@@ -63,7 +67,7 @@ def unseen(turn: Sequence[SpanFacts]) -> list[AskedCall]:
         asked = [call for one in heard for call in one.calls if not entry.hands_over(call.name)]
         counted: Counter[str] = Counter()
         for call in asked:
-            if call.id in ids:
+            if call.id in ids or (call.arguments and call.arguments == handed_over):
                 continue
             counted[call.name] += 1
             if counted[call.name] > (nameless if call.id else numbered)[call.name]:

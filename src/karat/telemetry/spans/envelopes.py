@@ -106,8 +106,12 @@ def _opened(found: object) -> object:
 
 
 def _text_of(blocks: list[object], otherwise: object) -> object:
-    """The text of blocks that are nothing but text."""
-    return "".join(block["text"] for block in blocks if isinstance(block, Mapping)) if _is_text(blocks) else otherwise
+    """The text of blocks that are nothing but text; of several that are data each, a list of it."""
+    if not _is_text(blocks):
+        return otherwise
+    texts = [block["text"] for block in blocks if isinstance(block, Mapping)]
+    data = [structured(text) for text in texts]
+    return data if len(data) > 1 and not any(isinstance(one, str) for one in data) else "".join(texts)
 
 
 def _is_text(blocks: list[object]) -> bool:

@@ -16,6 +16,7 @@ from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.record import SpanRecord
 from karat.telemetry.spellings import without_marks_of_code
 from karat.telemetry.tool_definitions import schemas_in
+from karat.telemetry.tool_results import structured
 from karat.text.tool_names import is_helper
 
 NODES = 2_000
@@ -89,7 +90,7 @@ def read_turn(
     turn = [entry for record in ordered if (entry := facts(record)) is not None]
     roots = [entry for entry in turn if _is_root(entry.span, sent)]
     models = [entry for entry in turn if entry.kind == "model"]
-    calls, missing = tool_calls(turn), unseen(turn)
+    calls, missing = tool_calls(turn), unseen(turn, answer)
     counts = [count for entry in roots if (count := entry.span.attributes.get(tool_count)) is not None]
     asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
     return SpanReading(
@@ -105,7 +106,7 @@ def read_turn(
         tool_schemas={name: schema for entry in turn for name, schema in schemas_in(entry.offered).items()},
         plugins=frozenset(entry.plugin for entry in turn if entry.plugin),
         ended_by=next(map(ending, models[-1].finish), "") if models else "",
-        gap="" if counts else _gap(models, answer),
+        gap="" if counts else _gap(models, calls, answer),
         structured=any(map(_is_structured, models)),
         words="" if counts else _words(turn),
     )
@@ -117,7 +118,7 @@ def _words(turn: Sequence[SpanFacts]) -> str:
     return without_marks_of_code(said) if any(is_helper(entry.name) for entry in called(turn)) else said
 
 
-def _gap(models: Sequence[SpanFacts], answer: str) -> str:
+def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) -> str:
     """Why the model calls do not tell of every tool call of the turn, or the empty string."""
     if not models:
         return f"no span shows a model call, nor how many tools were called, {UNPROVED}"
@@ -127,7 +128,8 @@ def _gap(models: Sequence[SpanFacts], answer: str) -> str:
     for entry in models:
         if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in ancestors(entry, within))]):
             return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
-    if _folded(answer) and not any(_says(entry, _folded(answer)) for entry in models):
+    said = any(_says(entry, _folded(answer)) for entry in models) or _is_result(answer, calls)
+    if _folded(answer) and not said:
         return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
     return ""
 
@@ -140,6 +142,11 @@ def _says(entry: SpanFacts, answer: str) -> bool:
     """Whether the answer is what this model call said, as words or as the arguments of a call."""
     said = [one.text for one in entry.said or ()] + [leaf for call in entry.asked for leaf in _leaves(call.arguments)]
     return any(words and (words in answer or answer in words) for words in map(_folded, said))
+
+
+def _is_result(answer: str, calls: Sequence[ToolCall]) -> bool:
+    """Whether the answer is what the last tool gave, as agents hand it on that do not ask the model again."""
+    return bool(calls) and calls[-1].result is not None and structured(answer) == structured(calls[-1].result)
 
 
 def _folded(text: str) -> str:
