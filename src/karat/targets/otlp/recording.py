@@ -23,7 +23,7 @@ from karat.telemetry.spans import otlp_json
 from karat.telemetry.spans.facts import facts
 from karat.telemetry.spans.marks import CASE_ENTRY
 from karat.telemetry.spans.messages import prompts
-from karat.telemetry.spans.reading import SpanReading, read_turn, tells_of_a_turn, units
+from karat.telemetry.spans.reading import SpanReading, is_of_a_turn, read_turn, units
 from karat.telemetry.spans.record import SpanRecord
 
 NO_ANSWER = "no span of the turn carries the answer"
@@ -86,7 +86,7 @@ class OtlpRecording:
         if len(found) <= repeat:
             which = f"no repeat {repeat} of this case" if found else "no span of this case"
             raise TargetError("not-recorded", f"{self._path} holds {which}")
-        turns = [unit for unit in units(list(self._records(found[repeat]))) if tells_of_a_turn(unit)]
+        turns = [unit for unit in units(list(self._records(found[repeat]))) if is_of_a_turn(unit)]
         if not (case.is_conversation or case.setup_prompts):
             turns = [[record for unit in turns for record in unit]]
 

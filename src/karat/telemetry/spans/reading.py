@@ -181,20 +181,20 @@ def _cost(turn: Sequence[SpanFacts]) -> float | None:
     return sum(costs) if costs and len(costs) == len(calls) else None
 
 
-def _each_once(turn: Sequence[SpanFacts], told: Callable[[SpanFacts], object]) -> list[SpanFacts]:
-    """The model calls; of one within another, which is the same one seen again, the outer that tells."""
+def _each_once(turn: Sequence[SpanFacts], reported: Callable[[SpanFacts], object]) -> list[SpanFacts]:
+    """The model calls; of one within another, which is the same one seen again, the outer that reports something."""
     within = {entry.span.span_id: entry for entry in turn}
     around = {
-        entry.span.span_id: [outer for outer in ancestors(entry, within) if outer.kind == "model"]
+        entry.span.span_id: [outer.span.span_id for outer in ancestors(entry, within) if outer.kind == "model"]
         for entry in turn
         if entry.kind == "model"
     }
-    tells = {span_id for span_id in around if told(within[span_id]) is not None}
-    told_within = {outer.span.span_id for span_id in tells for outer in around[span_id]}
+    reporting = {span_id for span_id in around if reported(within[span_id]) is not None}
+    reported_within = {outer for span_id in reporting for outer in around[span_id]}
     return [
         within[span_id]
         for span_id, outers in around.items()
-        if not any(outer.span.span_id in tells for outer in outers) and (span_id in tells or span_id not in told_within)
+        if reporting.isdisjoint(outers) and (span_id in reporting or span_id not in reported_within)
     ]
 
 
@@ -274,7 +274,7 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     for unit in units(records, {turn.span_id for turn in turns}):
         if marked.count(unit[0].trace_id) == 1:
             found[marked.index(unit[0].trace_id)] += unit
-        elif tells_of_a_turn(unit, {turn.span_id for turn in turns}):
+        elif is_of_a_turn(unit, {turn.span_id for turn in turns}):
             loose.append(unit)
     shared = [place for place, trace_id in enumerate(marked) if marked.count(trace_id) > 1]
     numbered = len(loose) == len(shared) > 0
@@ -284,8 +284,8 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     return found
 
 
-def tells_of_a_turn(unit: Sequence[SpanRecord], sent: Collection[str] = ()) -> bool:
-    """Whether spans are part of a turn, and not a root that stands alone, such as that of the making of an agent."""
+def is_of_a_turn(unit: Sequence[SpanRecord], sent: Collection[str] = ()) -> bool:
+    """Whether spans are part of a turn, and not a root without one, such as that of the making of an agent."""
     if not _is_root(unit[0], sent):
         return True
     return any((entry := facts(record)) is not None and entry.kind != "other" for record in unit)

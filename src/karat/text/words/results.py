@@ -136,7 +136,18 @@ RESULTS = (
     WordList(
         "own_ends",
         "Finish reasons of a model that came to its end by itself.",
-        ("stop", "endturn", "toolcalls", "tooluse", "functioncall", "stopsequence", "completed", "eos", "complete"),
+        (
+            "stop",
+            "endturn",
+            "toolcalls",
+            "tooluse",
+            "functioncall",
+            "functioncalls",
+            "stopsequence",
+            "completed",
+            "eos",
+            "complete",
+        ),
         replaceable=False,
     ),
     WordList(

@@ -1,4 +1,4 @@
-"""Haystack's own tracer: steps of an agent, with what went in and came out as JSON, if it is told to trace content."""
+"""Haystack's own tracer: steps of an agent, with what went in and came out as JSON, if it traces content."""
 
 from collections.abc import Mapping
 

@@ -37,10 +37,10 @@ def _name(span: SpanRecord) -> object:
 
 
 def _arguments(span: SpanRecord) -> object:
-    told = decoded(PARAMETERS(span))
-    known = parameters_in(told)
-    if isinstance(told, Mapping) and told and known is None:
-        return told
+    stated = decoded(PARAMETERS(span))
+    known = parameters_in(stated)
+    if isinstance(stated, Mapping) and stated and known is None:
+        return stated
     return passed(first(GIVEN, span), known)
 
 
