@@ -50,6 +50,7 @@ class SpanSource(NamedTuple):
     """The environment that it shares with another."""
     note: str = ""
     unknown: Unknown = ALL_TOLD
+    tool_spans: bool = True
 
     @property
     def recording(self) -> Path:
@@ -59,6 +60,11 @@ class SpanSource(NamedTuple):
     def tool_log(self) -> Path:
         """What its tools themselves wrote while it was recorded."""
         return RECORDINGS / f"{self.name}.tools.jsonl"
+
+    @property
+    def tells_by(self) -> str:
+        """The kind of spans that tell of its calls."""
+        return "tool" if self.tool_spans else "model"
 
     @property
     def held_against(self) -> str:
@@ -184,6 +190,7 @@ SOURCES = (
         (HAYSTACK, "openinference-instrumentation-haystack==0.1.46"),
         "haystack_agent.py openinference",
         unknown=NO_TOOL_SPANS,
+        tool_spans=False,
     ),
     SpanSource("haystack", "Haystack", (HAYSTACK, "opentelemetry-haystack==2.0.0"), "haystack_agent.py own"),
     SpanSource(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
 
 import karat
-from karat.model.run import CaseRecord
-from karat.model.trace import ToolCall
+from karat.model.suite import Case
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import Verdict
 
 SUITE = {
     "version": "0.3",
@@ -76,6 +77,24 @@ VERDICTS = {
 }
 
 
+class Ran(Protocol):
+    """A case, and what was seen of it."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def trace(self) -> Trace: ...
+
+
+class Judged(NamedTuple):
+    """A case, what was seen of it, and what that decides."""
+
+    case: Case
+    trace: Trace
+    verdict: Verdict
+
+
 def tool_log(file: Path) -> dict[str, list[dict[str, Any]]]:
     """What the tools themselves wrote, by case."""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -85,22 +104,22 @@ def tool_log(file: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def judged_by_the_log(record: CaseRecord, log: list[dict[str, Any]]) -> str:
+def judged_by_the_log(one: Ran, log: list[dict[str, Any]]) -> str:
     """The status that a case has where nothing but the log of the tools says what they did, and that says all."""
     calls = [
         ToolCall(name, arguments, success=succeeds, result={} if succeeds else None)
-        for name, arguments, succeeds in logged(record, log)
+        for name, arguments, succeeds in logged(one, log)
     ]
-    known = structs.replace(record.trace, tool_calls=tuple(calls), unobserved={}, possible_calls=(), spans=())
-    return str(karat.judge(record.case, known).status)
+    known = structs.replace(one.trace, tool_calls=tuple(calls), unobserved={}, possible_calls=(), spans=())
+    return str(karat.judge(one.case, known).status)
 
 
-def logged(record: CaseRecord, log: list[dict[str, Any]]) -> list[tuple[str, object, bool | None]]:
+def logged(one: Ran, log: list[dict[str, Any]]) -> list[tuple[str, object, bool | None]]:
     """The calls of the judged turn, as the tools wrote them."""
-    judged = len(record.case.setup_prompts) + 1
+    judged = len(one.case.setup_prompts) + 1
     return [(entry["tool"], entry["arguments"], entry["success"]) for entry in log if entry["turn"] == judged]
 
 
-def told(record: CaseRecord) -> list[tuple[str, object, bool | None]]:
+def told(one: Ran) -> list[tuple[str, object, bool | None]]:
     """The calls of the judged turn, as its spans tell them."""
-    return [(call.name, call.arguments, call.success) for call in record.trace.tool_calls if call.called]
+    return [(call.name, call.arguments or {}, call.success) for call in one.trace.tool_calls if call.called]

@@ -113,6 +113,8 @@ def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
     asked = {f"{prefix}name": "find", f"{prefix}arguments": '{"n": 7}', "openinference__span__kind": "LLM"}
     assert [call.arguments for call in read(ROOT, bare).calls] == [None]
     assert [call.arguments for call in read(ROOT, span("m", T, parent=TOP, **asked), bare).calls] == [{"n": 7}]
+    empty = span("find", T, parent=TOP, at=102.0, **{**kind, "input__value": "None"})
+    assert [call.arguments for call in read(ROOT, span("m", T, parent=TOP, **asked), empty).calls] == [{"n": 7}]
     wrong = {**asked, f"{prefix}arguments": '{"n": 8}'}
     (call, *_) = read(ROOT, span("m", T, parent=TOP, **wrong), bare).calls
     assert call.unobserved["arguments"]

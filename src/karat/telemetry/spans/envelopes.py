@@ -66,7 +66,7 @@ def arguments_within(found: object, asked: object, *, lossy: bool = False) -> ob
     if isinstance(given, Mapping) and not lossy:
         return given
     if isinstance(asked, Mapping):
-        fits = found is NOT_RECORDED or lossy or given in asked.values()
+        fits = found is NOT_RECORDED or given in (None, "", "None") or lossy or given in asked.values()
         if fits or str(given) in map(str, asked.values()):
             return asked
     return NOT_RECORDED

@@ -38,8 +38,8 @@ def _name(span: SpanRecord) -> object:
 
 def _arguments(span: SpanRecord) -> object:
     stated = decoded(PARAMETERS(span))
-    known = parameters_in(stated)
-    if isinstance(stated, Mapping) and stated and known is None:
+    known = () if stated == {} else parameters_in(stated)  # no arguments, or the schema of none
+    if isinstance(stated, Mapping) and known is None:
         return stated
     return passed(first(GIVEN, span), known)
 
