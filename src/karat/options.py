@@ -207,6 +207,9 @@ class HowToRun(CaseKeywords, total=False):
         bool | None, Option(help="Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
     ]
     allow_unknown: Annotated[bool | None, Option(help="Accept cases with UNKNOWN checks.")]
+    allow_unjudged: Annotated[
+        bool | None, Option(help="Leave what is not judged by nature to another tool; something else must be judged.")
+    ]
 
 
 def declared(keywords: type) -> dict[str, Option]:

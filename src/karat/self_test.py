@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from karat.checks.catalog import CheckCatalog
+from karat.checks.unjudged import Unjudged
 from karat.model.suite import Case, CheckSpec, Scoring
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 from karat.scoring import verdicts
@@ -42,6 +43,8 @@ def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
 
 def _both_ways(catalog: CheckCatalog) -> Iterator[Proof]:
     for cls in catalog.classes.values():
+        if cls is Unjudged:  # what it says is that nothing judges it
+            continue
         seen = {example.status for example in cls.examples}
         found = ", ".join(s for s in (Status.PASSED, Status.FAILED) if s in seen)
         yield Proof(f"{cls.name} shows that it can pass and fail", "passed, failed", found)
@@ -57,9 +60,13 @@ def _statuses() -> Iterator[Proof]:
         ("pf", soft, CaseStatus.PARTIAL),
         ("pff", soft, CaseStatus.FAIL),
         ("pe", soft, CaseStatus.ERROR),
+        ("pn", Scoring(), CaseStatus.PARTIAL),
+        ("pn", Scoring(allow_unjudged=True), CaseStatus.PASS),
+        ("n", Scoring(allow_unjudged=True), CaseStatus.PARTIAL),
+        ("fn", Scoring(), CaseStatus.FAIL),
         ("", Scoring(), CaseStatus.ERROR),
     )
-    letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR}
+    letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR, "n": Status.UNJUDGED}
     for spelled, rules, status in table:
         results = tuple(CheckResult("proof", Group.FORMATTING, letters[letter]) for letter in spelled)
         yield Proof(f"scoring of {spelled or 'nothing'!r} by {rules}", status, verdicts.verdict(results, rules).status)

@@ -60,6 +60,7 @@ from karat.checks.tool_order import ToolOrder, ToolRequires
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
+from karat.checks.unjudged import Unjudged
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Suite
@@ -118,6 +119,7 @@ CHECKS: tuple[type[Check], ...] = (
     MaxSteps,
     MaxTokens,
     MaxCostUsd,
+    Unjudged,
 )
 
 ENTRY_POINTS = "karat.checks"

@@ -104,6 +104,7 @@ def rescore(
     now: Callable[[], datetime] = utc_now,
     workers: int = 1,
     each: Each | None = None,
+    allow_unjudged: bool | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
 
@@ -113,7 +114,7 @@ def rescore(
     if suite is None:
         header = _derived(recorded, {}, now)
         names = _reserved(header.suite, results_dir, now)
-        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project)), header, names.journal)
+        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project), allow_unjudged), header, names.journal)
 
         def as_before() -> Ending:
             return ending([*recorded.faults, *again.identity.faults], recorded.footer)
@@ -236,10 +237,14 @@ def _begins_a_journal(path: Path) -> bool:
         return False
 
 
-def resolve_allowances(partial: bool | None, unknown: bool | None, project: Project) -> Allowed:
+def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: bool | None, project: Project) -> Allowed:
     """What is accepted: as given, else as in karat.toml."""
     from karat.targets.config import read_config
 
     config = read_config(project)
-    choices = (partial, config.allow_partial), (unknown, config.allow_unknown)
+    choices = (
+        (partial, config.allow_partial),
+        (unknown, config.allow_unknown),
+        (unjudged, config.allow_unjudged),
+    )
     return Allowed(*(default if given is None else given for given, default in choices))
