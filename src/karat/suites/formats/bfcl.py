@@ -32,7 +32,16 @@ MORE_TOOLS = "I have updated some more functions you can choose from. What about
 """What the user of the benchmark says in a turn without words, in which functions are added."""
 _TOOLS = "multi_turn_func_doc"
 _KNOWN = (
-    *("id", "question", "function", "initial_config", "path", "involved_classes", "missed_function", "excluded_function"),
+    *(
+        "id",
+        "question",
+        "function",
+        "initial_config",
+        "path",
+        "involved_classes",
+        "missed_function",
+        "excluded_function",
+    ),
     *("scenario", "execution_result_type", "ground_truth", "depends_on", "num_hops", "human_ground_truth", "source"),
 )
 _IGNORED = r"[,./\-_*^()]*"
@@ -86,9 +95,13 @@ class _Reader:
                 *[one for one in [_problem(path, f"the file holds answers without their questions. {fix}")]],
             )
         self._problems.unknown_keys(row, _KNOWN, path)
-        turns = row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
+        turns = (
+            row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
+        )
         if not turns or not all(_is_turn(turn) for turn in turns):
-            self._problems.add((*path, "question"), "a question is a list of turns, each a list of messages.", "wrong-type")
+            self._problems.add(
+                (*path, "question"), "a question is a list of turns, each a list of messages.", "wrong-type"
+            )
             return None
         category = row["id"].rsplit("_", 1)[0]
         said = [[str(message["content"]) for message in turn if message["role"] == "user"] for turn in turns]

@@ -83,7 +83,10 @@ def _source(value: Any, declared: str, items: str, language: str) -> Any:
     if isinstance(value, str):
         return {"$loosely": value}
     if isinstance(value, dict):
-        return {"$all": [{"$regex": _entry(name, given, language)} for name, given in value.items()] or [{"$regex": r"\{\s*\}|\(\)"}]}
+        return {
+            "$all": [{"$regex": _entry(name, given, language)} for name, given in value.items()]
+            or [{"$regex": r"\{\s*\}|\(\)"}]
+        }
     if isinstance(value, list):
         return {"$regex": _collection(value, declared, items, language)}
     return {"$regex": f"^{_scalar(value, declared)}$"}

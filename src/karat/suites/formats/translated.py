@@ -12,7 +12,7 @@ from karat.suites.formats.builder import Expectations, SuiteBuilder
 from karat.suites.formats.spelling import Commented
 from karat.text.wording import quoted
 
-_COPIED = ("category", "tags", "metadata")
+_COPIED = ("category", "tags", "skip", "setup_prompts", "metadata")
 
 
 class Expected(NamedTuple):
