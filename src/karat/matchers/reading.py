@@ -314,7 +314,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         {"type": "string", "minLength": 1},
     ),
     "$loosely": DollarKey(
-        "It is a string of the same letters; case, spaces, the signs `, . / - _ * ^` and the kind of quote do not count.",
+        "It is a string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote do not count.",
         _string,
         Loosely,
         {"type": "string"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jiter
 
-from karat.suites.diagnostics import Json, Path, PathDiagnostic, Place
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, Place, Tree
 from karat.suites.documents.json_places import JsonPlaces
 from karat.suites.documents.source import utf8
 
@@ -13,7 +13,8 @@ class JsonLinesDocument:
     """A list of the values of all lines; the first step of a path is the number of a value among them."""
 
     def __init__(self, data: bytes) -> None:
-        self.tree: list[Json] = []
+        self.rows: list[Json] = []
+        self.tree: Tree = self.rows
         self.diagnostics: list[PathDiagnostic] = []
         self._lines: list[tuple[int, bytes]] = []
         for number, line in enumerate(utf8(data).splitlines(), 1):
@@ -28,7 +29,7 @@ class JsonLinesDocument:
                     PathDiagnostic((), f"the line is not JSON: {why}.", "syntax", place=(number, 1))
                 )
                 value = None
-            self.tree.append(value)
+            self.rows.append(value)
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         if not path or not isinstance(path[0], int) or path[0] >= len(self._lines):

@@ -1,7 +1,7 @@
 """BFCL, the Berkeley Function-Calling Leaderboard: questions, and next to them the answers that are right.
 
-A file of questions has one object a line: `id`, `question` (turns of messages) and `function`, the tools. The answers are
-in `possible_answer/` next to it, in a file of the same name. Questions of irrelevance and relevance need none.
+A file of questions has one object a line: `id`, `question` (turns of messages) and `function`, the tools. The answers
+are in `possible_answer/` next to it, in a file of the same name. Questions of irrelevance and relevance need none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from karat.suites.diagnostics import Path, RefusedError
+from karat.suites.diagnostics import Path, RefusedError, refuse
 from karat.suites.documents.json_lines import JsonLinesDocument
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.bfcl_values import argument, source_argument
@@ -81,7 +81,7 @@ class _Reader:
         self._tools: dict[str, list[str]] | None = None
 
     def read(self) -> Translation:
-        cases = [case for index, row in enumerate(self._document.tree) if (case := self._case(row, (index,)))]
+        cases = [case for index, row in enumerate(self._document.rows) if (case := self._case(row, (index,)))]
         return Translation(cases, self._problems.found, PurePath(self._file.name).stem, self._document)
 
     def _case(self, row: Any, path: Path) -> TranslatedCase | None:
@@ -90,10 +90,7 @@ class _Reader:
             return None
         if "question" not in row:
             fix = f"It is read with the file of the same name in the folder above '{ANSWERS}': name that one."
-            raise RefusedError(
-                *self._problems.found,
-                *[one for one in [_problem(path, f"the file holds answers without their questions. {fix}")]],
-            )
+            raise refuse(f"the file holds answers without their questions. {fix}", "no-questions")
         self._problems.unknown_keys(row, _KNOWN, path)
         turns = (
             row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
@@ -147,7 +144,7 @@ class _Reader:
             yield {"tool": name, "arguments": {"$only": self._arguments(by_name[name], wanted)}}
 
     def _arguments(self, schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """What each parameter may be. A parameter that is needed, and that the answer does not name, may be anything."""
+        """What each parameter may be; one that is needed, and that the answer does not name, may be anything."""
         properties, required = schema.get("properties", {}), schema.get("required", [])
         found: dict[str, Any] = {name: {"$absent": False} for name in required if name not in wanted}
         for name, values in wanted.items():
@@ -199,7 +196,7 @@ class _Reader:
         if self._tools is None:
             self._tools = {}
             for path in sorted(self._file.folder.joinpath(_TOOLS).glob("*.json")):
-                for tool in JsonLinesDocument(self._file.read_other(f"{_TOOLS}/{path.name}")).tree:
+                for tool in JsonLinesDocument(self._file.read_other(f"{_TOOLS}/{path.name}")).rows:
                     if isinstance(tool, dict):
                         self._tools[str(tool.get("name"))] = [*_properties(tool)]
         return self._tools
@@ -213,18 +210,14 @@ class _Reader:
             if answers.diagnostics:
                 file = str(self._file.folder / ANSWERS / self._file.name)
                 raise RefusedError(*(one._replace(file=file) for one in answers.diagnostics))
-            self._answers = {one["id"]: one.get("ground_truth") for one in answers.tree if isinstance(one, dict)}
+            self._answers = {
+                str(one.get("id")): one.get("ground_truth") for one in answers.rows if isinstance(one, dict)
+            }
         if row["id"] not in self._answers:
             message = f"'{ANSWERS}/{self._file.name}' has no answer to {quoted(row['id'])}. Add it."
             self._problems.add((*path, "id"), message, "no-checks")
             return None
         return _listed(self._answers[row["id"]])
-
-
-def _problem(path: Path, message: str) -> Any:
-    from karat.suites.diagnostics import PathDiagnostic
-
-    return PathDiagnostic(path, message, "no-questions")
 
 
 def _is_turn(turn: object) -> bool:

@@ -24,7 +24,7 @@ def argument(values: Any, about: Mapping[str, Any], *, needed: bool) -> Any:
     values = values if isinstance(values, list) else [values]
     answers, empty = [value for value in values if value != ""], "" in values
     declared = _TYPES.get(str(about.get("type")), str)
-    options = [ABSENT] if empty and not needed else []
+    options: list[Any] = [ABSENT] if empty and not needed else []
     if answers and type(answers[0]) is not declared:
         options += map(_exact, values)  # a variable: the text of the answer and no other
     elif declared is str:

@@ -1,4 +1,4 @@
-"""Tasks of tau-bench and tau2 as contracts: the writes of the gold actions and no other, and words that some answer has.
+"""Tasks of tau-bench and tau2 as contracts: the writes of the gold actions and no other, and words of some answer.
 
 Both rewards ask whether the database is the one after the gold actions. A file of tasks holds no database: the contract
 is that the calls that change something were made with the same arguments and succeeded, and that no tool that changes
@@ -73,8 +73,8 @@ def _compared(action: Action) -> dict[str, Any]:
         members = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in action.arguments.items()}
         return {"arguments": {"$only": members}}
     given = action.arguments
-    members = {name: {"$eq": given[name]} if name in given else {"$absent": True} for name in action.compared}
-    return {"arguments": members} if members else {}
+    counted = {name: {"$eq": given[name]} if name in given else {"$absent": True} for name in action.compared}
+    return {"arguments": counted} if counted else {}
 
 
 def _distinct(writes: Sequence[Action]) -> list[Action]:
