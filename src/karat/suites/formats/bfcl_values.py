@@ -81,31 +81,43 @@ def source_argument(values: Any, about: Mapping[str, Any], language: str, *, nee
 
 def _source(value: Any, declared: str, items: str, language: str) -> Any:
     if isinstance(value, str):
-        return {"$loosely": value}
+        quoted = language == "javascript" and declared == "String"
+        return {"$any": [{"$loosely": value}, {"$loosely": f'"{value}"'}]} if quoted else {"$loosely": value}
     if isinstance(value, dict):
-        return {
-            "$all": [{"$regex": _entry(name, given, language)} for name, given in value.items()]
-            or [{"$regex": r"\{\s*\}|\(\)"}]
-        }
+        return _source_object(value, language)
     if isinstance(value, list):
         return {"$regex": _collection(value, declared, items, language)}
-    return {"$regex": f"^{_scalar(value, declared)}$"}
+    return {"$regex": f"^{_scalar(value, declared, language)}$"}
 
 
-def _scalar(value: Any, declared: str) -> str:
+def _source_object(value: Mapping[str, Any], language: str) -> Any:
+    """A text with each of the members and no other."""
+    if not value:
+        return {"$regex": r"\{\s*\}|\(\)"}
+    names = "|".join(map(re.escape, value))
+    no_other = rf"""[{{,]\s*["']?(?!(?:{names})\b)\w+["']?\s*:"""
+    if language == "java":
+        no_other = rf"""put\(\s*["'](?!(?:{names})["'])"""
+    members = [{"$regex": _entry(name, given, language)} for name, given in value.items()]
+    return {"$all": [*members, {"$not": {"$regex": no_other}}]}
+
+
+def _scalar(value: Any, declared: str, language: str) -> str:
     """A regex for a value as source text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return rf"""["']{re.escape(value)}["']"""
-    ending = {"long": "[lL]", "float": "[fF]", "Bigint": "n"}.get(declared, "")
+        quote = '"?' if language == "java" else """["']?"""
+        return f"{quote}{re.escape(value)}{quote}"
+    endings = {"long": "[lL]", "float": "[fF]"} if language == "java" else {"Bigint": "n"}
+    ending = endings.get(declared, "")
     if isinstance(value, float) and value.is_integer():
         return rf"{int(value)}(?:\.0+)?{ending}"
     return re.escape(str(value)) + (r"0*" if isinstance(value, float) else "") + ending
 
 
 def _collection(values: Sequence[Any], declared: str, items: str, language: str) -> str:
-    inside = r"\s*,\s*".join(_scalar(value, items) for value in values)
+    inside = r"\s*,\s*".join(_scalar(value, items, language) for value in values)
     if language == "javascript":
         return rf"^(?:\[\s*{inside}\s*\]|new\s+Array\(\s*{inside}\s*\))$"
     if declared == "ArrayList":
@@ -116,7 +128,7 @@ def _collection(values: Sequence[Any], declared: str, items: str, language: str)
 def _entry(name: str, given: Any, language: str) -> str:
     """A regex for one member of an object, whichever of the listed values it has."""
     values = [value for value in (given if isinstance(given, list) else [given]) if not isinstance(value, list | dict)]
-    either = "|".join(_scalar(value, "") for value in values) or "."
+    either = "|".join(_scalar(value, "", language) for value in values) or "."
     if language == "javascript":
         return rf"""["']?{re.escape(name)}["']?\s*:\s*(?:{either})"""
     return rf"""["']{re.escape(name)}["']\s*,\s*(?:{either})"""
