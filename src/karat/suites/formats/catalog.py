@@ -17,9 +17,10 @@ from karat.suites.formats.base import Format, SuiteFile
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
 from karat.suites.formats.karat1 import Karat1
+from karat.suites.formats.promptfoo.format import Promptfoo
 from karat.text.wording import did_you_mean, listed, said
 
-FORMATS: tuple[type[Format], ...] = (Karat1, EvalSet, GoldenSet)
+FORMATS: tuple[type[Format], ...] = (Karat1, EvalSet, Promptfoo, GoldenSet)
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")
