@@ -31,6 +31,7 @@ from karat.running.rescoring import load_file as load_file
 from karat.running.rescoring import load_recorded_suite as load_recorded_suite
 from karat.running.rescoring import open_journal as open_journal
 from karat.running.rescoring import project_for as project_for
+from karat.running.rescoring import trusting as trusting
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
 from karat.running.suite_files import schema as schema
@@ -114,7 +115,7 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     options, request = RunOptions.of(how), RunRequest.of(how, chosen)
-    project = project_for(suite)
+    project = trusting(project_for(suite), how.get("trust_code"))
     allowed = _allowances(how, project)
     with ResultsPlace(how.get("results_dir")) as place:
         loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
@@ -182,7 +183,7 @@ async def _continue_run(
 
     refuse_unknown(how, ResumeKeywords)
     options, request = RunOptions.of(how), RunRequest.of(how)
-    project = project_for(suite, journal)
+    project = trusting(project_for(suite, journal), how.get("trust_code"))
     allowed = _allowances(how, project)
     previous = PreviousRun(
         open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
@@ -204,6 +205,7 @@ def rescore(
     allow_partial: bool | None = None,
     allow_unknown: bool | None = None,
     allow_unjudged: bool | None = None,
+    trust_code: bool | None = None,
     each: Each | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, on as many processors as `workers`.
@@ -212,7 +214,7 @@ def rescore(
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     `each` is called with what became of each case, in suite order.
     """
-    project = project_for(suite, journal)
+    project = trusting(project_for(suite, journal), trust_code)
     loaded = None if suite is None else load_in(suite, project)
     allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, allow_unjudged, project)
     with ResultsPlace(results_dir) as place:

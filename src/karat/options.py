@@ -203,6 +203,10 @@ class HowToRun(CaseKeywords, total=False):
             help="Write another report, next to the journal or to PATH. Repeatable.",
         ),
     ]
+    trust_code: Annotated[
+        bool | None,
+        Option(help="Run the code that the suite holds, such as javascript assertions, in processes of its own."),
+    ]
     allow_partial: Annotated[
         bool | None, Option(help="Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
     ]

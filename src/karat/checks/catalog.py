@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
+from karat.checks.answer_text import AnswerText
 from karat.checks.answers import (
     AnswerAt,
     AnswerEquals,
@@ -35,6 +36,7 @@ from karat.checks.budgets import (
     MaxTokens,
     MaxToolCalls,
 )
+from karat.checks.code import Code, TrustedCode
 from karat.checks.conduct import EndedByItself, ValidArguments
 from karat.checks.database import Database
 from karat.checks.effects import NoFalseSuccess, OnlyEffects
@@ -48,15 +50,19 @@ from karat.checks.golden import (
 )
 from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.in_any_turn import InAnyTurn
+from karat.checks.json_text import JsonText
 from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
+from karat.checks.score_of import ScoreOf
 from karat.checks.sources import RequiredSource
+from karat.checks.spans import Spans
 from karat.checks.telemetry import Telemetry
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
+from karat.checks.tool_sets import ToolCallF1
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
@@ -119,6 +125,12 @@ CHECKS: tuple[type[Check], ...] = (
     MaxSteps,
     MaxTokens,
     MaxCostUsd,
+    AnswerText,
+    JsonText,
+    ToolCallF1,
+    Spans,
+    ScoreOf,
+    Code,
     Unjudged,
 )
 
@@ -248,6 +260,8 @@ class CheckCatalog:
             if cls is None:
                 fix = "Install the package that brings it, or name it under [checks] in karat.toml."
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
+            if cls is Code and self.project.trust_code:
+                cls = TrustedCode
             return modify(msgspec.json.decode(raw, type=cls), raw)
 
         return build

@@ -20,6 +20,7 @@ class Unjudged(Check, Struct, frozen=True):
 
     name: ClassVar = UNJUDGED
     group: ClassVar = Group.QA
+    shows: ClassVar = frozenset({Status.UNJUDGED})
     fields: ClassVar = (
         Field(
             "unjudged",

@@ -57,9 +57,11 @@ class Project(Struct, frozen=True):
     """What tools change and the words that claim it, for suites that do not declare their own."""
     words: dict[str, list[str]] = field(default_factory=dict)
     """Word lists in place of the published ones."""
+    trust_code: bool = False
+    """Whether the user of this run trusts the code that suites hold; no file can say so."""
 
     def __hash__(self) -> int:
-        return hash((self.folder, self.file))
+        return hash((self.folder, self.file, self.trust_code))
 
     @property
     def root(self) -> Path:

@@ -44,6 +44,11 @@ def project_for(suite: AnySuite | None = None, journal: AnyJournal | None = None
     return journal.project if isinstance(journal, Journal) else find_project()
 
 
+def trusting(project: Project, code: bool | None) -> Project:
+    """The project, with the code that suites hold trusted if the user says so."""
+    return structs.replace(project, trust_code=True) if code else project
+
+
 def load_in(suite: AnySuite, project: Project) -> Suite:
     """Read a suite by the checks of a project, unless it was read already."""
     if isinstance(suite, Suite):
