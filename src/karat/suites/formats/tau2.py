@@ -12,7 +12,14 @@ from typing import Any
 from karat.suites.diagnostics import Path
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.tau_contracts import USER, Action, said_by_agent, same_actions, same_database, writing_tools
-from karat.suites.formats.translated import Expected, Problems, TranslatedCase, TranslatedFormat, Translation
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+)
 from karat.text.wording import listed, quoted
 
 _BASIS = ("DB", "COMMUNICATE")
@@ -44,7 +51,7 @@ class Tau2(TranslatedFormat):
         first = next(iter(rows), None)
         return isinstance(first, dict) and "user_scenario" in first
 
-    def translate(self, file: SuiteFile) -> Translation:
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
         problems = Problems()
         rows, at = _rows(file.tree)
         tasks = [(row, (*at, index) if file.tree is not row else ()) for index, row in enumerate(rows)]

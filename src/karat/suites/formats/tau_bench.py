@@ -10,7 +10,14 @@ from karat.suites.diagnostics import Document, Path, RefusedError, refuse
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.builder import TextPlaces
 from karat.suites.formats.tau_contracts import Action, said_by_agent, same_database, writing_tools
-from karat.suites.formats.translated import Expected, Problems, TranslatedCase, TranslatedFormat, Translation
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+)
 
 _KNOWN = ("annotator", "user_id", "instruction", "synthetic_instruction", "actions", "outputs")
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -31,7 +38,7 @@ class TauBench(TranslatedFormat):
             {"instruction", "actions"} <= first.keys() or {"traj", "info"} <= first.keys()
         )
 
-    def translate(self, file: SuiteFile) -> Translation:
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
         document: Document | None = None
         if file.name.endswith(".py"):
             rows, document = _python_tasks(file.text)
