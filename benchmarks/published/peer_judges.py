@@ -82,7 +82,18 @@ def pydantic() -> Callable[[Row], bool]:
             start = began + timedelta(seconds=number)
             attributes = {"gen_ai.tool.name": call["name"], "tool_arguments": json.dumps(call["arguments"])}
             status = "error" if call.get("success") is False else "unset"
-            nodes.append(SpanNode("running tool", 1, number + 1, None, start, start, attributes, status))
+            nodes.append(
+                SpanNode(
+                    name="running tool",
+                    trace_id=1,
+                    span_id=number + 1,
+                    parent_span_id=None,
+                    start_timestamp=start,
+                    end_timestamp=start,
+                    attributes=attributes,
+                    status=status,
+                )
+            )
         tree.add_spans(nodes)
         return tree
 

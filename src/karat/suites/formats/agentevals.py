@@ -164,18 +164,23 @@ def _arguments(given: Mapping[str, Any], how: Any, mode: str) -> dict[str, Any]:
 
 
 def _at_keys(given: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """The values at these keys alone, `a.b` for one within another; what is not there is null or absent."""
-    members: dict[str, Any] = {}
-    for key in keys:
-        *outer, last = str(key).split(".")
-        value: Any = given
-        for part in (*outer, last):
-            value = value.get(part) if isinstance(value, dict) else None
-        into = members
-        for part in outer:
-            into = into.setdefault(part, {})
-        into[last] = {"$any": [{"$absent": True}, {"$eq": None}]} if value is None else {"$eq": value}
-    return members
+    """The values at these keys alone, `a.b` for one within another."""
+    wanted = [_at_key(given, str(key).split(".")) for key in keys]
+    return wanted[0] if len(wanted) == 1 else {"$all": wanted} if wanted else {}
+
+
+def _at_key(given: Any, parts: Sequence[str]) -> dict[str, Any]:
+    """The value at a path; where the reference has none, there is none, whatever of the path is missing."""
+    first, *more = parts
+    value = given.get(first) if isinstance(given, dict) else None
+    nothing = [{"$absent": True}, {"$eq": None}]
+    if not more:
+        return {first: {"$any": nothing} if value is None else {"$eq": value}}
+    below = _at_key(value, more)
+    inner: Any = value
+    for part in more:
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    return {first: {"$any": [*nothing, {"$not": {"$type": "object"}}, below]} if inner is None else below}
 
 
 def _words(message: Mapping[str, Any]) -> str:

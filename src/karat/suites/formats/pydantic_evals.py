@@ -198,7 +198,8 @@ def _argument_correctness(given: Arguments) -> Fields:
     members = {name: {"$eq": value} for name, value in wanted.items()}
     arguments = {"$eq": wanted} if given.get("match_mode") == "exact" else members
     success = {} if given.get("include_failed") else {"success": True}
-    return {"tool_calls": [{"tool": given["tool_name"], "arguments": arguments, **success}]}
+    asked = {"arguments": arguments} if arguments else {}
+    return {"tool_calls": [{"tool": given["tool_name"], **asked, **success}]}
 
 
 def _max_duration(given: Arguments) -> Fields:
