@@ -125,6 +125,12 @@ def _check(
         + "\n"
         for name in asked
     )
-    done = subprocess.run([python, str(CHECKER)], input=text, capture_output=True, text=True, check=True)  # noqa: S603
-    found = dict(zip(asked, map(json.loads, done.stdout.splitlines()), strict=True))
+    found = dict(zip(asked, run_checker(python, text), strict=True))
     return [tuple(found.get(row["id"], (False, "no calls", ""))) for row in rows]  # type: ignore[misc]  # three each
+
+
+def run_checker(python: str, text: str, *how: str) -> list[Any]:
+    """A verdict of BFCL's own checker for each line."""
+    command = [python, str(CHECKER), *how]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)  # noqa: S603 - of this folder
+    return [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("VERDICT ")]
