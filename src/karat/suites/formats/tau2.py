@@ -102,7 +102,8 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
             message = f"unknown reward {quoted(str(kind))}. Known are {listed(_KINDS, 'and')}."
             problems.add((*at, "reward_basis", index), message, "unknown-value")
     actions = _actions(task, path, problems)
-    calls = same_database(actions, tools) if "DB" in basis else []
+    # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
+    calls = same_database(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
     if "ACTION" in basis:  # what the database shows was done needs no second call
         calls += same_actions([action for action in actions if "DB" not in basis or not action.writes])
     words = said_by_agent(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}

@@ -40,11 +40,18 @@ class Tau2Results(ResultFile):
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
         seen: Counter[str] = Counter()
+        history = {str(task["id"]): _history(task) for task in values[0]["tasks"]}
         for run in values[0]["simulations"]:
             name, reason = str(run["task_id"]), run.get("termination_reason")
-            form = _form(run["messages"], "" if reason in BY_ITSELF else str(reason))
+            messages = run["messages"][history.get(name, 0) :]
+            form = _form(messages, "" if reason in BY_ITSELF else str(reason))
             yield RecordedCase(name, form, seen[name], simulated=True)
             seen[name] += 1
+
+
+def _history(task: Mapping[str, Any]) -> int:
+    """How many messages a conversation begins with that the task made up."""
+    return len((task.get("initial_state") or {}).get("message_history") or ())
 
 
 def _limit(messages: Sequence[Mapping[str, Any]]) -> str:
