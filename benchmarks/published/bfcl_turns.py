@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import karat
 from benchmarks.published.bfcl import lines, run_checker
@@ -43,7 +43,7 @@ class Turned(NamedTuple):
 
 
 def judge_turns(data: Path, category: str, python: str, folder: Path, seed: int = 0) -> Iterator[Turned]:
-    chance = Random(seed)  # noqa: S311 - nothing secret
+    chance = Random(seed)
     file = data / f"BFCL_v4_{category}.json"
     asked = {row["id"]: row for row in lines(file)}
     gold = {row["id"]: row["ground_truth"] for row in lines(data / "possible_answer" / file.name)}

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from datetime import UTC
 from typing import Any
 
 Row = dict[str, Any]
@@ -68,7 +69,7 @@ def deepeval() -> Callable[[Row], bool]:
 
 
 def pydantic() -> Callable[[Row], bool]:
-    from datetime import datetime, timedelta, timezone
+    from datetime import datetime, timedelta
 
     from pydantic_evals import Dataset  # type: ignore[import-not-found]
     from pydantic_evals.evaluators import EvaluatorContext  # type: ignore[import-not-found]
@@ -76,7 +77,7 @@ def pydantic() -> Callable[[Row], bool]:
 
     def spans(calls: list[Row]) -> Any:
         tree = SpanTree()
-        began = datetime(2026, 1, 1, tzinfo=timezone.utc)
+        began = datetime(2026, 1, 1, tzinfo=UTC)
         nodes = []
         for number, call in enumerate(calls):
             start = began + timedelta(seconds=number)

@@ -65,7 +65,7 @@ class Peer(NamedTuple):
 
 
 def compare(peer: Peer, python: str, folder: Path, count: int, seed: int = 0) -> Iterator[Compared]:
-    chance = Random(seed)  # noqa: S311 - nothing secret
+    chance = Random(seed)
     examples = [peer.make(chance, number) for number in range(count)]
     suite = folder / f"suite{peer.suffix}"
     suite.write_text(peer.write([one.row for one in examples]), encoding="utf-8")
@@ -75,7 +75,7 @@ def compare(peer: Peer, python: str, folder: Path, count: int, seed: int = 0) ->
     with chdir(folder):  # where karat.toml is
         verdicts = {one.case.id: one.verdict for one in karat.run(suite, f"replay:{recording}")}
     text = "".join(json.dumps(one.given) + "\n" for one in examples)
-    done = subprocess.run([python, str(JUDGES), peer.name], input=text, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([python, str(JUDGES), peer.name], input=text, capture_output=True, text=True, check=True)
     found = [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("VERDICT ")]
     for one, judged in zip(examples, found, strict=True):
         verdict = verdicts[one.trace["case_id"]]

@@ -115,7 +115,7 @@ def _prompt(inputs: Any) -> str:
 
 
 def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, problems: Problems) -> Fields:
-    """What an evaluator asks for: `Name`, `{Name: value}`, `{Name: {argument: value}}`, or by `name` and `arguments`."""
+    """What an evaluator asks for: `Name`, `{Name: value}`, `{Name: {argument: value}}`, or {name, arguments}."""
     if isinstance(spec, str):
         name, given = spec, None
     elif isinstance(spec, dict) and len(spec) == 1:
