@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -261,19 +260,3 @@ PEERS = (
     Peer("deepeval", _golden, lambda rows: json.dumps([*rows]), ".json", _explain_golden),
     Peer("pydantic", _dataset_case, lambda rows: json.dumps({"name": "d", "cases": [*rows]}), ".json", _explain_case),
 )
-
-
-def report(peer: Peer, compared: Sequence[Compared]) -> str:
-    differing = [one for one in compared if not one.agrees]
-    kinds = Counter(peer.explain(one) for one in differing)
-    held = sum(one.status == "PASS" for one in compared)
-    lines = [f"{peer.name}: {len(compared)} verdicts, {held} PASS, {len(compared) - len(differing)} agree"]
-    for kind, number in kinds.most_common():
-        example = next(one for one in differing if peer.explain(one) == kind)
-        lines += [
-            f"  {number} × {kind}",
-            f"    {example.status}, {peer.name} says {example.peer}: {example.reason[:300]}",
-        ]
-        if kind == UNEXPLAINED:
-            lines.append(f"    {json.dumps(example.example.given)[:1500]}")
-    return "\n".join(lines)
