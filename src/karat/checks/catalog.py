@@ -64,6 +64,7 @@ from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
 from karat.checks.tool_sets import ToolCallF1
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.trajectory import Trajectory
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
 from karat.checks.unjudged import Unjudged
@@ -84,6 +85,7 @@ CHECKS: tuple[type[Check], ...] = (
     ToolCallsAny,
     ToolCallsNone,
     ToolCalls,
+    Trajectory,
     ToolOrder,
     ToolRequires,
     ValidArguments,
@@ -174,7 +176,7 @@ class CheckCatalog:
     @property
     def declared(self) -> Declared:
         """What karat.toml declares for every suite."""
-        return Declared(self.project.effects, self.project.words)
+        return Declared(self.project.effects, self.project.words, self.project.evaluators)
 
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""

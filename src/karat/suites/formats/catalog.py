@@ -14,13 +14,16 @@ from karat.plugins.packages import FIX
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, SuiteFile
+from karat.suites.formats.bfcl import Bfcl
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
 from karat.suites.formats.karat1 import Karat1
 from karat.suites.formats.promptfoo.format import Promptfoo
+from karat.suites.formats.tau2 import Tau2
+from karat.suites.formats.tau_bench import TauBench
 from karat.text.wording import did_you_mean, listed, said
 
-FORMATS: tuple[type[Format], ...] = (Karat1, EvalSet, Promptfoo, GoldenSet)
+FORMATS: tuple[type[Format], ...] = (Karat1, Bfcl, TauBench, Tau2, EvalSet, Promptfoo, GoldenSet)
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")

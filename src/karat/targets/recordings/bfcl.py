@@ -1,0 +1,78 @@
+"""Results of BFCL: a line per question, with the calls that the model asked for as JSON or as Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from karat.model.suite import Case
+from karat.targets.recordings.base import RecordedCase, ResultFile
+from karat.text.python_calls import parse_calls
+
+
+class BfclResults(ResultFile):
+    def recognizes(self, first: object) -> bool:
+        return isinstance(first, dict) and {"id", "result"} <= first.keys() and "case_id" not in first
+
+    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
+        for row in values:
+            case_id, result = row["id"], row["result"]
+            if isinstance(result, list) and result and isinstance(result[0], list):
+                yield RecordedCase(case_id, {"turns": [*map(_read_steps, result)]})
+            else:
+                yield RecordedCase(case_id, _read_steps([result]))
+
+
+def restore_names(form: dict[str, Any], case: Case) -> dict[str, Any]:
+    """The calls by the names of the case: many services take no dot, and `math.sqrt` was asked for as `math_sqrt`."""
+    specs = [spec for _, spec in case.all_checks if spec.name == "tool_calls"]
+    tools = [str(msgspec.json.decode(spec.args).get("tool")) for spec in specs]
+    names = {tool.replace(".", "_"): tool for tool in tools if "." in tool}
+    if not names:
+        return form
+    if "turns" in form:
+        return {**form, "turns": [restore_names(turn, case) for turn in form["turns"]]}
+    calls = [{**call, "name": names.get(call["name"], call["name"])} for call in form.get("tool_calls", ())]
+    return {**form, "tool_calls": calls}
+
+
+def _read_steps(steps: Sequence[Any]) -> dict[str, Any]:
+    """One turn: the calls of all its steps, and the words of the last that is no call."""
+    calls: list[dict[str, Any]] = []
+    said = ""
+    for step in steps:
+        found = read_calls(step)
+        if found is None:
+            said = step if isinstance(step, str) else json.dumps(step)
+        else:
+            calls += found
+    return {"final_message": said, "tool_calls": calls}
+
+
+def read_calls(step: Any) -> list[dict[str, Any]] | None:
+    """The calls of one answer of a model; None if it is words."""
+    if isinstance(step, dict):
+        step = [step]
+    if isinstance(step, list):
+        if not all(isinstance(one, dict) and len(one) == 1 for one in step):
+            return None
+        return [{"name": name, "arguments": _arguments(given)} for one in step for name, given in one.items()]
+    try:
+        found = parse_calls(str(step))
+    except ValueError:
+        return None
+    if any(call.positional for call in found):
+        return None
+    return [{"name": call.name, "arguments": call.arguments} for call in found]
+
+
+def _arguments(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except ValueError:
+        return {"": given}
