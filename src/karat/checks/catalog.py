@@ -55,6 +55,7 @@ from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
+from karat.checks.response_match import ResponseMatch
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.score_of import ScoreOf
 from karat.checks.sources import RequiredSource
@@ -129,6 +130,7 @@ CHECKS: tuple[type[Check], ...] = (
     MaxCostUsd,
     AnswerText,
     JsonText,
+    ResponseMatch,
     ToolCallF1,
     Spans,
     ScoreOf,

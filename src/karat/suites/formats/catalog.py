@@ -13,6 +13,7 @@ from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
+from karat.suites.formats.adk import AdkEvalSet
 from karat.suites.formats.base import Format, SuiteFile
 from karat.suites.formats.bfcl import Bfcl
 from karat.suites.formats.eval_set import EvalSet
@@ -23,7 +24,7 @@ from karat.suites.formats.tau2 import Tau2
 from karat.suites.formats.tau_bench import TauBench
 from karat.text.wording import did_you_mean, listed, said
 
-FORMATS: tuple[type[Format], ...] = (Karat1, Bfcl, TauBench, Tau2, EvalSet, Promptfoo, GoldenSet)
+FORMATS: tuple[type[Format], ...] = (Karat1, Bfcl, TauBench, Tau2, EvalSet, Promptfoo, AdkEvalSet, GoldenSet)
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")
