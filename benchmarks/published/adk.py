@@ -207,11 +207,8 @@ def theirs(asked: Sequence[Job], python: Path) -> list[str]:
 
 def explain(job: Job, their: str, our: str) -> str:
     """The class of a difference; the empty string if there is none that is known."""
-    empty = all(not turn.calls for turn in job.expected)
-    if our.startswith("refused") and job.metric == TRAJECTORY and empty:
-        return (
-            "nothing is expected of the tools and every agent passes in ADK; Karat refuses a case that checks nothing"
-        )
+    if "checks nothing" in our and their == "PASSED" and job.metric == TRAJECTORY:
+        return "too few turns expect a tool, so every agent passes in ADK; Karat refuses a case that checks nothing"
     return ""
 
 

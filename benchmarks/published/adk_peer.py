@@ -1,4 +1,4 @@
-"""Judges turns with ADK itself: a job per line of stdin, a status per line of stdout. It runs where ADK is installed."""
+"""Judges turns with ADK itself: a job per line of stdin, a status per line of stdout; it runs where ADK is."""
 
 import json
 import logging

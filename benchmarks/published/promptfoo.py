@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published.promptfoo --npm FOLDER [--from FOLDER]`: the same assertions and answers, judged twice.
+"""`python -m benchmarks.published.promptfoo --npm FOLDER [--from FOLDER]`: the same assertions, judged twice.
 
 By promptfoo itself, installed in the folder that `--npm` names, and by Karat, which reads the assertion as a part of a
 configuration, and once more as Karat 1 after `karat convert`. Assertions are those of a table here and, with `--from`,
@@ -14,8 +14,9 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from karat.checks.catalog import catalog_for
@@ -129,7 +130,7 @@ class Job(NamedTuple):
     assertion: dict[str, Any]
     vars: dict[str, Any]
     output: str
-    more: dict[str, Any] = {}
+    more: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def line(self) -> str:
@@ -217,6 +218,11 @@ def measured_jobs() -> Iterator[Job]:
     for reason in ("stop", "length", "STOP"):
         for kind in ("finish-reason", "not-finish-reason"):
             yield Job({"type": kind, "value": "stop"}, {}, "x", {"response": {"finishReason": reason}})
+    yield from tool_jobs()
+
+
+def tool_jobs() -> Iterator[Job]:
+    """The tools that were called, by their names and arguments."""
     sets = ([], ["find"], ["find", "book"], ["book", "find", "find"], ["drop"], ["find", "log", "book"])
     wanted = (["find"], ["find", "book"], ["book", "find"])
     for called in sets:
@@ -355,9 +361,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, found in classes.items():
         print(f"\n{len(found)}: {name}")
         for one in found[: 40 if name == "UNEXPLAINED" else 3]:
-            print(
-                f"  {json.dumps(one.job.assertion)[:150]} on {one.job.output[:80]!r}: {one.theirs[:90]} / {one.ours[:90]}"
-            )
+            about = f"{json.dumps(one.job.assertion)[:150]} on {one.job.output[:80]!r}"
+            print(f"  {about}: {one.theirs[:90]} / {one.ours[:90]}")
     unequal = sum(one.converted == NO_CHECK for one in verdicts)
     moved = [one for one in verdicts if one.converted not in (one.ours, NO_CHECK)]
     print(

@@ -143,16 +143,9 @@ class EvalSetReader:
         self._case(eval_id, turns, path, criteria, metadata, wanted if isinstance(wanted, dict) else {})
 
     def _turn(self, one: Any, path: Path) -> Turn:
-        data = field(one, "intermediate_data")
-        answer = field(one, "final_response")
-        events = field(data, "invocation_events")
-        calls: list[Call] | None = None
-        if isinstance(events, list):
-            parts = [part for event in events for part in _parts(field(event, "content"))]
-            calls = [_call(found) for part in parts if (found := field(part, "function_call"))]
-        elif isinstance(data, dict):
-            calls = [_call(found) for found in field(data, "tool_uses") or ()]
-        return Turn(_text(field(one, "user_content")), calls, None if answer is None else _text(answer), path)
+        answer, calls = field(one, "final_response"), read_calls(field(one, "intermediate_data"))
+        prompt = content_text(field(one, "user_content"))
+        return Turn(prompt, calls, None if answer is None else content_text(answer), path)
 
     def _read_legacy(self, tree: Sequence[Any], criteria: Mapping[str, Criterion]) -> None:
         """A list of turns is one conversation; a list of objects with `data` holds several."""
@@ -264,5 +257,15 @@ def _parts(content: Any) -> Iterator[Any]:
     yield from field(content, "parts") or ()
 
 
-def _text(content: Any) -> str:
+def read_calls(data: Any) -> list[Call] | None:
+    """The calls of an invocation, as events or as a list of them; None where nothing is said of them."""
+    events = field(data, "invocation_events")
+    if isinstance(events, list):
+        parts = [part for event in events for part in _parts(field(event, "content"))]
+        return [_call(found) for part in parts if (found := field(part, "function_call"))]
+    return [_call(found) for found in field(data, "tool_uses") or ()] if isinstance(data, dict) else None
+
+
+def content_text(content: Any) -> str:
+    """The text of a message, a line for each part of it."""
     return "\n".join(part["text"] for part in _parts(content) if isinstance(part, dict) and part.get("text"))

@@ -95,12 +95,12 @@ class Assertion(NamedTuple):
     value: Any
     threshold: Any
     absent: bool
-    at: str
+    at: str = ""
     """The JSONPath that its transform is."""
-    context: Mapping[str, Any]
-    file: str
+    context: Mapping[str, Any] = {}
+    file: str = ""
     """The file that holds its code."""
-    function: str
+    function: str = ""
     code: str = ""
 
 

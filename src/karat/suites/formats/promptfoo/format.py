@@ -88,6 +88,7 @@ class ConfigReader:
         self._folder = file.folder
         self._ids: dict[str, int] = {}
         self._conversations: dict[str, CaseBuilder] = {}
+        self._known: dict[tuple[str, str, Any], list[Asked]] = {}
         self._count = 0
 
     def read(self) -> ParsedSuite:
@@ -100,7 +101,8 @@ class ConfigReader:
             self._suite.problem(("tests",), message, "made-by-code")
         about = self._tree.get("description")
         target = target_of(self._tree.get("providers", self._tree.get("targets")))
-        return self._suite.build(description=about if isinstance(about, str) else "", target=target)
+        built = self._suite.build(description=about if isinstance(about, str) else "", target=target.spec)
+        return built._replace(target_options=target.options)
 
     def _read_cases(self) -> None:
         default = self._default_test()
@@ -313,12 +315,13 @@ class ConfigReader:
     def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
         weighed = test.tree.get("threshold") is not None
         found = test.tree.get("assert") or []
+        around = Around(test, values, prompt, weighed)
         for index, one in enumerate(found if isinstance(found, list) else [found]):
             given = one.value if isinstance(one, Entry) else one
             path = one.path if isinstance(one, Entry) else self._path(test, index)
             label = f"assert[{index}]"
             try:
-                self._assert(case, given, path, label, Around(test, values, prompt, weighed))
+                self._assert(case, given, path, label, around)
             except MisfitError as misfit:
                 self._suite.diagnostics.append(Entry(one, path, test.entry.source).problem(str(misfit)))
         if case.is_empty:
@@ -381,11 +384,20 @@ class ConfigReader:
                 self._assert(case, one, (*path, "assert", index), f"{label}.assert[{index}]", around)
 
     def _asked(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
+        """The checks of an assertion. Most of a file repeat others, and are read once."""
+        value = tree.get("value")
+        if around.transform is None and isinstance(value, str) and "{" not in value and not value.startswith(SCHEME):
+            key = (tree["type"], value, tree.get("threshold"))
+            if len(tree) == 2 + ("threshold" in tree) and tree["type"].removeprefix(NOT) not in CODE_TYPES:
+                if key not in self._known:
+                    self._known[key] = self._read_assertion(tree, path, around)
+                return self._known[key]
+        return self._read_assertion(tree, path, around)
+
+    def _read_assertion(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
-        one = Assertion(
-            base, tree.get("value"), tree.get("threshold"), name.startswith(NOT), "", around.context(tree), "", ""
-        )
+        one = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
             return [unjudged(one, UNJUDGED.get(base, "it needs a model"))]
         for transform in (tree.get("transform"), around.transform):
@@ -395,7 +407,7 @@ class ConfigReader:
                     return [unjudged(one, "its transform is code")]
                 one = one._replace(at=at)
         if base in CODE_TYPES:
-            return code(self._with_code(one))
+            return code(self._with_code(one._replace(context=around.context(tree))))
         return read_assertion(one._replace(value=self._value(one.value, path, around)))
 
     def _value(self, value: Any, path: Path, around: Around) -> Any:
