@@ -55,6 +55,7 @@ from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
+from karat.checks.response_match import ResponseMatch
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.score_of import ScoreOf
 from karat.checks.sources import RequiredSource
@@ -129,6 +130,7 @@ CHECKS: tuple[type[Check], ...] = (
     MaxCostUsd,
     AnswerText,
     JsonText,
+    ResponseMatch,
     ToolCallF1,
     Spans,
     ScoreOf,
@@ -200,12 +202,13 @@ class CheckCatalog:
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
             return ParsedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
-        known = {*get_type_hints(cls), NEGATED, GROUP}
+        known = _arguments_of(cls)
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
             return ParsedCheck(spec, path, (CheckProblem("unknown-argument", message),))
         try:
-            return self._asked(name, _encode(args), path)
+            # Formats name each check anew: without its place the same one is found again.
+            return self._asked(name, _encode(args), ())._replace(path=path)
         except msgspec.ValidationError as error:
             return ParsedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
 
@@ -279,6 +282,12 @@ class CheckCatalog:
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
+
+
+@lru_cache(maxsize=256)
+def _arguments_of(cls: type[Check]) -> frozenset[str]:
+    """The arguments that a check may be given: finding them out takes longer than reading a case."""
+    return frozenset((*get_type_hints(cls), NEGATED, GROUP))
 
 
 @lru_cache(maxsize=KEPT_CATALOGS)

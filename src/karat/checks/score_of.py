@@ -26,6 +26,7 @@ class ScoredPart(TypedDict):
     check: Annotated[Phrase, Meta(description="The name of the check; docs/checks.md has them.")]
     args: Annotated[dict[str, Any], Meta(description="Its arguments.")]
     weight: NotRequired[Annotated[float, Meta(gt=0, description="How much it counts; 1 if not given.")]]
+    turn: NotRequired[Annotated[int, Meta(ge=1, description="The turn of the conversation that it judges.")]]
 
 
 class ScoreRule(TypedDict):
@@ -41,6 +42,7 @@ class Part(Struct, frozen=True):
     check: str
     args: dict[str, Any]
     weight: float = 1.0
+    turn: int | None = None
 
 
 class ScoreOf(Check, Struct, frozen=True, dict=True):
@@ -101,7 +103,9 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
         held = lost = 0.0
         said = []
         for part, check in zip(self.of, self._inner, strict=True):
-            result = check.judge(trace)
+            if part.turn is not None and part.turn > len(trace.turns):
+                return self.unknown(f"the trace has no turn {part.turn}")
+            result = check.judge(trace if part.turn is None else trace.turns[part.turn - 1])
             held += part.weight * (result.status is Status.PASSED)
             lost += part.weight * (result.status is Status.FAILED)
             if result.status is not Status.PASSED:

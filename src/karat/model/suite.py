@@ -123,6 +123,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     target: str = ""
     """The target that the file names, used where the user names none."""
+    target_options: dict[str, object] = field(default_factory=dict)
+    """The options of that target."""
 
 
 UNJUDGED = "unjudged"

@@ -123,7 +123,7 @@ class ReplayTarget:
 
     async def _run_result(self, case: Case, context: RunContext) -> Trace:
         """What a result file of another tool holds of the case."""
-        found = self._results.get((case.id, context.repeat))
+        found = self._results.get((case.id, context.repeat)) or self._by_prompt(case, context.repeat)
         if found is None:
             raise self._not_recorded(case.id, context.repeat)
         try:
@@ -135,6 +135,16 @@ class ReplayTarget:
         if found.simulated and recorded.turns:
             return conversation([_simulated_turn(turn, case) for turn in recorded.turns])
         return await _played(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
+
+    def _by_prompt(self, case: Case, repeat: int) -> RecordedCase | None:
+        """The answers to the prompts of a case, from a file that does not name its cases."""
+        found = [
+            self._results.get((prompt, repeat)) for prompt in [turn.prompt for turn in case.turns] or [case.prompt]
+        ]
+        known = [one for one in found if one is not None and one.by_prompt]
+        if len(known) != len(found):
+            return None
+        return RecordedCase(case.id, {"turns": [one.form for one in known]}, repeat) if case.turns else known[0]
 
     def _index(self, file: BufferedReader) -> Iterator[Diagnostic]:
         """Find every case; what cannot be read is a problem with its line."""

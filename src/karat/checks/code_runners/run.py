@@ -1,11 +1,13 @@
 """Runs one piece of Python in a process of its own: a job as JSON on stdin, its result as JSON on stdout."""
 
-import importlib.util
 import json
 import os
 import sys
 import textwrap
 import traceback
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
+from typing import Any
 
 DEFAULT = "get_assert"
 
@@ -24,16 +26,16 @@ def main() -> None:
     answers.close()
 
 
-def judge(job: dict) -> object:
+def judge(job: dict[str, Any]) -> object:
     output, context = job["output"], job["context"]
     if job["file"]:
         sys.path.insert(0, os.path.dirname(job["file"]))
-        spec = importlib.util.spec_from_file_location("assertion", job["file"])
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        loader = SourceFileLoader("assertion", job["file"])
+        module = ModuleType(loader.name)
+        loader.exec_module(module)
         return getattr(module, job["function"] or DEFAULT)(output, context)
     code = job["code"].strip()
-    names = {"output": output, "context": context, "json": json}
+    names: dict[str, Any] = {"output": output, "context": context, "json": json}
     if "\n" not in code and not code.startswith(("return ", "import ", "from ")):
         return eval(code, names)
     exec("def assertion(output, context):\n" + textwrap.indent(code, "    "), names)

@@ -48,7 +48,7 @@ class CaseExpectations(NamedTuple):
 
 
 class ParsedSuite(NamedTuple):
-    """A file as its format reads it. `target`: the one that it names, used where the user names none.
+    """A file as its format reads it. `target`: the one that it names, with its options, where the user names none.
 
     `document` is where the paths of its diagnostics are found, if that is not the JSON or YAML tree of the file.
     """
@@ -62,6 +62,7 @@ class ParsedSuite(NamedTuple):
     metadata: Mapping[str, Json] = {}
     target: str = ""
     document: Document | None = None
+    target_options: Mapping[str, Json] = {}
 
 
 class Karat1Parts(NamedTuple):

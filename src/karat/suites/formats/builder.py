@@ -138,7 +138,7 @@ class CaseBuilder(Expectations):
 
     def finish(self) -> tuple[Case, CaseExpectations]:
         specs, about = self.build(answered=self.answered and not self._turns)
-        built = [(prompt, turn.build(answered=not turn.is_empty)) for prompt, turn in self._turns]
+        built = [(prompt, turn.build(answered=self.answered and not turn.is_empty)) for prompt, turn in self._turns]
         for _, turn in self._turns:
             self.weights |= turn.weights
         more: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in self._more.items()}

@@ -13,6 +13,7 @@ from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
+from karat.suites.formats.adk import AdkEvalSet
 from karat.suites.formats.agentevals import AgentEvals
 from karat.suites.formats.base import Format, SuiteFile
 from karat.suites.formats.bfcl import Bfcl
@@ -28,7 +29,7 @@ from karat.text.wording import did_you_mean, listed, said
 
 FORMATS: tuple[type[Format], ...] = (
     *(Karat1, Bfcl, TauBench, Tau2, AgentEvals, DeepEval, PydanticEvals),
-    *(EvalSet, Promptfoo, GoldenSet),
+    *(EvalSet, Promptfoo, AdkEvalSet, GoldenSet),
 )
 """Asked in this order: the last of them take any object with `cases`, and any list."""
 ENTRY_POINTS = "karat.formats"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 class RecordedCase(NamedTuple):
     """What an agent did in a case, in the short form. `repeat`: the number of the trial.
 
+    With `by_prompt`, `case_id` is the prompt that was sent: the file does not name its cases.
     With `simulated` the user was a program: the case has one prompt, its script, and the turns are those of the two.
     """
 
@@ -16,6 +17,7 @@ class RecordedCase(NamedTuple):
     form: dict[str, Any]
     repeat: int = 0
     simulated: bool = False
+    by_prompt: bool = False
 
 
 class ResultFile:

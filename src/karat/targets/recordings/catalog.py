@@ -7,11 +7,19 @@ from itertools import islice
 
 import jiter
 
+from karat.targets.recordings.adk import AdkResults
 from karat.targets.recordings.base import RecordedCase, ResultFile
 from karat.targets.recordings.bfcl import BfclResults
+from karat.targets.recordings.promptfoo import PromptfooResults
 from karat.targets.recordings.tau import Tau2Results, TauBenchTrajectories
 
-RESULT_FILES: tuple[type[ResultFile], ...] = (BfclResults, TauBenchTrajectories, Tau2Results)
+RESULT_FILES: tuple[type[ResultFile], ...] = (
+    BfclResults,
+    TauBenchTrajectories,
+    Tau2Results,
+    PromptfooResults,
+    AdkResults,
+)
 LARGEST = 1 << 30
 _OURS = (b'"case_id"', b'"trace"', b'"kind"')
 

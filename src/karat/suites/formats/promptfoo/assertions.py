@@ -61,9 +61,20 @@ _NOT_BUILT = [
 ]
 UNJUDGED: Mapping[str, str] = {**dict.fromkeys(_MODEL_GRADED, MODEL), **dict.fromkeys(_NOT_BUILT, OTHER_TOOL)}
 
-_PATH = re.compile(
-    r"(?:JSON\.parse\(\s*output\s*\)|\(?typeof output[^;]*\)|output|json)((?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[['\"][^'\"]+['\"]\])+)"
-)
+_NEAREST = {
+    "min-length": "word-count",
+    "max-length": "word-count",
+    "length": "word-count",
+    "not-empty": "regex",
+    "empty": "regex",
+    "json-schema": "is-json",
+    "json-schema-valid": "is-json",
+    "contains-json-property": "contains-json",
+    "ends-with": "regex",
+}
+"""Types that promptfoo does not have and people write, by the one that does it."""
+_STEP = r"\.[A-Za-z_$][\w$]*|\[\d+\]|\[['\"][^'\"]+['\"]\]"
+_PATH = re.compile(rf"(?:JSON\.parse\(\s*output\s*\)|output|json)((?:{_STEP})+)")
 _CSV = re.compile(r"^(not-)?([a-z][a-z0-9:-]*)(?:\(([\d.]+)\))?\s*(?::\s*(.*))?$", re.DOTALL)
 _FIELD = re.compile(r'\s*(?:"((?:[^"\\]|\\.|"")*)"|([^,]*))\s*(?:,|$)')
 
@@ -84,12 +95,12 @@ class Assertion(NamedTuple):
     value: Any
     threshold: Any
     absent: bool
-    at: str
+    at: str = ""
     """The JSONPath that its transform is."""
-    context: Mapping[str, Any]
-    file: str
+    context: Mapping[str, Any] = {}
+    file: str = ""
     """The file that holds its code."""
-    function: str
+    function: str = ""
     code: str = ""
 
 
@@ -106,8 +117,8 @@ def read_assertion(one: Assertion) -> list[Asked]:
     """The checks that an assertion asks for. Raises MisfitError with what is wrong with it."""
     reader = _READERS.get(one.type)
     if reader is None:
-        near = did_you_mean(one.type, known_types()) or f"Use one of {', '.join(list(_READERS)[:8])}, ..."
-        raise MisfitError(f"promptfoo has no assertion {quoted(one.type)}. {near}")
+        near = f"Use {quoted(_NEAREST[one.type])}." if one.type in _NEAREST else did_you_mean(one.type, known_types())
+        raise MisfitError(f"promptfoo has no assertion {quoted(one.type)}. {near or 'See its documentation.'}")
     return reader(one)
 
 
@@ -233,7 +244,7 @@ def _is_json(*, part: bool) -> Callable[[Assertion], list[Asked]]:
             from karat.suites.documents.yaml import YamlDocument  # late: few need the parser
 
             schema = YamlDocument(schema.encode()).tree
-        if schema in (None, ""):
+        if not schema:
             return _json(one, **rule)
         if not isinstance(schema, dict):
             raise MisfitError(f"{one.type} needs a JSON Schema as `value`, not {kind(schema)}.")

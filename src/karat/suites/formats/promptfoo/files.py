@@ -18,6 +18,7 @@ from karat.text.wording import quoted
 
 SCHEME = "file://"
 CODE = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go")
+BINARY = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4", ".pdf", ".xlsx", ".docx")
 TREES = (".yaml", ".yml", ".json")
 MOST_FILES = 10_000
 MOST_ROWS = 1_000_000
@@ -38,8 +39,8 @@ class Entry(NamedTuple):
         return PathDiagnostic(path, f"{within}{message}", slug)
 
 
-class CodeFileError(Exception):
-    """A file that is code: what it gives is not known unless it is run."""
+class NotTextError(Exception):
+    """A file that is code, or a picture or sound: what it gives is not a text that is known here."""
 
 
 class NamedFiles:
@@ -64,9 +65,10 @@ class NamedFiles:
         return found
 
     def text(self, name: str, path: Path) -> str:
-        """The text of a file. Raises RefusedError, or CodeFileError for code."""
-        if PurePath(name.split(":")[0]).suffix.lower() in CODE:
-            raise CodeFileError(name)
+        """The text of a file. Raises RefusedError, or NotTextError for code, pictures and the like."""
+        suffix = PurePath(name.split(":")[0]).suffix.lower()
+        if suffix in CODE or suffix in BINARY:
+            raise NotTextError(f"{'code' if suffix in CODE else 'a file that is not text'} ({name})")
         data = self._file.read_other(name, path)
         try:
             return utf8(data).decode() if data.strip() else ""
@@ -172,7 +174,7 @@ class NamedFiles:
 
 
 def split_columns(row: Mapping[str, str]) -> dict[str, Any]:
-    """A row of a CSV file as a test: `__expected`, `__metadata:name`, `__threshold`; all other columns are variables."""
+    """A row of a CSV file as a test: `__expected`, `__metadata:name`, `__threshold`; other columns are variables."""
     test: dict[str, Any] = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
     thresholds: dict[int, float] = {}
     for name, cell in row.items():

@@ -25,7 +25,7 @@ from karat.suites.formats.promptfoo.assertions import (
     read_assertion,
     unjudged,
 )
-from karat.suites.formats.promptfoo.files import SCHEME, CodeFileError, Entry, NamedFiles, split_columns
+from karat.suites.formats.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
 from karat.suites.formats.promptfoo.providers import target_of
 from karat.suites.formats.promptfoo.templates import BadTemplateError, render, render_tree
 from karat.text.wording import kind, quoted
@@ -88,6 +88,7 @@ class ConfigReader:
         self._folder = file.folder
         self._ids: dict[str, int] = {}
         self._conversations: dict[str, CaseBuilder] = {}
+        self._known: dict[tuple[str, str, Any], list[Asked]] = {}
         self._count = 0
 
     def read(self) -> ParsedSuite:
@@ -95,15 +96,13 @@ class ConfigReader:
             self._read_cases()
         except RefusedError as refused:
             self._suite.diagnostics += refused.diagnostics
-        except CodeFileError as found:
-            self._made_by_code("tests", str(found))
+        except NotTextError as found:
+            message = f"its tests are {found}. Save them as a .yaml, .json or .csv file; no code is run for them."
+            self._suite.problem(("tests",), message, "made-by-code")
         about = self._tree.get("description")
         target = target_of(self._tree.get("providers", self._tree.get("targets")))
-        return self._suite.build(description=about if isinstance(about, str) else "", target=target)
-
-    def _made_by_code(self, key: str, name: str) -> None:
-        message = f"{quoted(name)} is code, and is not run. Save what it gives as a .yaml, .json or .csv file."
-        self._suite.problem((key,), message, "made-by-code")
+        built = self._suite.build(description=about if isinstance(about, str) else "", target=target.spec)
+        return built._replace(target_options=target.options)
 
     def _read_cases(self) -> None:
         default = self._default_test()
@@ -147,8 +146,8 @@ class ConfigReader:
         for name in self._files.names(text, path):
             try:
                 content = self._files.text(name, path)
-            except CodeFileError:
-                yield Prompt("", label or name, f"its prompt is made by code ({name})")
+            except NotTextError as found:
+                yield Prompt("", label or name, f"its prompt is {found}")
                 continue
             if name.endswith((".yaml", ".yml")):
                 content = json.dumps(self._files.tree(name, path))
@@ -194,8 +193,11 @@ class ConfigReader:
     def _read_test(self, test: TestCase, prompts: Sequence[Prompt]) -> None:
         try:
             expanded = list(self._expanded(test))
-        except CodeFileError as found:
-            self._skip(test, f"its variables are made by code ({found})")
+        except NotTextError as found:
+            self._skip(test, f"a variable is {found}")
+            return
+        except BadTemplateError as error:
+            self._skip(test, f"{error}")
             return
         chosen = test.tree.get("prompts")
         meant = [one for one in prompts if not isinstance(chosen, list) or one.label in chosen] or prompts
@@ -225,7 +227,7 @@ class ConfigReader:
                 raise RefusedError(test.entry.problem(message, "too-large", "vars"))
             values = dict(combination)
             # A variable may be a template of others; a second look is enough for those that are there.
-            yield {name: self._filled(value, values, test) for name, value in values.items()}
+            yield {name: render_tree(value, values) for name, value in values.items()}
 
     def _loaded(self, value: Any, path: Path) -> Any:
         if isinstance(value, list):
@@ -235,12 +237,6 @@ class ConfigReader:
         names = self._files.names(value, path)
         loaded = [self._files.value(f"{SCHEME}{name}", path) for name in names]
         return loaded if len(loaded) > 1 else loaded[0]
-
-    def _filled(self, value: Any, values: Mapping[str, Any], test: TestCase) -> Any:
-        try:
-            return render_tree(value, values)
-        except BadTemplateError as error:
-            raise RefusedError(test.entry.problem(f"{error}.", "bad-template", "vars")) from None
 
     def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
         self._count += 1
@@ -319,12 +315,13 @@ class ConfigReader:
     def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
         weighed = test.tree.get("threshold") is not None
         found = test.tree.get("assert") or []
+        around = Around(test, values, prompt, weighed)
         for index, one in enumerate(found if isinstance(found, list) else [found]):
             given = one.value if isinstance(one, Entry) else one
             path = one.path if isinstance(one, Entry) else self._path(test, index)
             label = f"assert[{index}]"
             try:
-                self._assert(case, given, path, label, Around(test, values, prompt, weighed))
+                self._assert(case, given, path, label, around)
             except MisfitError as misfit:
                 self._suite.diagnostics.append(Entry(one, path, test.entry.source).problem(str(misfit)))
         if case.is_empty:
@@ -387,11 +384,20 @@ class ConfigReader:
                 self._assert(case, one, (*path, "assert", index), f"{label}.assert[{index}]", around)
 
     def _asked(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
+        """The checks of an assertion. Most of a file repeat others, and are read once."""
+        value = tree.get("value")
+        if around.transform is None and isinstance(value, str) and "{" not in value and not value.startswith(SCHEME):
+            key = (tree["type"], value, tree.get("threshold"))
+            if len(tree) == 2 + ("threshold" in tree) and tree["type"].removeprefix(NOT) not in CODE_TYPES:
+                if key not in self._known:
+                    self._known[key] = self._read_assertion(tree, path, around)
+                return self._known[key]
+        return self._read_assertion(tree, path, around)
+
+    def _read_assertion(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
-        one = Assertion(
-            base, tree.get("value"), tree.get("threshold"), name.startswith(NOT), "", around.context(tree), "", ""
-        )
+        one = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
             return [unjudged(one, UNJUDGED.get(base, "it needs a model"))]
         for transform in (tree.get("transform"), around.transform):
@@ -401,7 +407,7 @@ class ConfigReader:
                     return [unjudged(one, "its transform is code")]
                 one = one._replace(at=at)
         if base in CODE_TYPES:
-            return code(self._with_code(one))
+            return code(self._with_code(one._replace(context=around.context(tree))))
         return read_assertion(one._replace(value=self._value(one.value, path, around)))
 
     def _value(self, value: Any, path: Path, around: Around) -> Any:
@@ -412,8 +418,8 @@ class ConfigReader:
         if isinstance(filled, str) and filled.startswith(SCHEME):
             try:
                 return self._files.value(filled, path)
-            except CodeFileError as found:
-                raise MisfitError(f"its value is made by code ({found}). Write it down.") from None
+            except NotTextError as found:
+                raise MisfitError(f"its value is {found}. Write the value down.") from None
         return filled
 
     def _with_code(self, one: Assertion) -> Assertion:

@@ -29,9 +29,8 @@ def render(text: str, values: Mapping[str, Any]) -> str:
     """The text with its variables filled in; one that is not set is empty, as its tool has it."""
     if not is_template(text):
         return text
-    plain = _PLAIN.sub(lambda found: _spelled(values.get(found[1])), text)
-    if not any(mark in _PLAIN.sub("", text) for mark in _MARKS):
-        return plain
+    if _has_only_names(text):
+        return _PLAIN.sub(lambda found: _spelled(values.get(found[1])), text)
     if len(text) > LONGEST:
         raise BadTemplateError("the template is too long")
     # Late: few templates need more than names.
@@ -63,9 +62,17 @@ def _spelled(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
+    if type(value) is int:
+        return str(value)
     if isinstance(value, list):
         return ",".join(map(_spelled, value))
     return "[object Object]" if isinstance(value, dict) else json.dumps(value)
+
+
+@lru_cache(maxsize=1024)
+def _has_only_names(text: str) -> bool:
+    rest = _PLAIN.sub("", text)
+    return not any(mark in rest for mark in _MARKS)
 
 
 @lru_cache(maxsize=1024)
