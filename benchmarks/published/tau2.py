@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import karat
-from karat.targets.recordings.tau import BY_ITSELF
+from karat.targets.recordings.tau import ENDS
 
 PARTS = ("DB", "COMMUNICATE", "ACTION")
 CUT_OFF = "a limit cut it off: no reward, whatever was done"
@@ -71,13 +71,13 @@ def judge_file(path: Path) -> Iterator[Simulated]:
         run = trials[record.repeat]
         parts = _parts(run.get("reward_info") or {})
         judged = [check for check in record.verdict.checks if check.status is not karat.Status.UNJUDGED]
-        if not parts or len(judged) < 2:  # the outcome alone
+        if not parts or len(judged) < 3:  # that it ended, and how, alone
             continue
         bad = [check for check in judged if check.status is not karat.Status.PASSED]
         failed = [check for check in bad if check.status is karat.Status.FAILED]
         status = "FAIL" if failed else "PARTIAL" if bad else "PASS"
         reason = "; ".join(map(str, failed or bad))
-        yield Simulated(path.name, record.case.id, status, reason, parts, run.get("termination_reason") in BY_ITSELF)
+        yield Simulated(path.name, record.case.id, status, reason, parts, run.get("termination_reason") in ENDS)
 
 
 def _parts(reward: Mapping[str, Any]) -> dict[str, bool]:

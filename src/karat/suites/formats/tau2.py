@@ -109,7 +109,7 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
     words = said_by_agent(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
     left = [*_left_to_tau2(criteria, basis)]
     asked: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": left}
-    fields = {"outcome": "completed", **{key: value for key, value in asked.items() if value}}
+    fields = {"outcome": "completed", "ended": True, **{key: value for key, value in asked.items() if value}}
     places = {
         "tool_calls": (*at, "actions"),
         "in_any_turn": (*at, "communicate_info"),

@@ -86,7 +86,7 @@ def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Ac
 
 def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], problems: Problems) -> TranslatedCase:
     calls = same_database(_actions(task, path, problems), tools)
-    fields: dict[str, Any] = {"outcome": "completed"}
+    fields: dict[str, Any] = {"outcome": "completed", "ended": True}
     if calls:
         fields["tool_calls"] = calls
     if words := said_by_agent([str(word) for word in task.get("outputs") or ()]):
@@ -117,7 +117,7 @@ def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
 
 
 def _plain(node: ast.expr) -> Any:
-    if isinstance(node, ast.Call) and all(word.arg for word in node.keywords) and not node.args:
+    if isinstance(node, ast.Call) and node.keywords and not node.args and all(word.arg for word in node.keywords):
         return {str(word.arg): _plain(word.value) for word in node.keywords}
     if isinstance(node, ast.List):
         return [_plain(entry) for entry in node.elts]
