@@ -56,21 +56,21 @@ def _is_rows(tree: object) -> bool:
 
 
 def _tasks(rows: list[tuple[Any, Path]], problems: Problems) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
-    """Each task once, by its number: trajectories hold it again for every trial."""
-    seen: set[str] = set()
+    """Each task once, by its number: trajectories hold it again for every trial, but not where a run broke."""
+    found: dict[str, tuple[Mapping[str, Any], Path]] = {}
     for index, (row, path) in enumerate(rows):
         if not isinstance(row, dict):
             problems.add(path, "a task is an object with 'instruction' and 'actions'.", "wrong-type")
-            continue
-        name, task, where = f"task-{index}", row, path
-        if "traj" in row:
-            name = f"task-{row.get('task_id')}"
-            task, where = row.get("info", {}).get("task", {}), (*path, "info", "task")
-        if name in seen:
-            continue
-        seen.add(name)
-        problems.unknown_keys(task, _KNOWN, where)
-        yield name, task, where
+        elif "traj" in row:
+            task = row["info"].get("task") if isinstance(row.get("info"), dict) else None
+            name, place = f"task-{row.get('task_id')}", (*path, "info", "task")
+            if not found.get(name, ({}, ()))[0]:
+                found[name] = (task if isinstance(task, dict) else {}, place)
+        else:
+            found[f"task-{index}"] = (row, path)
+    for name, (task, path) in found.items():
+        problems.unknown_keys(task, _KNOWN, path)
+        yield name, task, path
 
 
 def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Action]:
@@ -92,8 +92,11 @@ def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], prob
     if words := said_by_agent([str(word) for word in task.get("outputs") or ()]):
         fields["in_any_turn"] = words
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
-    more = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
-    return TranslatedCase(name, str(task.get("instruction", "")), Expected(fields, places), path, more=more)
+    more: dict[str, Any] = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
+    if not task:
+        more["skip"] = "every run of it broke before the file had its task"
+    prompt = str(task.get("instruction", "")) if task else "(no task)"
+    return TranslatedCase(name, prompt, Expected(fields, places), path, more=more)
 
 
 def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
