@@ -203,10 +203,17 @@ class HowToRun(CaseKeywords, total=False):
             help="Write another report, next to the journal or to PATH. Repeatable.",
         ),
     ]
+    trust_code: Annotated[
+        bool | None,
+        Option(help="Run the code that the suite holds, such as javascript assertions, in processes of its own."),
+    ]
     allow_partial: Annotated[
         bool | None, Option(help="Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
     ]
     allow_unknown: Annotated[bool | None, Option(help="Accept cases with UNKNOWN checks.")]
+    allow_unjudged: Annotated[
+        bool | None, Option(help="Leave what is not judged by nature to another tool; something else must be judged.")
+    ]
 
 
 def declared(keywords: type) -> dict[str, Option]:

@@ -123,7 +123,7 @@ def selection(command: Command) -> Command:
 
 
 def rescore_options(command: Command) -> Command:
-    names = ("results_dir", "reports", "allow_partial", "allow_unknown")
+    names = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_unjudged", "trust_code")
     return _with(command, [*(click_option(HOW_TO_RUN[name]) for name in names), *LOUDNESS])
 
 

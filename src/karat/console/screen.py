@@ -31,7 +31,13 @@ _CASE_COLOURS: Final = {
     CaseStatus.SKIP: YELLOW,
     CaseStatus.XFAIL: YELLOW,
 }
-_CHECK_COLOURS: Final = {Status.PASSED: GREEN, Status.FAILED: RED, Status.UNKNOWN: YELLOW, Status.ERROR: RED}
+_CHECK_COLOURS: Final = {
+    Status.PASSED: GREEN,
+    Status.FAILED: RED,
+    Status.UNKNOWN: YELLOW,
+    Status.ERROR: RED,
+    Status.UNJUDGED: YELLOW,
+}
 _STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
 _INDENT: Final = " " * (_STATUS_WIDTH + 2)
 

@@ -187,7 +187,7 @@ class JournalRows:
             record.duration_ms,
             verdict.soft.value,
             case.min_pass_rate,
-            short.failed | short.unknown << 1,
+            short.failed | short.unknown << 1 | short.unjudged << 2 | short.count << 3,
             not follows,
         )
 
@@ -218,7 +218,8 @@ class JournalRows:
         tally = Tally(self._header.repeat, self._header.until)
         query = "SELECT idx, status, soft, rate, short FROM records WHERE run = ?"
         for index, status, soft, rate, short in self._database.execute(query, (self._key,)):
-            tally.add(index, CaseStatus(status), soft, rate, Shortfall(bool(short & 1), bool(short & 2)))
+            known = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3)
+            tally.add(index, CaseStatus(status), soft, rate, known)
         faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer
         if footer and not faults and figures(summary) != figures(footer.summary):

@@ -20,7 +20,7 @@ from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.suite import Case
+from karat.model.suite import Case, leave_unjudged
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
 from karat.scoring import verdicts
@@ -43,11 +43,17 @@ class OwnCases:
 
     by_suite: ClassVar = False
 
-    def __init__(self, journal: Journal, catalog: CheckCatalog) -> None:
+    def __init__(self, journal: Journal, catalog: CheckCatalog, allow_unjudged: bool | None = None) -> None:
         self._journal = journal
         self._catalog = catalog
+        self._allow_unjudged = allow_unjudged
+        self._keys = Keys(same_target(journal.header.options.get("target", {})))
 
     def judged(self, record: CaseRecord) -> CaseRecord:
+        if self._allow_unjudged is not None:
+            case = leave_unjudged(record.case, self._allow_unjudged)
+            if case is not record.case:
+                record = structs.replace(record, case=case, key=self._keys.of(case))
         if OF_CASE in record.trace.cuts and record.trace.error is None:
             return _judged_in_part(self._journal, record, self._catalog)
         return _judged(self._journal, record, record.case, self._catalog)

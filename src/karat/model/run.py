@@ -82,9 +82,10 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
     that it could not continue, `misconfigured` that the target refused access as configured. Of the `partial` cases,
     `partial_failed` counts those in which a check failed although the threshold held, `partial_unknown` those with an
-    unknown check. Cases that were skipped, or failed as expected, are counted apart. Over repeats, `pass_all` and
-    `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among those that lack
-    no run, and `runs` counts every run.
+    unknown check, `partial_unjudged` those with an expectation that only another tool can judge; `unjudged` counts such
+    expectations in all cases. Cases that were skipped, or failed as expected, are counted apart. Over repeats,
+    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among
+    those that lack no run, and `runs` counts every run.
     """
 
     passed: int = 0
@@ -92,6 +93,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     partial: int = 0
     partial_failed: int = 0
     partial_unknown: int = 0
+    partial_unjudged: int = 0
+    unjudged: int = 0
     error: int = 0
     skipped: int = 0
     xfailed: int = 0
@@ -111,17 +114,21 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Runs that were not needed, because the cases were decided before."""
 
     def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> ExitCode:
-        """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold."""
+        """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold.
+
+        What is not judged is refused here: where it was left to another tool, the case is not PARTIAL for it.
+        """
         if self.interrupted:
             return ExitCode.INTERRUPTED
         if self.broken:
             return ExitCode.INTERNAL
         if self.misconfigured:
             return ExitCode.USAGE
-        untold = self.partial and not (self.partial_failed or self.partial_unknown)
+        untold = self.partial and not (self.partial_failed or self.partial_unknown or self.partial_unjudged)
         refused = (not allow_partial and (self.partial_failed or untold)) or (
             not allow_unknown and (self.partial_unknown or untold)
         )
+        refused = refused or self.partial_unjudged
         if self.failed or self.error or self.incomplete or refused:
             return ExitCode.FAILED
         return ExitCode.OK if self.passed or self.partial or self.xfailed else ExitCode.NOTHING_SELECTED

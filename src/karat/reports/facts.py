@@ -31,10 +31,11 @@ class Judged(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The checks of a case that did not pass, one that broke among the unknown."""
+    """The checks of a case that did not pass, one that broke among the unknown, and what another tool must judge."""
 
     failed: list[Judged]
     unknown: list[Judged]
+    unjudged: list[Judged]
 
 
 class Lacks(NamedTuple):
@@ -45,7 +46,7 @@ class Lacks(NamedTuple):
     missing_brief: list[str]
 
 
-NOTHING_AMISS: Final = Facts([], [])
+NOTHING_AMISS: Final = Facts([], [], [])
 NOTHING_LACKS: Final = Lacks([], [], [])
 
 
@@ -64,11 +65,12 @@ def facts(record: CaseRecord) -> Facts:
             break
     else:
         return NOTHING_AMISS
-    found = Facts([], [])
+    found = Facts([], [], [])
+    lists = {Status.FAILED: found.failed, Status.UNJUDGED: found.unjudged}
     for (turn, spec), result in zip(record.case.all_checks, results, strict=False):
         if result.status is not PASSED:
             judged = Judged(label(turn, spec.path or result.name), result)
-            (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
+            lists.get(result.status, found.unknown).append(judged)
     return found
 
 
@@ -159,15 +161,20 @@ def counts(summary: Summary) -> str:
         (summary.xfailed, "known to fail"),
         (summary.skipped, "skipped"),
     )
-    return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)])
+    unjudged = f"; {counted(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
+    return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)]) + unjudged
 
 
 def _why_partial(summary: Summary) -> str:
     """What makes it PARTIAL instead of PASS, where that is more than a failed check above its threshold."""
-    if not summary.partial_unknown:
+    if not (summary.partial_unknown or summary.partial_unjudged):
         return ""
-    failed = f"{summary.partial_failed} with a failed check, " if summary.partial_failed else ""
-    return f" ({failed}{summary.partial_unknown} unknown)"
+    each = (
+        (summary.partial_failed, "with a failed check"),
+        (summary.partial_unknown, "unknown"),
+        (summary.partial_unjudged, "not judged"),
+    )
+    return f" ({', '.join(f'{count} {word}' for count, word in each if count)})"
 
 
 def seconds(run: RunView) -> float | None:

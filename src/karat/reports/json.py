@@ -27,10 +27,11 @@ class CheckRow(Struct, omit_defaults=True, gc=False):
     turn: int | None = None
 
 
-class Checks(Struct, gc=False):
+class Checks(Struct, omit_defaults=True, gc=False):
     passed: list[CheckRow]
     failed: list[CheckRow]
     unknown: list[CheckRow]
+    unjudged: list[CheckRow] = []
 
 
 class Synthesis(Struct, gc=False):
@@ -202,7 +203,7 @@ def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
         case.prompt,
         case.outcome,
         verdict.status,
-        Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown)),
+        Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown), _rows(known.unjudged)),
         _metrics(record, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
@@ -311,6 +312,8 @@ def _summary(run: RunView) -> dict[str, object]:
         "total": summary.total,
         "avg_soft_score": None if average is None else round(average, 4),
     }
+    if summary.unjudged:
+        row["unjudged"] = summary.unjudged
     if summary.skipped or summary.xfailed:
         row |= {"skip": summary.skipped, "xfail": summary.xfailed}
     if summary.incomplete or summary.interrupted:

@@ -211,6 +211,8 @@ async def run_suite(
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
     chosen = select(suite, request.selection)
+    if not target and suite.target and suite.target_options:
+        request = structs.replace(request, options={**suite.target_options, **request.options})
     agent, how, request = settle(target or suite.target or None, how, request, project)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 

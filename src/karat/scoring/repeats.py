@@ -89,6 +89,8 @@ class Tally:
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
         self._failed_in: set[int] = set()
         self._unknown_in: set[int] = set()
+        self._unjudged_in: set[int] = set()
+        self._unjudged = 0
         # Whole units, because a sum of floats depends on the order in which cases happen to finish.
         self._soft_sum = 0
         self._soft_count = 0
@@ -105,6 +107,9 @@ class Tally:
             self._failed_in.add(index)
         if shortfall.unknown:
             self._unknown_in.add(index)
+        if shortfall.unjudged:
+            self._unjudged_in.add(index)
+        self._unjudged += shortfall.count
         if self._repeat == 1:
             self._counts[status] += 1
         else:
@@ -156,6 +161,8 @@ class Tally:
             partial=counts[CaseStatus.PARTIAL],
             partial_failed=len(self._failed_in if partly is None else self._failed_in & partly),
             partial_unknown=len(self._unknown_in if partly is None else (self._unknown_in | undecided) & partly),
+            partial_unjudged=len(self._unjudged_in if partly is None else self._unjudged_in & partly),
+            unjudged=self._unjudged,
             error=counts[CaseStatus.ERROR],
             skipped=counts[CaseStatus.SKIP],
             xfailed=counts[CaseStatus.XFAIL],

@@ -107,6 +107,7 @@ class Config(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
+    allow_unjudged: bool = False
     targets: dict[str, TargetConfig] = field(default_factory=dict)
 
 
@@ -146,6 +147,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     secrets: tuple[Text, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
+    allow_unjudged: bool = False
     targets: dict[str, dict[str, object]] = field(default_factory=dict)
     checks: dict[str, object] = field(default_factory=dict)
     formats: dict[str, object] = field(default_factory=dict)
@@ -153,6 +155,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     prices: dict[str, object] = field(default_factory=dict)
     effects: dict[str, object] = field(default_factory=dict)
     words: dict[str, object] = field(default_factory=dict)
+    evaluators: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
 
 
@@ -181,6 +184,7 @@ def read_config(project: Project) -> Config:
         secrets=top.secrets,
         allow_partial=top.allow_partial,
         allow_unknown=top.allow_unknown,
+        allow_unjudged=top.allow_unjudged,
         targets=targets,
     )
 

@@ -72,6 +72,7 @@ class RunHead:
     rate: RateView
     soft: str
     repeats: str
+    unjudged: int
     trouble: str
     scores: dict[str, tuple[int, int]]
     versions: dict[str, str]
@@ -133,6 +134,7 @@ def run_head(
         rate=rate_view(summary.passed, summary.total),
         soft="" if average is None else f"{average:.3f}",
         repeats=repeats(summary),
+        unjudged=summary.unjudged,
         trouble=trouble,
         scores=scores,
         versions=header.versions,
