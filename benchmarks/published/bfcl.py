@@ -1,4 +1,4 @@
-"""Answers that models gave to BFCL, as its authors published them, judged by Karat, by BFCL's checker, and back then."""
+"""Answers that models gave to BFCL, as its authors published them, judged by Karat, by BFCL today, and back then."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ CATEGORIES = {
     "relevance": "irrelevance",
 }
 """What the published results call a category, and what its file of questions is called today."""
+WHOLE_FLOAT = "a whole number in a list of floats: BFCL takes 1 for 1.0 alone, and not in a list"
+SOURCE = "source text of JavaScript or Java: BFCL's patterns read no line breaks, or the first of two lists"
+NOT_JSON = "a call whose arguments are not JSON: BFCL says that there is no call"
+SINCE = "questions or answers were corrected since: BFCL's checker says today what Karat says"
+UNEXPLAINED = "not explained"
 CHECKER = Path(__file__).with_name("bfcl_checker.py")
 
 
@@ -41,6 +46,20 @@ class Judged(NamedTuple):
     @property
     def agrees(self) -> bool:
         return (self.status == "PASS") is self.valid and self.status in ("PASS", "FAIL")
+
+    @property
+    def kind(self) -> str:
+        """Why the checker says another thing than Karat."""
+        if self.category.startswith("simple_java"):
+            return SOURCE
+        return WHOLE_FLOAT if self.status == "PASS" and "inner type <class 'float'>" in self.error else UNEXPLAINED
+
+    @property
+    def published_kind(self) -> str:
+        """Why the published verdict is another than Karat's."""
+        if not self.agrees:
+            return self.kind
+        return NOT_JSON if self.category == "irrelevance" else SINCE
 
 
 class Question(NamedTuple):
@@ -125,6 +144,12 @@ def _check(
         + "\n"
         for name in asked
     )
-    done = subprocess.run([python, str(CHECKER)], input=text, capture_output=True, text=True, check=True)
-    found = dict(zip(asked, map(json.loads, done.stdout.splitlines()), strict=True))
+    found = dict(zip(asked, run_checker(python, text), strict=True))
     return [tuple(found.get(row["id"], (False, "no calls", ""))) for row in rows]  # type: ignore[misc]  # three each
+
+
+def run_checker(python: str, text: str, *how: str) -> list[Any]:
+    """A verdict of BFCL's own checker for each line."""
+    command = [python, str(CHECKER), *how]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("VERDICT ")]

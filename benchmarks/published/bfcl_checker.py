@@ -26,19 +26,37 @@ sys.modules["bfcl_eval.constants.model_config"] = _table
 
 
 def main() -> None:
+    check = _check_turns if sys.argv[1:] == ["turns"] else _check_calls
+    for line in sys.stdin:
+        row = json.loads(line)
+        try:
+            found = check(row)
+        except Exception as error:  # noqa: BLE001 - the checker raises for what it did not expect
+            found = {"valid": False, "error_type": "checker:raised", "error": [f"{type(error).__name__}: {error}"]}
+        why = str(found.get("error", found.get("error_message", "")))[:500]
+        print("\nVERDICT " + json.dumps([found["valid"], found.get("error_type", ""), why]), flush=True)
+
+
+def _check_calls(row: dict[str, Any]) -> dict[str, Any]:
     from bfcl_eval.constants.enums import Language  # type: ignore[import-not-found]  # in another environment
     from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker  # type: ignore[import-not-found]
 
+    MODELS.dotless = row["dotless"]
     languages = {"java": Language.JAVA, "javascript": Language.JAVASCRIPT}
-    for line in sys.stdin:
-        row = json.loads(line)
-        MODELS.dotless = row["dotless"]
-        language = languages.get(row["category"].rpartition("_")[2], Language.PYTHON)
-        try:
-            found = ast_checker(row["functions"], row["calls"], row["gold"], language, row["category"], "any")
-        except Exception as error:  # noqa: BLE001 - the checker raises for what it did not expect
-            found = {"valid": False, "error_type": "checker:raised", "error": [f"{type(error).__name__}: {error}"]}
-        print(json.dumps([found["valid"], found.get("error_type", ""), str(found.get("error", ""))[:500]]), flush=True)
+    language = languages.get(row["category"].rpartition("_")[2], Language.PYTHON)
+    found: dict[str, Any] = ast_checker(row["functions"], row["calls"], row["gold"], language, row["category"], "any")
+    return found
+
+
+def _check_turns(row: dict[str, Any]) -> dict[str, Any]:
+    from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import (  # type: ignore[import-not-found]
+        multi_turn_checker,
+    )
+
+    # The environment is kept by the name of the model: each answer is one of its own.
+    turns = [[step] if step else [] for step in row["turns"]]
+    found: dict[str, Any] = multi_turn_checker(turns, row["gold"], row["question"], "multi_turn_base", row["name"])
+    return found
 
 
 if __name__ == "__main__":

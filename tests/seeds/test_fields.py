@@ -76,6 +76,9 @@ ROWS = {
     ),
     "tool_order": Row({"tool_order": ["find", "book"]}, calls("find", "log", "book"), calls("book", "find")),
     "tool_requires": Row({"tool_requires": {"book": ["find"]}}, calls("find+", "book"), calls("find-", "book")),
+    "trajectory": Row(
+        {"trajectory": {"calls": [{"tool": "find"}, {"tool": "book"}]}}, calls("find", "book"), calls("book", "find")
+    ),
     "tool_calls_none with *": Row({"tool_calls_none": ["drop_*"]}, calls("book_it"), calls("book_it", "Drop-All")),
     "valid_arguments": Row({"valid_arguments": True}, booked({"day": "Mon"}), booked({"date": "Mon"})),
     "ended": Row({"ended": True}, says("Done.", ended_by="itself"), says("So I", ended_by="length")),

@@ -56,6 +56,9 @@ class TrajectoryRule(TypedDict):
         list[TrajectoryCall | list[TrajectoryCall]],
         Meta(description="The calls in order; calls in a list of their own were asked for together, in any order."),
     ]
+    without_failed: NotRequired[
+        Annotated[Literal[True], Meta(description="Calls that failed are not among those that were made.")]
+    ]
     match: NotRequired[
         Annotated[
             MatchMode,
@@ -110,11 +113,14 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
         Example(
             {"calls": [{"tool": "book"}, {"tool": "find"}], "match": "in_order"}, calls("find book"), Status.FAILED
         ),
+        Example({"calls": [{"tool": "book"}], "without_failed": True}, calls("book:failed book"), Status.PASSED),
+        Example({"calls": [{"tool": "book"}]}, calls("book:failed book"), Status.FAILED),
         Example({"calls": [FORTY]}, calls("pay"), Status.UNKNOWN),
         Example({"calls": [{"tool": "find"}]}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     calls: tuple[Wanted | tuple[Wanted, ...], ...]
     match: MatchMode = "ordered"
+    without_failed: bool = False
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -142,7 +148,9 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
             )
 
     def judge(self, trace: Trace) -> CheckResult:
-        made = [call for call in trace.tool_calls if call.called]
+        made = [
+            call for call in trace.tool_calls if call.called and not (self.without_failed and call.success is False)
+        ]
         doubt = trace.cut("tool_results")
         fits = [[one.pattern.fits(call, doubt) for call in made] for one in self.wanted]
         sure = [[one is True for one in row] for row in fits]

@@ -155,6 +155,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     prices: dict[str, object] = field(default_factory=dict)
     effects: dict[str, object] = field(default_factory=dict)
     words: dict[str, object] = field(default_factory=dict)
+    evaluators: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
 
 

@@ -17,6 +17,7 @@ from karat.suites.documents.json_lines import JsonLinesDocument
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.bfcl_values import argument, source_argument
 from karat.suites.formats.translated import (
+    Evaluators,
     Expected,
     Problems,
     TranslatedCase,
@@ -64,7 +65,7 @@ class Bfcl(TranslatedFormat):
             return False
         return "id" in found and not {"question", "ground_truth"}.isdisjoint(found)
 
-    def translate(self, file: SuiteFile) -> Translation:
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
         document = JsonLinesDocument(file.data)
         if document.diagnostics:
             raise RefusedError(*document.diagnostics)

@@ -12,7 +12,14 @@ from typing import Any
 from karat.suites.diagnostics import Path
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.tau_contracts import USER, Action, said_by_agent, same_actions, same_database, writing_tools
-from karat.suites.formats.translated import Expected, Problems, TranslatedCase, TranslatedFormat, Translation
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+)
 from karat.text.wording import listed, quoted
 
 _BASIS = ("DB", "COMMUNICATE")
@@ -44,7 +51,7 @@ class Tau2(TranslatedFormat):
         first = next(iter(rows), None)
         return isinstance(first, dict) and "user_scenario" in first
 
-    def translate(self, file: SuiteFile) -> Translation:
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
         problems = Problems()
         rows, at = _rows(file.tree)
         tasks = [(row, (*at, index) if file.tree is not row else ()) for index, row in enumerate(rows)]
@@ -95,13 +102,14 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
             message = f"unknown reward {quoted(str(kind))}. Known are {listed(_KINDS, 'and')}."
             problems.add((*at, "reward_basis", index), message, "unknown-value")
     actions = _actions(task, path, problems)
-    calls = same_database(actions, tools) if "DB" in basis else []
+    # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
+    calls = same_database(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
     if "ACTION" in basis:  # what the database shows was done needs no second call
         calls += same_actions([action for action in actions if "DB" not in basis or not action.writes])
     words = said_by_agent(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
     left = [*_left_to_tau2(criteria, basis)]
     asked: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": left}
-    fields = {"outcome": "completed", **{key: value for key, value in asked.items() if value}}
+    fields = {"outcome": "completed", "ended": True, **{key: value for key, value in asked.items() if value}}
     places = {
         "tool_calls": (*at, "actions"),
         "in_any_turn": (*at, "communicate_info"),

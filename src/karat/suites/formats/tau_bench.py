@@ -10,7 +10,14 @@ from karat.suites.diagnostics import Document, Path, RefusedError, refuse
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.builder import TextPlaces
 from karat.suites.formats.tau_contracts import Action, said_by_agent, same_database, writing_tools
-from karat.suites.formats.translated import Expected, Problems, TranslatedCase, TranslatedFormat, Translation
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+)
 
 _KNOWN = ("annotator", "user_id", "instruction", "synthetic_instruction", "actions", "outputs")
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -31,7 +38,7 @@ class TauBench(TranslatedFormat):
             {"instruction", "actions"} <= first.keys() or {"traj", "info"} <= first.keys()
         )
 
-    def translate(self, file: SuiteFile) -> Translation:
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
         document: Document | None = None
         if file.name.endswith(".py"):
             rows, document = _python_tasks(file.text)
@@ -49,21 +56,21 @@ def _is_rows(tree: object) -> bool:
 
 
 def _tasks(rows: list[tuple[Any, Path]], problems: Problems) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
-    """Each task once, by its number: trajectories hold it again for every trial."""
-    seen: set[str] = set()
+    """Each task once, by its number: trajectories hold it again for every trial, but not where a run broke."""
+    found: dict[str, tuple[Mapping[str, Any], Path]] = {}
     for index, (row, path) in enumerate(rows):
         if not isinstance(row, dict):
             problems.add(path, "a task is an object with 'instruction' and 'actions'.", "wrong-type")
-            continue
-        name, task, where = f"task-{index}", row, path
-        if "traj" in row:
-            name = f"task-{row.get('task_id')}"
-            task, where = row.get("info", {}).get("task", {}), (*path, "info", "task")
-        if name in seen:
-            continue
-        seen.add(name)
-        problems.unknown_keys(task, _KNOWN, where)
-        yield name, task, where
+        elif "traj" in row:
+            task = row["info"].get("task") if isinstance(row.get("info"), dict) else None
+            name, place = f"task-{row.get('task_id')}", (*path, "info", "task")
+            if not found.get(name, ({}, ()))[0]:
+                found[name] = (task if isinstance(task, dict) else {}, place)
+        else:
+            found[f"task-{index}"] = (row, path)
+    for name, (task, path) in found.items():
+        problems.unknown_keys(task, _KNOWN, path)
+        yield name, task, path
 
 
 def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Action]:
@@ -79,14 +86,17 @@ def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Ac
 
 def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], problems: Problems) -> TranslatedCase:
     calls = same_database(_actions(task, path, problems), tools)
-    fields: dict[str, Any] = {"outcome": "completed"}
+    fields: dict[str, Any] = {"outcome": "completed", "ended": True}
     if calls:
         fields["tool_calls"] = calls
     if words := said_by_agent([str(word) for word in task.get("outputs") or ()]):
         fields["in_any_turn"] = words
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
-    more = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
-    return TranslatedCase(name, str(task.get("instruction", "")), Expected(fields, places), path, more=more)
+    more: dict[str, Any] = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
+    if not task:
+        more["skip"] = "every run of it broke before the file had its task"
+    prompt = str(task.get("instruction", "")) if task else "(no task)"
+    return TranslatedCase(name, prompt, Expected(fields, places), path, more=more)
 
 
 def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
@@ -110,7 +120,7 @@ def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
 
 
 def _plain(node: ast.expr) -> Any:
-    if isinstance(node, ast.Call) and all(word.arg for word in node.keywords) and not node.args:
+    if isinstance(node, ast.Call) and node.keywords and not node.args and all(word.arg for word in node.keywords):
         return {str(word.arg): _plain(word.value) for word in node.keywords}
     if isinstance(node, ast.List):
         return [_plain(entry) for entry in node.elts]

@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from karat.model.trace import BY_ITSELF
 from karat.targets.recordings.base import RecordedCase, ResultFile
 
 STOP = "###STOP###"
 """What the simulated user of tau-bench says once it is done."""
 HAND_OVER = "transfer_to_human_agents"
 """The tool that ends a conversation of tau-bench."""
-BY_ITSELF = ("user_stop", "agent_stop")
+ENDS = ("user_stop", "agent_stop")
+"""How a simulation of tau2 ends that no limit cut off."""
 _NO_INPUT = "(the agent begins)"
 
 
@@ -40,11 +42,18 @@ class Tau2Results(ResultFile):
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
         seen: Counter[str] = Counter()
+        history = {str(task["id"]): _history(task) for task in values[0]["tasks"]}
         for run in values[0]["simulations"]:
             name, reason = str(run["task_id"]), run.get("termination_reason")
-            form = _form(run["messages"], "" if reason in BY_ITSELF else str(reason))
+            messages = run["messages"][history.get(name, 0) :]
+            form = _form(messages, "" if reason in ENDS else str(reason))
             yield RecordedCase(name, form, seen[name], simulated=True)
             seen[name] += 1
+
+
+def _history(task: Mapping[str, Any]) -> int:
+    """How many messages a conversation begins with that the task made up."""
+    return len((task.get("initial_state") or {}).get("message_history") or ())
 
 
 def _limit(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -59,8 +68,7 @@ def _form(messages: Sequence[Mapping[str, Any]], limit: str) -> dict[str, Any]:
     turns = [*_turns(messages)]
     if not turns:
         return {"error": "the run broke before there was an answer"}
-    if limit:
-        turns[-1]["ended_by"] = limit
+    turns[-1]["ended_by"] = limit or BY_ITSELF
     return {"turns": turns}
 
 
@@ -88,7 +96,7 @@ def _turns(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _new_turn(words: str) -> dict[str, Any]:
-    return {"input": words, "final_message": "", "tool_calls": [], "messages": []}
+    return {"input": words, "final_message": "", "tool_calls": [], "messages": [], "ended_by": BY_ITSELF}
 
 
 def _call(call: Mapping[str, Any], role: str) -> dict[str, Any]:
