@@ -11,7 +11,15 @@ from typing import Any
 
 from karat.suites.diagnostics import Path
 from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.tau_contracts import USER, Action, said_by_agent, same_actions, same_database, writing_tools
+from karat.suites.formats.tau_contracts import (
+    NO_WRITES,
+    USER,
+    Action,
+    said_by_agent,
+    same_actions,
+    same_database,
+    writing_tools,
+)
 from karat.suites.formats.translated import (
     Evaluators,
     Expected,
@@ -108,6 +116,8 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
         calls += same_actions([action for action in actions if "DB" not in basis or not action.writes])
     words = said_by_agent(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
     left = [*_left_to_tau2(criteria, basis)]
+    if "DB" in basis and criteria.get("actions") is not None and not tools:
+        left.append(NO_WRITES)
     asked: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": left}
     fields = {"outcome": "completed", "ended": True, **{key: value for key, value in asked.items() if value}}
     places = {

@@ -9,7 +9,7 @@ from typing import Any
 from karat.suites.diagnostics import Document, Path, RefusedError, refuse
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.builder import TextPlaces
-from karat.suites.formats.tau_contracts import Action, said_by_agent, same_database, writing_tools
+from karat.suites.formats.tau_contracts import NO_WRITES, Action, said_by_agent, same_database, writing_tools
 from karat.suites.formats.translated import (
     Evaluators,
     Expected,
@@ -87,8 +87,7 @@ def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Ac
 def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], problems: Problems) -> TranslatedCase:
     calls = same_database(_actions(task, path, problems), tools)
     fields: dict[str, Any] = {"outcome": "completed", "ended": True}
-    if calls:
-        fields["tool_calls"] = calls
+    fields |= {"tool_calls": calls} if calls else {"unjudged": [NO_WRITES]}
     if words := said_by_agent([str(word) for word in task.get("outputs") or ()]):
         fields["in_any_turn"] = words
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
