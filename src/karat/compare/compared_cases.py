@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from karat.compare.run_differences import settings
 from karat.journal.index import Index, file_state
 from karat.journal.integrity import Derived, agrees, verdict_of
 from karat.journal.reader import Journal, header_of
@@ -48,7 +49,7 @@ _to_compare = msgspec.json.Decoder(RecordToCompare).decode
 _excerpt = msgspec.json.Decoder(RecordExcerpt).decode
 _with_evidence = msgspec.json.Decoder(RecordVerdict).decode
 _case = msgspec.json.Decoder(Case).decode
-NAME: Final = "standings 1"
+NAME: Final = "standings 2"
 """The name of the cached results; raise its number when they are computed differently."""
 
 
@@ -96,6 +97,7 @@ class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     apart: int = 0
     category: str = ""
     tags: tuple[str, ...] = ()
+    cluster: str = ""
     min_pass_rate: float | None = None
     lacks: dict[str, int] = {}
     measures: dict[str, float] = {}
@@ -188,6 +190,8 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
         runs=runs,
         errors=errors,
         incomplete=incomplete,
+        settings=settings(header),
+        deterministic=header.deterministic,
     )
 
 
@@ -208,6 +212,7 @@ def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> Comp
         apart=len(runs) - len(judged) - errors,
         category=case.category,
         tags=case.tags,
+        cluster=case.cluster,
         min_pass_rate=case.min_pass_rate,
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
         measures=_quantities(judged[0], prices) if len(judged) == 1 else _means(judged, prices),

@@ -52,9 +52,15 @@ class CaseHistory(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class History(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Runs from the oldest to the newest, and every case that any of them had."""
+    """Runs of one suite, target and settings from the oldest to the newest, and every case that any of them had.
+
+    `left_out` counts runs of the suite against `other_targets`, or against this one with other settings.
+    """
 
     suite: str
     runs: tuple[RunPoint, ...]
     cases: tuple[CaseHistory, ...]
     unreadable: tuple[str, ...] = ()
+    target: str = ""
+    left_out: int = 0
+    other_targets: tuple[str, ...] = ()

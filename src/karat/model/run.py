@@ -52,6 +52,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     target_version: str = ""
     until: Sequential | None = None
     """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
+    deterministic: bool = False
+    """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):

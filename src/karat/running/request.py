@@ -113,6 +113,7 @@ class ResolvedTarget(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     grace: float = GRACE
     version: str = ""
+    deterministic: bool = False
 
     @classmethod
     def from_config(cls, config: TargetConfig, name: str = "") -> ResolvedTarget:
@@ -127,6 +128,7 @@ class ResolvedTarget(Struct, frozen=True, kw_only=True):
             timeout=config.timeout,
             grace=GRACE + RESET_GRACE if config.teardown else GRACE,
             version=config.version or version_of(target),
+            deterministic=config.deterministic,
         )
 
     @classmethod

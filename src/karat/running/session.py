@@ -191,6 +191,7 @@ class Session:
             project=revision(Path(request.folder)),
             suite_revision=revision(file) if file.is_file() else None,
             target_version=text(self._agent.version)[:LONGEST_VERSION],
+            deterministic=self._agent.deterministic,
         )
 
 
