@@ -12,7 +12,7 @@ from msgspec import structs
 from karat.compare.compared_cases import ComparedCase, check_names
 from karat.compare.run_differences import differences
 from karat.compare.scopes import SHOWN, Scope
-from karat.compare.stats import fallen, fisher, holm
+from karat.compare.stats import Pair, fallen, fisher, holm
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import (
@@ -135,6 +135,8 @@ class ComparisonBuilder:
         self._changes: list[CaseChange] = []
         self._left_off = 0
         self._falls: list[Fall] = []
+        self._wavering: Counter[Pair] = Counter()
+        """Cases that failed at times and did not fall."""
         self._sides = SideCounts(), SideCounts()
         for pair in pair_cases(base, new):
             self._add(*pair)
@@ -156,6 +158,8 @@ class ComparisonBuilder:
                 if name in self.scopes:
                     self.scopes[name].add(base, new)
         place = self._keep(base, new, what) if what is not _STEADY else None
+        if what in (Change.FIXED, Change.FLICKERS) and base is not None and new is not None and base.passed:
+            self._wavering[base.runs, new.runs] += 1
         if what is Change.BROKE:
             assert base is not None
             assert new is not None
@@ -174,7 +178,7 @@ class ComparisonBuilder:
     def _settle_falls(self) -> None:
         """Say of each case that fell whether it broke. The runs of a deterministic target need no test."""
         falls, certain = self._falls, self._sources[1].side(0, 0, 0).deterministic
-        shown = fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence)
+        shown = fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
         for fall, is_shown in zip(falls, shown, strict=True):
             what = settle_fall(fall.base, fall.new, shown=is_shown or certain)
             self._count(fall.base, fall.new, what)

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TypeAlias
 
 from karat.scoring.intervals import Cluster, Clusters, Estimate, Runs, made_up_size, pass_rate, t_quantile
@@ -185,16 +186,19 @@ def hochberg(values: Sequence[float]) -> list[float]:
     return found
 
 
-def fallen(pairs: Sequence[Pair], confidence: float) -> list[bool]:
+def fallen(pairs: Sequence[Pair], confidence: float, others: Mapping[Pair, int] = MappingProxyType({})) -> list[bool]:
     """Which cases fell by more than chance explains, at this confidence for all of them together.
 
-    A case that cannot show a fall, because hardly any of its runs failed, is not a look taken. The others are corrected
-    by Hochberg's method, so that several cases that broke alike confirm each other.
+    `others` failed at times and did not fall: they might have. A case that could not show a fall, because hardly any of
+    its runs failed, is not a look taken. All looks are corrected by Hochberg's method, so that several cases that broke
+    alike confirm each other.
     """
     error = 1 - confidence
+    most = max((new[1] for _, new in pairs), default=0)
+    looks = sum(count for (base, new), count in others.items() if _least_chance(base, (0, max(most, new[1]))) <= error)
     able = [index for index, pair in enumerate(pairs) if _least_chance(*pair) <= error]
-    corrected = hochberg([chance_of_fall(*pairs[index]) for index in able])
-    shown = {index for index, chance in zip(able, corrected, strict=True) if chance <= error}
+    corrected = hochberg([*(chance_of_fall(*pairs[index]) for index in able), *[1.0] * looks])
+    shown = {index for index, chance in zip(able, corrected, strict=False) if chance <= error}
     return [index in shown for index in range(len(pairs))]
 
 
