@@ -29,7 +29,7 @@ def of_single_runs(passed: int, total: int) -> dict[intervals.Cluster[intervals.
 def test_wilson(passed: int, total: int, confidence: float) -> None:
     from scipy import stats as scipy_stats
 
-    plain = wilson(passed, total, intervals.z_value(confidence))
+    plain = wilson(passed, total, intervals.t_quantile(confidence, 0))
     theirs = scipy_stats.binomtest(passed, total).proportion_ci(confidence, "wilson")
     assert (plain.low, plain.high) == pytest.approx(tuple(theirs), abs=1e-9)
 
@@ -42,6 +42,15 @@ def test_the_rate_of_single_runs_is_wilson_with_continuity_correction(passed: in
     assert found.value == pytest.approx(passed / total)
     as_wide = 2 * scipy_stats.norm.cdf(intervals.t_quantile(0.95, total - 1)) - 1
     theirs = scipy_stats.binomtest(passed, total).proportion_ci(as_wide, "wilsoncc")
+    assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
+
+
+@pytest.mark.parametrize(("passed", "total"), COUNTS)
+def test_the_rate_of_repeats_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
+    from scipy import stats as scipy_stats
+
+    found = intervals.share(passed, total)
+    theirs = scipy_stats.binomtest(passed, total).proportion_ci(0.95, "wilsoncc")
     assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.model.verdict import CaseStatus
-from karat.scoring.repeats import Tally, case_status, is_flaky, is_lost, wilson
+from karat.scoring.repeats import case_status, is_flaky, is_lost, wilson
+from karat.scoring.tally import Tally
 
 PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 

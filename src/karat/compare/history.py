@@ -123,11 +123,12 @@ def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, projec
     unreadable: list[str] = []
     for run in runs:
         try:
-            results = {result.id: result for result in CachedCases(run.path, index, project)}
+            source = CachedCases(run.path, index, project)
+            results = {result.id: result for result in source}
         except JournalError as error:
             unreadable.append(str(error))
             continue
-        point = _point(run, results)
+        point = _point(run, results, source.figures)
         for result in results.values():
             if result.id not in cases:
                 cases[result.id] = CaseLine(result, len(points))
@@ -138,7 +139,7 @@ def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, projec
     return History(suite=suite, runs=tuple(points), cases=lines, unreadable=tuple(unreadable))
 
 
-def _point(run: RecordedRun, results: dict[str, ComparedCase]) -> RunPoint:
+def _point(run: RecordedRun, results: dict[str, ComparedCase], figures: str) -> RunPoint:
     header, project = run.header, run.header.project
     return RunPoint(
         path=str(run.path),
@@ -147,8 +148,7 @@ def _point(run: RecordedRun, results: dict[str, ComparedCase]) -> RunPoint:
         commit=project.commit if project else "",
         dirty=bool(project and project.dirty),
         version=header.target_version,
-        passed=sum(_came_to(result) == "passed" for result in results.values()),
-        cases=len(results),
+        figures=figures,
         flaky=sum(result.flickers for result in results.values()),
     )
 

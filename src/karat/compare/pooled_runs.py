@@ -30,7 +30,7 @@ class PooledRuns:
         broken = next((side.incomplete for side in sides if side.incomplete), "")
         newest, oldest = sides[0], sides[-1]
         path = newest.path if len(sides) == 1 else f"{counted(len(sides), 'run')}, {oldest.path} to {newest.path}"
-        return structs.replace(newest, path=path, incomplete=broken, pooled=len(sides))
+        return structs.replace(newest, path=path, incomplete=broken, pooled=len(sides), figures="")
 
     def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case in the newest of the runs."""

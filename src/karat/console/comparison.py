@@ -158,7 +158,7 @@ def _history_lines(found: History) -> Iterator[str]:
         yield f"  {terminal(case.id, HISTORY_NAME):<{width}}  {case.strip}{_story(case)}"
     yield f"  {LEGEND}"
     yield from _slowest(found)
-    yield from (f"  {run.passed} of {run.cases} passed  {_at(run)}" for run in found.runs)
+    yield from (f"  {run.figures}  {_at(run)}" for run in found.runs)
     if found.left_out:
         yield f"  {_left_out(found)}"
     yield from (f"  not read: {terminal(why, HISTORY_LINE)}" for why in found.unreadable)

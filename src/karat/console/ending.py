@@ -22,6 +22,7 @@ from karat.reports.failure_details import headline
 from karat.reports.repeated import by_case
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
+from karat.scoring.figures import run_words
 from karat.text.wording import counted, visible
 
 MOST: Final = 30
@@ -113,6 +114,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]
     if screen.verbosity > Verbosity.QUIET:
+        lines.append(f"  {run_words(summary, run.prices)}")
         lines += [f"  {terminal(str(path))}" for path in artifacts]
     if screen.verbosity > Verbosity.QUIET or incomplete(run):
         lines += [f"  {what:<19}{command}" for what, command in next_steps(run)]

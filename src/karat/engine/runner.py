@@ -21,7 +21,7 @@ from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.targets.base import DENIED
 
 
@@ -195,7 +195,8 @@ class Runner:
                 self._end_denied(done)
                 return
             journal.write(bytes(done.line))
-            tally.add(item.index, done.status, done.soft, item.case.min_pass_rate, done.shortfall)
+            rate, cluster = item.case.min_pass_rate, item.case.cluster
+            tally.add(item.index, done.status, done.soft, rate, done.shortfall, cluster=cluster, spent=done.spent)
             items.done(item)
             self._attempts.tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):

@@ -12,13 +12,14 @@ from itertools import pairwise
 from typing import Final, Protocol, TypedDict
 
 from karat.journal.views import RecordToVerify
+from karat.model.cost import Spent
 from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.scoring import verdicts
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.text.wording import counted
 
 FIRST: Final = 1 << 10
@@ -133,12 +134,13 @@ class Derived:
         """Note a record, by the verdict that its checks add up to."""
         verdict = derived(record)
         own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
-        self.count(record.index, record.case, verdict, own=own)
+        self.count(record.index, record.case, verdict, record.trace.spent, own=own)
 
-    def count(self, index: int, case: Case, verdict: Verdict, *, own: bool) -> None:
+    def count(self, index: int, case: Case, verdict: Verdict, spent: Spent, *, own: bool) -> None:
         """Note a record of this verdict; `own`: it is the one that its run wrote."""
         self.identity.note(case.id, index, own=own)
-        self._tally.add(index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall)
+        score, rate = verdict.soft.value, case.min_pass_rate
+        self._tally.add(index, verdict.status, score, rate, verdict.shortfall, cluster=case.cluster, spent=spent)
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""

@@ -18,13 +18,14 @@ from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
+from karat.model.cost import COST, Spent, spent_by
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
 from karat.scoring import verdicts
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.traces.redact import Redactor
 
 NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
@@ -158,6 +159,8 @@ class Counts(Struct, frozen=True, array_like=True, gc=False):
     soft: float | None
     min_pass_rate: float | None
     shortfall: Shortfall
+    cluster: str
+    spent: Spent
 
 
 class Note(Struct, frozen=True, array_like=True, gc=False):
@@ -257,9 +260,13 @@ class Rewriting:
         return piece.lines
 
     def _count(self, counts: Counts) -> None:
-        self._tally.add(counts.index, counts.status, counts.soft, counts.min_pass_rate, counts.shortfall)
+        rate, cluster, spent = counts.min_pass_rate, counts.cluster, counts.spent
+        self._tally.add(counts.index, counts.status, counts.soft, rate, counts.shortfall, cluster=cluster, spent=spent)
 
 
 def _counts(record: CaseRecord) -> Counts:
-    verdict = record.verdict
-    return Counts(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
+    verdict, case, trace = record.verdict, record.case, record.trace
+    spent = spent_by(trace.tokens, trace.metadata.get(COST))
+    return Counts(
+        record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent
+    )

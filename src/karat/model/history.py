@@ -19,8 +19,8 @@ class RunPoint(Struct, frozen=True, omit_defaults=True, kw_only=True):
     commit: str = ""
     dirty: bool = False
     version: str = ""
-    passed: int = 0
-    cases: int = 0
+    figures: str = ""
+    """Those that every page, report and terminal gives of the run."""
     flaky: int = 0
 
 

@@ -34,7 +34,7 @@ from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
 from karat.traces.clean import text

@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from statistics import NormalDist
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from karat.scoring.repeats import Interval
@@ -84,9 +83,11 @@ def _sum_cases(totals: Mapping[Total, int]) -> int:
 
 
 def share(passed: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
-    """The rate of so many runs, or cases, that have nothing in common."""
-    counts = {(1, 1): passed, (0, 1): total - passed}
-    return pass_rate(alone({runs: count for runs, count in counts.items() if count}), confidence)
+    """The rate of so many runs of one case, which differ by chance alone."""
+    if not total:
+        return Estimate(math.nan, 0.0, 1.0)
+    bounds = wilson_corrected(passed / total, total, t_quantile(confidence, 0))
+    return Estimate(passed / total, bounds.low, bounds.high)
 
 
 def made_up_size(clusters: int, cases: int) -> float:
@@ -119,15 +120,9 @@ def wilson_corrected(rate: float, runs: float, z: float) -> Interval:
     return Interval(0.0 if rate <= 0 else max(0.0, bound(-1)), 1.0 if rate >= 1 else min(1.0, bound(1)))
 
 
-def z_value(confidence: float) -> float:
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
-
-
 @lru_cache
 def t_quantile(confidence: float, freedom: int) -> float:
     """How many standard errors wide an interval is where the spread itself is estimated; 1 cluster has no spread."""
-    if freedom < 1:
-        return z_value(confidence)
     low, high = 0.0, 10.0
     while _t_within(high, freedom) < confidence:
         low, high = high, high * 4
@@ -140,7 +135,9 @@ def t_quantile(confidence: float, freedom: int) -> float:
 
 
 def _t_within(bound: float, freedom: int) -> float:
-    """How likely Student's t stays within this bound."""
+    """How likely Student's t stays within this bound; without a degree of freedom, a normal deviate."""
+    if freedom < 1:
+        return math.erf(bound / math.sqrt(2))
     return 1.0 - _incomplete_beta(freedom / (freedom + bound * bound), freedom / 2, 0.5)
 
 
