@@ -67,7 +67,7 @@ class References:
             raise UsageError(f"{what} the older side of a comparison.", where=name, fix="Name it first.")
         return found
 
-    def base(self, name: str, new: Journal) -> AnyBase:
+    def base(self, name: str, new: RecordedRun) -> AnyBase:
         """The older side: of what was run of the same suite and target, never the newer run itself."""
         return self._find(name, new)
 
@@ -81,7 +81,7 @@ class References:
     def _cases(self, path: Path) -> JournalCases:
         return JournalCases(Journal(path, project=self._project))
 
-    def _find(self, name: str, other: Journal | None) -> AnyBase:
+    def _find(self, name: str, other: RecordedRun | None) -> AnyBase:
         path = Path(name)
         if name == BASELINE and other is not None:
             path = baseline_of(other.header.suite)
@@ -95,7 +95,7 @@ class References:
         runs = recorded([path] if path.is_dir() else self._folders)
         return self._cases(self._chosen(name, runs, other).path)
 
-    def _pool(self, name: str, most: int, other: Journal | None) -> PooledRuns:
+    def _pool(self, name: str, most: int, other: RecordedRun | None) -> PooledRuns:
         """The last runs that are of one kind with the newer one, or else with the last."""
         runs = self._earlier(recorded(self._folders), other)
         kind = other.header if other is not None else runs[0].header if runs else None
@@ -104,7 +104,7 @@ class References:
             raise self._not_found(name, other)
         return PooledRuns([self._cases(run.path) for run in alike])
 
-    def _earlier(self, runs: list[RecordedRun], other: Journal | None) -> list[RecordedRun]:
+    def _earlier(self, runs: list[RecordedRun], other: RecordedRun | None) -> list[RecordedRun]:
         """Runs of the suite and target of the newer run, that run itself left out; those with its settings first."""
         if other is None:
             return runs
@@ -118,14 +118,14 @@ class References:
         ]
         return sorted(found, key=lambda run: not is_same_kind(run.header, header))
 
-    def _chosen(self, name: str, runs: list[RecordedRun], other: Journal | None) -> RecordedRun:
+    def _chosen(self, name: str, runs: list[RecordedRun], other: RecordedRun | None) -> RecordedRun:
         named = Path(name).is_dir()
         for run in self._earlier(runs, other):
             if named or _is_meant(name, run):
                 return run
         raise self._not_found(name, other)
 
-    def _not_found(self, name: str, other: Journal | None) -> UsageError:
+    def _not_found(self, name: str, other: RecordedRun | None) -> UsageError:
         of_suite = f" of {other.header.suite} against {other.header.target}" if other else ""
         folders = ", ".join(map(str, self._folders))
         if name.startswith("@"):

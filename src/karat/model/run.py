@@ -53,6 +53,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     target_version: str = ""
     until: Sequential | None = None
     """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
+    confirm: int = 0
+    """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
     deterministic: bool = False
     """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
 

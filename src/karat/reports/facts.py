@@ -217,6 +217,6 @@ def repeats(summary: Summary) -> str:
 def _uneven_repeats(summary: Summary, each: str) -> str:
     """Cases that were run as often as they needed: no share of them is that of so many repeats each."""
     undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
-    possible = summary.runs + summary.saved
-    saved = f", {summary.saved} of {possible} saved ({summary.saved / possible:.0%}); {undecided}" if possible else ""
+    possible, is_auto = summary.runs + summary.saved, summary.saved or summary.undecided
+    saved = f", {summary.saved} of {possible} saved ({summary.saved / possible:.0%}); {undecided}" if is_auto else ""
     return f"{summary.runs} runs, {each} of each case{saved}, {summary.flaky} flaky"

@@ -44,6 +44,8 @@ class Repeated(NamedTuple):
         low, high = self.interval.low, self.interval.high
         label = ", FLAKY" if self.flaky else ""
         label += f", {counted(self.errors, 'error')} retried" if self.errors else ""
+        if self.runs == 1:
+            return f"1 run{label}"
         return f"{self.passed} of {self.runs} passed (95% interval {low:.2f} to {high:.2f}){label}"
 
 

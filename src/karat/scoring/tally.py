@@ -23,9 +23,18 @@ _RUNS: dict[bool, Runs] = {True: (1, 1), False: (0, 1)}
 class Tally:
     """Counts records as they come, in any order."""
 
-    def __init__(self, repeat: int = 1, until: Sequential | None = None) -> None:
+    def __init__(
+        self,
+        repeat: int = 1,
+        until: Sequential | None = None,
+        confirm: int = 0,
+        held: Mapping[int, Runs] | None = None,
+    ) -> None:
+        """`confirm` of the runs are for cases that fell from what they `held`; who only reads does not know that."""
         self._repeat = repeat
         self._until = until
+        self._first = repeat - confirm
+        self._held = held
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
         self._failed_in: set[int] = set()
@@ -99,9 +108,19 @@ class Tally:
     def is_open(self, index: int) -> bool:
         """Whether another run of a case may still decide it."""
         rate, counts = self._cases.get(index, (None, Counter[CaseStatus]()))
+        if self._first < self._repeat:
+            return self._is_unconfirmed(index, counts)
         if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
             return False
         return counts.total() < self._repeat and not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
+
+    def _is_unconfirmed(self, index: int, counts: Counter[CaseStatus]) -> bool:
+        """Whether a case lacks one of the runs that each has, or one of those that show whether it broke."""
+        runs, passed = counts.total(), counts[CaseStatus.PASS]
+        if runs != self._first or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+            return runs < self._first or self._first < runs < self._repeat
+        before, of = (self._held or {}).get(index, (0, 0))
+        return passed * of < before * runs
 
     @property
     def lacking(self) -> int:
@@ -113,7 +132,7 @@ class Tally:
     ) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
-        whole = [counts for counts in seen if self._until or counts.total() >= self._repeat]
+        whole = [counts for counts in seen if self._until or counts.total() >= self._first]
         undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly, clusters = self._counts, None, self._clusters
         if seen:
