@@ -70,6 +70,13 @@ _aload_suite = asynchronous(load_in)
 aconvert = asynchronous(convert)
 
 
+def target_names() -> list[str]:
+    """The targets that the configuration of this folder names."""
+    from karat.targets.config import read_config
+
+    return list(read_config(find_project()).targets)
+
+
 def self_test() -> Iterator[Proof]:
     """Prove every check with its own examples, and the scoring with known verdicts."""
     from karat.self_test import proofs
