@@ -308,13 +308,14 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Proje
         apart=words.apart(found),
         sure=found.overall.sure,
         gates=list(words.gate_lines(found)),
-        notes=found.notes,
+        notes=(*words.preamble(found), *found.notes),
         figures=list(_figures(found)),
         changes=list(_change_views(index, base, new, found)),
     )
 
 
 def _figures(found: Comparison) -> Iterator[str]:
+    yield from (f"{name}: {run.figures}" for name, run in (("before", found.base), ("after", found.new)))
     yield words.rates(found.overall)
     yield from map(words.of_measure, found.measures)
     yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
