@@ -1,4 +1,4 @@
-"""One percentage, one cost and one count of a run: read back from every page, report, terminal and file that gives them."""
+"""One percentage, one cost and one count of a run, read back from every page, report, terminal and file."""
 
 from __future__ import annotations
 

@@ -113,7 +113,8 @@ def with_interval(bounds: Bounds) -> str:
 def rates(weighed: Weighed) -> str:
     """Of the cases that were compared, which may be fewer than those of either run."""
     before, now = with_interval(weighed.base), with_interval(weighed.new)
-    return f"of the {weighed_by(weighed)} compared: {before} before, {now} now; {weighed.test} p = {p_value(weighed.p)}"
+    of = f"passed runs, by case, of the {weighed_by(weighed)} compared"
+    return f"{of}: {before} before, {now} now; {weighed.test} p = {p_value(weighed.p)}"
 
 
 def p_value(p: float) -> str:
