@@ -39,7 +39,7 @@ def answer(prompt):
 """
 CONFIG = "[prices]\ninput = 10\noutput = 50\n"
 COST = "$0.3250 for 6 of 7 runs"
-"""0.25 reported, five runs of 1,000 tokens at $10 and 100 at $50 a million; the one that broke told nothing."""
+"""0.25 reported, five runs of 1,000 tokens at $10 and 100 at $50 a million; the one that broke said nothing."""
 RATE = "66.7%, 4 of 6 cases passed"
 """Skipped cases and known failures do not count; the one that broke is not a pass."""
 

@@ -150,7 +150,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _complete(arguments: list[str]) -> int:
-    """What the shell asks for at a Tab; what is wrong with the line so far is no matter of this moment."""
+    """What the shell asks for at a Tab."""
     try:
         karat.main(arguments, prog_name="karat", complete_var=COMPLETE, standalone_mode=False)
     except SystemExit as ended:

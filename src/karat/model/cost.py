@@ -38,8 +38,8 @@ def cost_usd(metadata: Mapping[str, object], tokens: Tokens | None, prices: Toke
 class Spent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What runs of cases took, added up; what tokens cost is only known where the prices are.
 
-    `counted` of the `runs` told their tokens, `reported` what they cost. Of those that did not report a cost,
-    `unreported` told the tokens that go in and those that come out.
+    `counted` of the `runs` say their tokens, `reported` what they cost. Of those that do not report a cost, `unreported`
+    say both the tokens that go in and those that come out.
     """
 
     runs: int = 0
@@ -78,11 +78,11 @@ def spent_by(tokens: Tokens | None, reported: object) -> Spent:
     if tokens is None and cost is None:
         return ONE_RUN
     into, out = (max(tokens.input or 0, 0), max(tokens.output or 0, 0)) if tokens else (0, 0)
-    told = tokens is not None and (tokens.input is not None or tokens.output is not None)
+    known = tokens is not None and (tokens.input is not None or tokens.output is not None)
     whole = tokens is not None and tokens.input is not None and tokens.output is not None and cost is None
     return Spent(
         runs=1,
-        counted=int(told),
+        counted=int(known),
         input=into,
         output=out,
         reported=int(cost is not None),

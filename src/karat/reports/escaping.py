@@ -112,7 +112,7 @@ def _telling(log: str) -> list[str]:
 
 
 def _own_frame(lines: list[str], shown: list[str]) -> list[str]:
-    """The last frame of a traceback that is in nobody's package, with its line of code, unless it is shown anyway.
+    """The last frame of a traceback that is not in a package, with its line of code, unless it is shown anyway.
 
     An error that a library raises deep down is most often caused by the line that called it.
     """

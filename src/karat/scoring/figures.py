@@ -39,7 +39,7 @@ def rate_words(summary: Summary) -> str:
 
 
 def token_words(spent: Spent) -> str:
-    """`12.3k in, 950 out`; nothing if no run told."""
+    """`12.3k in, 950 out`; nothing if no run says."""
     return f"{count(spent.input)} in, {count(spent.output)} out" if spent.counted else ""
 
 
