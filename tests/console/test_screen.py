@@ -140,7 +140,7 @@ def test_an_interrupted_run_is_incomplete() -> None:
 
 
 def test_artifacts_are_named() -> None:
-    assert summed_up(passing(), Path("r/a.json"), Path("r/a.md")).splitlines()[2:] == ["  r/a.json", "  r/a.md"]
+    assert summed_up(passing(), Path("r/a.json"), Path("r/a.md")).splitlines()[1:] == ["  r/a.json", "  r/a.md"]
 
 
 def test_an_encoding_that_lacks_a_character_gets_an_escape() -> None:

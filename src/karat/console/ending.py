@@ -116,7 +116,8 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]
     if screen.verbosity > Verbosity.QUIET:
-        lines.append(f"  {run_words(summary, run.prices)}")
+        if summary.judged > 1 or summary.spent.counted or summary.spent.reported:
+            lines.append(f"  {run_words(summary, run.prices)}")
         lines += [f"  {terminal(str(path))}" for path in artifacts]
     if screen.verbosity > Verbosity.QUIET or incomplete(run):
         lines += [f"  {what:<19}{command}" for what, command in next_steps(run)]
