@@ -38,8 +38,8 @@ def cost_usd(metadata: Mapping[str, object], tokens: Tokens | None, prices: Toke
 class Spent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What runs of cases took, added up; what tokens cost is only known where the prices are.
 
-    `counted` of the `runs` say their tokens, `reported` what they cost. Of those that do not report a cost, `unreported`
-    say both the tokens that go in and those that come out.
+    `counted` of the `runs` say their tokens, `reported` what they cost. Of those that report no cost, `unreported` say
+    both the tokens that go in and those that come out.
     """
 
     runs: int = 0
