@@ -72,6 +72,13 @@ _aload_suite = asynchronous(load_in)
 aconvert = asynchronous(convert)
 
 
+def target_names() -> list[str]:
+    """The targets that the configuration of this folder names."""
+    from karat.targets.config import read_config
+
+    return list(read_config(find_project()).targets)
+
+
 def self_test() -> Iterator[Proof]:
     """Prove every check with its own examples, and the scoring with known verdicts."""
     from karat.self_test import proofs
@@ -241,8 +248,8 @@ def compare_runs(
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
-    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
-    baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
+    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
+    five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
     """
     from karat.running.comparisons import compare_runs
 
@@ -268,11 +275,13 @@ def load_baseline(file: str | Path) -> BaselineFile:
     return comparisons.load_baseline(Path(file))
 
 
-def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
-    """The last runs of a suite, case by case: what broke when, and what is flaky."""
+def history(
+    folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
+) -> History:
+    """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
     from karat.running import comparisons
 
-    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite)
+    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
 
 aset_baseline = asynchronous(set_baseline)

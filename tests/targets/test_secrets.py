@@ -35,7 +35,11 @@ def test_the_secrets_of_a_target_are_those_of_what_is_around_it(
     options = {
         "body": {"q": "{prompt}", "key": "${BOT_KEY}"},
         "answer": "$.a",
-        "headers": {"X-Api-Key": "literal-key-1234", "Authorization": "Bearer literal-token-5678", "Accept": "text/plain"},
+        "headers": {
+            "X-Api-Key": "literal-key-1234",
+            "Authorization": "Bearer literal-token-5678",
+            "Accept": "text/plain",
+        },
     }
     config = TargetConfig(kind="http", spec="http://bob:hunter2@127.0.0.1:9/", root=tmp_path, options=options)
     known = set(secrets_of(build(structs.replace(config, **AROUND[around]))))
