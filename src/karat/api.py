@@ -345,7 +345,7 @@ def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerSer
 async def ainspect(
     where: str,
     *,
-    prompt: str | None = None,
+    prompt: str | Sequence[str] | None = None,
     name: str | None = None,
     kind: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -353,12 +353,13 @@ async def ainspect(
     """Look at an agent that has no target yet, and find a target that works for it.
 
     `where` is an address, a spec such as `langgraph:module:graph`, or a name of karat.toml; `kind` says what answers at
-    an address. The prompt is sent to see what comes of it, and again to prove the target.
+    an address. The prompt is sent to see what comes of it, and again to prove the target. A service takes several: one
+    for which a tool is called, one for which it fails.
     """
-    from karat.inspections.catalog import GREETING, inspector, target
+    from karat.inspections.catalog import inspect_target, target
 
     config = target(where, kind, name, options or {}, find_project())
-    return await inspector(config.kind)(config, GREETING if prompt is None else prompt)
+    return await inspect_target(config, (prompt,) if isinstance(prompt, str) else tuple(prompt or ()))
 
 
 inspect = synchronous(ainspect)
