@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
-from karat.inspections.shapes.items import EventItem, Labels, key_of, objects, step
+from karat.inspections.shapes.items import EventItem, Labels, key_of, objects_in, step
 from karat.suites.diagnostics import Json
 from karat.targets.http.streams import loads
 
@@ -96,7 +96,7 @@ class CallShapes:
 
 def find_calls(items: Sequence[EventItem], labels: Labels) -> CallShapes:
     """The calls of some answers, where they are clear."""
-    places = [CallPlace(item, at, value) for item in items for at, value in objects(item.value)]
+    places = [CallPlace(item, at, value) for item in items for at, value in objects_in(item.value)]
     starts = _find_starts(places, labels)
     if len(starts) > 1:
         kinds = " and ".join(repr(labels.shown(shape.items[0])) for shape in starts[:2])
@@ -104,10 +104,11 @@ def find_calls(items: Sequence[EventItem], labels: Labels) -> CallShapes:
     if not starts:
         return CallShapes()
     found = CallShapes(starts[0])
-    _find_id(starts[0], [place for place in places if place.item not in starts[0].items])
+    begun = {*starts[0].items}
+    later = [place for place in places if place.item not in begun]
+    _find_id(starts[0], later)
     found.pieces = _link_pieces(starts[0], _find_pieces(places))
     if "result" not in starts[0].fields:
-        later = [place for place in places if place.item not in starts[0].items]
         found.end, found.error = _find_ends(starts[0], later, labels)
     return found
 

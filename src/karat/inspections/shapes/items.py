@@ -6,12 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from karat.suites.diagnostics import Json
 from karat.targets.http.options import When
 
 DEEPEST = 6
 MOST_KEYS = 100
+MOST_LEAVES = 100
+MOST_EVENTS = 1_000
+MOST_PATHS = 300
+"""So much of an event, so many events of an answer and so many different paths are looked at."""
 LABEL_KEYS = (
     *(
         "type",
@@ -58,7 +63,7 @@ class EventItem:
     """Every value in it that holds no others, by its path."""
 
     def __post_init__(self) -> None:
-        self.leaves = {RAW: self.raw} if self.value is None else dict(leaves(self.value))
+        self.leaves = {RAW: self.raw} if self.value is None else dict(islice(leaves(self.value), MOST_LEAVES))
 
     def label(self, path: str) -> Json:
         return self.name if path == NAME else self.leaves.get(path)
@@ -81,18 +86,22 @@ def leaves(value: Json, path: str = "$", depth: int = 0) -> Iterator[tuple[str, 
         yield path, value
 
 
-def objects(value: Json, path: str = "$", depth: int = 0) -> Iterator[tuple[str, dict[str, Json]]]:
+def objects_in(value: Json) -> list[tuple[str, dict[str, Json]]]:
     """The objects in a value with their paths, the outer ones first; those of a list share theirs."""
+    return list(islice(_objects(value), MOST_LEAVES))
+
+
+def _objects(value: Json, path: str = "$", depth: int = 0) -> Iterator[tuple[str, dict[str, Json]]]:
     if depth > DEEPEST:
         return
     if isinstance(value, dict):
         yield path, value
         for key, inner in list(value.items())[:MOST_KEYS]:
-            yield from objects(inner, path + step(key), depth + 1)
+            yield from _objects(inner, path + step(key), depth + 1)
     elif isinstance(value, list):
         numbered = not depth and bool(value) and isinstance(value[0], str)
         for number, inner in enumerate(value[:MOST_KEYS]):
-            yield from objects(inner, f"{path}[{number if numbered else '*'}]", depth + 1)
+            yield from _objects(inner, f"{path}[{number if numbered else '*'}]", depth + 1)
 
 
 def key_of(path: str) -> str:
@@ -101,11 +110,20 @@ def key_of(path: str) -> str:
     return (found[1] or found[2]) if found else ""
 
 
+def keep_common_paths(items: Sequence[EventItem]) -> None:
+    """Forget the paths that few events have, where there are very many of them."""
+    counts = Counter(path for item in items for path in item.leaves)
+    if len(counts) > MOST_PATHS:
+        common = {path for path, _ in counts.most_common(MOST_PATHS)}
+        for item in items:
+            item.leaves = {path: value for path, value in item.leaves.items() if path in common}
+
+
 def parts_path(values: Sequence[Json]) -> str:
     """Where most events have several parts of their own; empty if they have not."""
     counts: Counter[str] = Counter()
     for value in values:
-        counts.update({path for path, _ in objects(value) if path.endswith("[*]")})
+        counts.update({path for path, _ in objects_in(value) if path.endswith("[*]")})
     often = [path for path, count in counts.items() if count * 2 >= len(values) and len(values) > 1]
     return max(often, key=len, default="")
 
@@ -178,7 +196,8 @@ class Labels:
         Where labels of their own are not enough, a path of `keys` that no other item has is a condition. If all that
         is left are items of `unlike`, the conditions exclude those: the labels of these may vary.
         """
-        others = [item for item in self.items if item not in chosen]
+        wanted = {*chosen}
+        others = [item for item in self.items if item not in wanted]
         fields: dict[str, list[str]] = {}
         for path in self.paths:
             values = list(dict.fromkeys(str(item.label(path)) for item in chosen if item.label(path)))
@@ -224,7 +243,7 @@ def as_filter(when: When | None) -> str:
 
 def has_path(item: EventItem, path: str) -> bool:
     return any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for leaf in item.leaves) or any(
-        found == path or found.startswith(f"{path}[") for found, _ in objects(item.value)
+        found == path or found.startswith(f"{path}[") for found, _ in objects_in(item.value)
     )
 
 

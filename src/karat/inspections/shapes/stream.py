@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from karat.inspections.shapes.calls import IDS, CallShape, CallShapes, find_calls, name_in, with_usual_errors
-from karat.inspections.shapes.items import RAW, EventItem, Labels, has_path, key_of, parts_path, step
+from karat.inspections.shapes.items import (
+    MOST_EVENTS,
+    RAW,
+    EventItem,
+    Labels,
+    has_path,
+    keep_common_paths,
+    key_of,
+    parts_path,
+    step,
+)
 from karat.suites.diagnostics import Json
 from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format
@@ -71,11 +81,12 @@ class _Words:
 
 def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: Sequence[str]) -> Draft:
     """The stream of a service, from what it answered to each prompt."""
-    draft, read = Draft(), [[(event, _value(event)) for event in answer] for answer in answers]
+    draft, read = Draft(), [[(event, _value(event)) for event in _some(answer)] for answer in answers]
     literal = _literal_end(read)
     values = [value for events in read for _, value in events if value is not None]
     each = parts_path(values)
     items = _items(read, each, literal)
+    keep_common_paths(items)
     labels = Labels(items)
     calls = find_calls(items, labels)
     stream: dict[str, object] = {"format": form} | ({"each": each} if each else {})
@@ -93,6 +104,12 @@ def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: 
     draft.options = ({"stream": stream} if "text" in stream else {}) | usage
     draft.kinds = _describe(items, labels, calls, spoken)
     return draft
+
+
+def _some(answer: Sequence[WireEvent]) -> Sequence[WireEvent]:
+    """The events of an answer, or where they are very many, those at its beginning and at its end."""
+    half = MOST_EVENTS // 2
+    return answer if len(answer) <= MOST_EVENTS else [*answer[:half], *answer[-half:]]
 
 
 def _value(event: WireEvent) -> Json:
@@ -173,7 +190,8 @@ def _without_repeats(likely: list[_Words]) -> list[_Words]:
 
 def _is_distinct(words: _Words, labels: Labels) -> bool:
     """Whether words are not mistaken for something else that other events have in the same place."""
-    others = [item for item in labels.items if item not in words.items]
+    spoken = {*words.items}
+    others = [item for item in labels.items if item not in spoken]
     return labels.when(words.items) is not None or not any(has_path(item, words.path) for item in others)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karat.inspections.shapes.calls import CallShape, CallShapes, find_calls, with_usual_errors
-from karat.inspections.shapes.items import EventItem, Labels, as_filter, objects
+from karat.inspections.shapes.items import MOST_EVENTS, EventItem, Labels, as_filter, keep_common_paths, objects_in
 from karat.inspections.shapes.stream import Draft
 from karat.suites.diagnostics import Json
 from karat.targets.http.guess import answer_path, conversation_path
 from karat.targets.http.jsonpath import JsonPath
+
+MOST_LISTS = 20
 
 
 def draft_whole(answers: Sequence[Json]) -> Draft:
@@ -27,12 +29,13 @@ def draft_whole(answers: Sequence[Json]) -> Draft:
 
 def _find_tool_calls(answers: Sequence[Json]) -> tuple[dict[str, object], str]:
     """The first list, from the outside in, whose members are or have calls; and why one is not clear."""
-    paths = dict.fromkeys(path for value in answers for path, _ in objects(value) if path.endswith("[*]"))
+    paths = dict.fromkeys(path for value in answers for path, _ in objects_in(value) if path.endswith("[*]"))
     unclear = ""
-    for path in paths:
+    for path in list(paths)[:MOST_LISTS]:
         found = JsonPath(path).all
         members = [(number, member) for number, value in enumerate(answers) for member in found(value)]
-        items = [EventItem("", member, number, order) for order, (number, member) in enumerate(members)]
+        items = [EventItem("", member, number, order) for order, (number, member) in enumerate(members[:MOST_EVENTS])]
+        keep_common_paths(items)
         labels = Labels(items)
         calls = find_calls(items, labels)
         if calls.start is not None:
