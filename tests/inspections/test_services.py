@@ -97,6 +97,17 @@ async def test_a_draft_that_the_second_answer_breaks_is_not_proposed() -> None:
     assert (found.trace, found.problem.startswith("`answer` $.reply finds nothing")) == (None, True)
 
 
+async def test_a_second_prompt_that_is_refused_shows_how_the_service_says_so() -> None:
+    def reply(asked: Asked) -> str:
+        return json.dumps({"reply": "It is open."} if "A-17" in asked.json["message"] else {"error": "no order number"})
+
+    async with serving(answering(reply)) as server:
+        found = await inspect_service(config(server.url), "Where is A-17?")
+    assert found.trace is not None, found.problem
+    assert found.table["failure"] == {"at": "$.error"}
+    assert "the service says that it broke: no order number" in str(found.sightings)
+
+
 async def test_a_form_is_tried() -> None:
     def reply(asked: Asked) -> str | None:
         fields = parse_qs(asked.body.decode()) if "urlencoded" in asked.headers["content-type"] else {}

@@ -20,6 +20,7 @@ from karat.inspections.proof import describe_trace, prove_target
 from karat.inspections.shapes.stream import Draft, draft_stream
 from karat.inspections.shapes.whole import draft_whole
 from karat.inspections.toml import inline
+from karat.model.trace import Trace
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
@@ -95,14 +96,18 @@ async def _draft(
     seen += [Observation("not clear", tuple(draft.unclear))] if draft.unclear else []
     if draft.kinds and "stream" not in options:
         return Inspection(config.name, table, tuple(seen), None, draft.unclear[0])
-    try:
-        traces = [await prove_target(structs.replace(config, options=options), each) for each in prompts]
-    except (TargetError, ConfigError) as error:
-        return Inspection(config.name, table, tuple(seen), None, error.message)
-    for each, trace in zip(prompts, traces, strict=True):
-        lines = (f"for {visible(shorten(each, 60))!r}:", *describe_trace(trace))
+    traces: list[Trace] = []
+    for each in prompts:
+        lines = [f"for {visible(shorten(each, 60))!r}:"]
+        try:
+            traces.append(await prove_target(structs.replace(config, options=options), each))
+            lines += describe_trace(traces[-1])
+        except (TargetError, ConfigError) as error:
+            if not traces or not (isinstance(error, TargetError) and error.kind == "agent"):
+                return Inspection(config.name, table, tuple(seen), None, error.message)
+            lines.append(error.message)  # a service that refuses a prompt in its own words is understood
         seen.append(Observation("a turn records", tuple(_masked(line, config) for line in lines)))
-    same = len({trace.final_message for trace in traces}) == 1 and bool(traces[0].final_message)
+    same = len(traces) > 1 and len({trace.final_message for trace in traces}) == 1 and bool(traces[0].final_message)
     return Inspection(config.name, table, tuple(seen), traces[0], UNREAD if same else "")
 
 

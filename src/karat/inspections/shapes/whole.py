@@ -10,6 +10,7 @@ from karat.inspections.shapes.stream import Draft
 from karat.suites.diagnostics import Json
 from karat.targets.http.guess import answer_path, conversation_path
 from karat.targets.http.jsonpath import JsonPath
+from karat.telemetry.tool_results import shows_failure
 
 MOST_LISTS = 20
 
@@ -17,12 +18,15 @@ MOST_LISTS = 20
 def draft_whole(answers: Sequence[Json]) -> Draft:
     """The mapping of answers that come as a whole; what is not clear is left out, and said."""
     draft = Draft()
+    refusals = [one for one in answers if isinstance(one, dict) and not answer_path(one) and shows_failure(one)]
     path = next(filter(None, map(answer_path, answers)), "")
     named = conversation_path(answers[0])
     calls, unclear = _find_tool_calls(answers)
     draft.options = {"answer": path} if path else {}
     draft.options |= {"tool_calls": calls} if calls else {}
     draft.options |= {"conversation": {"id": named}} if named else {}
+    errors = next((key for one in refusals for key in ("error", "errors", "detail") if one.get(key)), "")
+    draft.options |= {"failure": {"at": f"$.{errors}"}} if errors else {}
     draft.unclear += [unclear] if unclear and not calls else []
     return draft
 
