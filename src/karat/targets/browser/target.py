@@ -52,7 +52,10 @@ NO_LOG = (
     "no telemetry log is configured: set `telemetry.log` of the target, or write {log} into `start` or "
     "`start_env` (TELEMETRY_LOG_PATH for the script)"
 )
-NO_LOG_SEEN = {"tools": NO_LOG, "telemetry": NO_LOG}
+SILENT = (
+    "nothing was written to the telemetry log in this turn: if the app logs tools alone, so that a turn without any "
+    "writes nothing, say so with telemetry = { tools_only = true }; else see where it writes its log"
+)
 
 
 class BrowserTarget:
@@ -163,11 +166,17 @@ class BrowserTarget:
             page=page,
             answer_page=chat.answer_page,
             page_before=recorder.page_before,
-            unobserved=(NO_LOG_SEEN if log is None else {}) | ({"final_message": said.unseen} if said.unseen else {}),
+            unobserved=self._unobserved(log, lines) | ({"final_message": said.unseen} if said.unseen else {}),
             metadata={"answer": said.found} if said.found else {},
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
+
+    def _unobserved(self, log: TurnLog | None, lines: Sequence[str]) -> dict[str, str]:
+        """Why tools and telemetry of a turn were not seen."""
+        silent = not lines and not self._options.telemetry.tools_only
+        why = NO_LOG if log is None else SILENT if silent else ""
+        return {"tools": why, "telemetry": why} if why else {}
 
     @property
     def _correlated(self) -> bool:
