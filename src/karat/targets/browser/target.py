@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import time
 import zipfile
@@ -40,8 +39,8 @@ from karat.targets.config import TargetConfig, read_options
 from karat.targets.limits import Limits
 from karat.targets.timeouts import timeout
 from karat.telemetry.calls import tool_calls
+from karat.traces.encodings import SecretSearch
 from karat.traces.recorder import Recorder
-from karat.traces.spellings import pattern
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Error
@@ -285,16 +284,13 @@ def scrub(file: Path, secrets: Sequence[str], headers: Sequence[str] = ()) -> No
     """Take cookies, authorization headers, those named and known values out of a recorded trace, in place."""
     clean = file.with_suffix(".clean")
     names = _HEADERS.union(name.lower() for name in headers)
-    known = "|".join(map(pattern, sorted(secrets, key=len, reverse=True)))
-    found = re.compile(known.encode(errors="surrogatepass")) if known else None
+    search = SecretSearch(secrets)
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
             data = old.read(entry)
             if entry.filename.endswith((".trace", ".network")):
                 data = b"\n".join(_without_headers(line, names) for line in data.split(b"\n"))
-            if found is not None:
-                data = found.sub(REMOVED.encode(), data)
-            new.writestr(entry.filename, data)
+            new.writestr(entry.filename, search.without(data, REMOVED.encode()))
     shutil.move(clean, file)
 
 
