@@ -6,6 +6,7 @@ Both mappings must judge right and wrong answers as the script of the agent says
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,7 @@ async def test_a_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> Non
     assert found.trace.tokens == Tokens(9, 5)
     kinds = next(seen for what, seen in found.sightings if what == "events")
     assert any("a call" in line for line in kinds)
+    assert tomllib.loads(found.toml)["targets"]["bot"] == found.table
 
 
 @pytest.mark.parametrize("name", ONLY_INSPECTED)
