@@ -18,7 +18,7 @@ import pytest
 import karat
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext
 from karat.targets.config import TargetConfig
 from karat.targets.limits import Limits
@@ -27,6 +27,7 @@ from karat.targets.python import Conversation
 from karat.telemetry.otlp import crossed
 from karat.telemetry.otlp.mcp_proxy import McpProxy
 from karat.traces.turns import conversation
+from targets.http.server import Asked, http, serving
 
 
 class StandIn(BaseHTTPRequestHandler):
@@ -145,6 +146,45 @@ def test_where_the_user_vouches_for_it_nothing_else_was_called(server: str, tmp_
     }
     records = judged(tmp_path, "silent_agent", server, cases, complete=True)
     assert statuses(records) == {"other": "PASS", "forbidden": "FAIL", "none": "PASS"}
+
+
+def boastful_agent(prompt: str, case: Case) -> Trace:
+    """Reports a call that did not cross the proxy, and that it does not know of all."""
+    why = {"tools": "who knows"}
+    return Trace(case_id=case.id, final_message="Done.", tool_calls=(ToolCall(prompt),), unobserved=why)
+
+
+def test_a_call_elsewhere_disproves_what_the_user_vouches_for(server: str, tmp_path: Path) -> None:
+    records = judged(
+        tmp_path, "boastful_agent", server, {"a": ("search", {"tool_calls_none": ["other"]})}, complete=True
+    )
+    assert statuses(records) == {"a": "PARTIAL"}
+    assert "'search' was called and did not cross" in records["a"].trace.unobserved["tools"]
+
+
+@pytest.mark.parametrize(("complete", "absent"), [(True, "PASS"), (False, "PARTIAL")])
+async def test_absence_is_judged_for_a_service_whose_tools_all_cross(
+    server: str, tmp_path: Path, complete: bool, absent: str
+) -> None:
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        body = asked.json
+        if body["q"] != "nothing":
+            await asyncio.to_thread(call, body["q"], body["mcp"], traceparent=asked.headers["traceparent"])
+        writer.write(http('{"reply": "I did nothing."}'))
+
+    expected: dict[str, object] = {"tool_calls_none": ["plain"]}
+    cases = [{"id": prompt, "prompt": prompt, "expected": expected} for prompt in ("plain", "nothing")]
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"version": "0.3", "cases": cases}))
+    options = {"body": {"q": "{prompt}", "mcp": "{mcp}"}, "answer": "$.reply"}
+    async with serving(answer) as service:
+        kind, spec = service.target
+        target = TargetConfig(kind=kind, spec=spec, options=options, mcp_record=server, mcp_complete=complete)
+        result = await karat.arun(str(file), target, results_dir=tmp_path)
+    assert {record.case.id: str(record.status) for record in result.journal.records()} == {
+        "plain": "FAIL",
+        "nothing": absent,
+    }
 
 
 class Inside:

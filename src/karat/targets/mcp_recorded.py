@@ -25,6 +25,10 @@ UNOWNED = (
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
 UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
+NOT_COMPLETE = (
+    "{!r} was called and did not cross the MCP proxy, so `complete = true` does not hold: not all calls are known. "
+    "Remove `complete`, or let this tool be called through the proxy"
+)
 LOST = "more crossed the MCP proxy while the case ran than there is room for, so calls of it may be missing"
 REMEMBERED = 20_000
 
@@ -98,6 +102,10 @@ class McpRecorded:
         calls = [one.call for one in own if one.call.name]
         names = dict.fromkeys(one.call.name for one in unowned if one.call.name)
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools" or not self._complete}
+        crossed = {one.call.name for one in (*own, *unowned)}
+        elsewhere = next((one.name for one in trace.tool_calls if one.name not in crossed), None)
+        if self._complete and elsewhere is not None and "tools" in trace.unobserved:
+            unobserved["tools"] = NOT_COMPLETE.format(elsewhere)
         if any(not one.call.name for one in (*own, *unowned)):
             unobserved["tools"] = UNREAD
         return structs.replace(
