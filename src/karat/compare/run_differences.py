@@ -52,7 +52,7 @@ def is_same_kind(one: Header, other: Header) -> bool:
 
 
 def differences(base: RunSide, new: RunSide) -> Iterator[str]:
-    """What is not the same in both runs, the weightiest first; commits differ as a rule, and are given with each run."""
+    """What is not the same in both runs, the weightiest first; commits are given with each run."""
     if not is_same_suite(base.suite, new.suite):
         yield _changed("suite", base.suite, new.suite)
     if base.target != new.target:
