@@ -52,7 +52,7 @@ def is_same_kind(one: Header, other: Header) -> bool:
 
 
 def differences(base: RunSide, new: RunSide) -> Iterator[str]:
-    """What is not the same in both runs, the weightiest first."""
+    """What is not the same in both runs, the weightiest first; commits are given with each run."""
     if not is_same_suite(base.suite, new.suite):
         yield _changed("suite", base.suite, new.suite)
     if base.target != new.target:
@@ -64,8 +64,6 @@ def differences(base: RunSide, new: RunSide) -> Iterator[str]:
             before, after = base.settings.get(name, ""), new.settings.get(name, "")
             if before != after and not (name == "use" and base.target != new.target):
                 yield _changed(name, before, after)
-    if base.commit != new.commit:
-        yield _changed("commit", base.commit[:10], new.commit[:10])
 
 
 def _changed(name: str, before: str, after: str) -> str:
