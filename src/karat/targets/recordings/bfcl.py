@@ -55,7 +55,7 @@ def _restore(call: dict[str, Any], names: Mapping[str, str], wanted: Sequence[Ma
 
 
 def _read_steps(steps: Sequence[Any]) -> dict[str, Any]:
-    """One turn: the calls of all its steps, and the words of the last that is no call."""
+    """One turn: the calls of all its steps, and the words of the last one without a call."""
     calls: list[dict[str, Any]] = []
     said = ""
     for step in steps:
