@@ -12,7 +12,7 @@ from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.scoring import verdicts
 
 LETTERS = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "n": Status.UNJUDGED, "e": Status.ERROR}
-HALF = {"threshold": 0.5, "weights": {letter: 1.0 for letter in LETTERS}}
+HALF = {"threshold": 0.5, "weights": dict.fromkeys(LETTERS, 1.0)}
 
 
 @pytest.mark.parametrize(

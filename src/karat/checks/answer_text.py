@@ -47,7 +47,7 @@ class TextRule(TypedDict, total=False):
     max_words: Annotated[int, Meta(ge=0, description="The most words between white space.")]
     at: Annotated[Phrase, Meta(description="A JSONPath: the value in the JSON of the answer that is held to this.")]
     ignore_case: Annotated[Literal[True], Meta(description="Upper and lower case are the same.")]
-    absent: Annotated[Literal[True], Meta(description="The opposite must hold.")]
+    negated: Annotated[Literal[True], Meta(description="The opposite must hold.")]
 
 
 class AnswerText(Check, Struct, frozen=True):
@@ -68,7 +68,7 @@ class AnswerText(Check, Struct, frozen=True):
         Example({"contains": "Paris"}, says("It is Paris."), Status.PASSED),
         Example({"contains": "Paris"}, says("It is paris."), Status.FAILED),
         Example({"contains": "PARIS", "ignore_case": True}, says("It is paris."), Status.PASSED),
-        Example({"contains": "Paris", "absent": True}, says("It is Paris."), Status.FAILED),
+        Example({"contains": "Paris", "negated": True}, says("It is Paris."), Status.FAILED),
         Example({"contains_any": ["Rome", "Paris"]}, says("Paris"), Status.PASSED),
         Example({"contains_all": ["Rome", "Paris"]}, says("Paris"), Status.FAILED),
         Example({"starts_with": "Dear"}, says("Dear Ann"), Status.PASSED),
@@ -94,7 +94,7 @@ class AnswerText(Check, Struct, frozen=True):
     max_words: int | None = None
     at: str = ""
     ignore_case: bool = False
-    absent: bool = False
+    negated: bool = False
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -106,7 +106,7 @@ class AnswerText(Check, Struct, frozen=True):
         what = ", ".join(f"{test} {shown(given)}" for test in self._given if (given := getattr(self, test)) is not None)
         near = f" within {self.distance} edits" if self.near is not None else ""
         case = ", whatever the letter case" if self.ignore_case else ""
-        return f"{'not: ' if self.absent else ''}{what}{near}{case}{f' at {self.at}' if self.at else ''}"
+        return f"{'not: ' if self.negated else ''}{what}{near}{case}{f' at {self.at}' if self.at else ''}"
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class AnswerText(Check, Struct, frozen=True):
     def _settled(self, holds: bool, trace: Trace, lacks: str = "", span: tuple[int, int] | None = None) -> CheckResult:
         found = excerpt(trace.final_message[slice(*span)]) if span else lacks or quote_answer(trace)
         at = EvidenceLocation("final_message", *span) if span else None
-        return self.passed(found, at) if holds is not self.absent else self.failed(found, at)
+        return self.passed(found, at) if holds is not self.negated else self.failed(found, at)
 
     def _text(self, trace: Trace) -> tuple[str | None, str]:
         """The text that is judged, or what the answer lacks."""

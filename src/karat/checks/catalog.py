@@ -197,20 +197,19 @@ class CheckCatalog:
 
     def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments, and what is wrong with it."""
-        spec = CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path))
         cls = self.find(name)
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
-            return ParsedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
+            return _refused(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
         known = _arguments_of(cls)
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
-            return ParsedCheck(spec, path, (CheckProblem("unknown-argument", message),))
+            return _refused(name, path, CheckProblem("unknown-argument", message))
         try:
             # Formats name each check anew: without its place the same one is found again.
             return self._asked(name, _encode(args), ())._replace(path=path)
         except msgspec.ValidationError as error:
-            return ParsedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
+            return _refused(name, path, CheckProblem("invalid-value", f"{name}: {error}."))
 
     def fields_of(self, name: str) -> Sequence[Field]:
         """The fields that ask for a check; none if there is no such check."""
@@ -285,7 +284,7 @@ BUILT_IN = {cls.name: cls for cls in CHECKS}
 
 
 @lru_cache(maxsize=256)
-def _arguments_of(cls: type[Check]) -> frozenset[str]:
+def _arguments_of(cls: Any) -> frozenset[str]:
     """The arguments that a check may be given: finding them out takes longer than reading a case."""
     return frozenset((*get_type_hints(cls), NEGATED, GROUP))
 
@@ -354,6 +353,10 @@ def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None
             why = "Karat has that name already" if name in taken else "that is not a name for a field"
             raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
     known[cls.name] = cls
+
+
+def _refused(name: str, path: tuple[str | int, ...], why: CheckProblem) -> ParsedCheck:
+    return ParsedCheck(CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path)), path, (why,))
 
 
 def _spelled(path: tuple[str | int, ...]) -> str:

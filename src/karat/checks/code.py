@@ -37,7 +37,7 @@ class CodeRule(TypedDict, total=False):
     function: Annotated[Phrase, Meta(description="Its name in the file.")]
     context: Annotated[dict[str, Any], Meta(description="What it is given in addition to the answer.")]
     threshold: Annotated[float, Meta(description="The lowest score, where it gives a number.")]
-    absent: Annotated[Literal[True], Meta(description="The opposite must hold.")]
+    negated: Annotated[Literal[True], Meta(description="The opposite must hold.")]
 
 
 class Code(Check, Struct, frozen=True):
@@ -62,7 +62,7 @@ class Code(Check, Struct, frozen=True):
     function: str = ""
     context: dict[str, Any] = {}
     threshold: float | None = None
-    absent: bool = False
+    negated: bool = False
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -72,7 +72,7 @@ class Code(Check, Struct, frozen=True):
     @property
     def description(self) -> str:
         what = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else excerpt(self.code)
-        return f"{'not: ' if self.absent else ''}{self.language} accepts it: {what}"
+        return f"{'not: ' if self.negated else ''}{self.language} accepts it: {what}"
 
     def validate(self) -> Iterator[CheckProblem]:
         if bool(self.code.strip()) == bool(self.file):
@@ -113,7 +113,7 @@ class TrustedCode(Code, frozen=True):
         else:
             why = f"the code gave {reason}, which is neither true, false, a number nor an object with `pass`"
             return CheckResult(self.name, self.group, Status.ERROR, self.description, why)
-        return self.passed(reason) if held is not self.absent else self.failed(reason)
+        return self.passed(reason) if held is not self.negated else self.failed(reason)
 
 
 def run_job(command: list[str], given: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
@@ -130,13 +130,13 @@ def run_job(command: list[str], given: dict[str, Any], seconds: float = SECONDS)
         )
     except OSError as error:
         return {"error": f"it cannot be started: {error.strerror}"}
-    try:
-        out, _ = process.communicate(json.dumps(given).encode(), timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return {"error": f"it took longer than {seconds:g} s"}
-    finally:
-        kill_group(process.pid)
-        process.wait()
+    with process:  # which closes its pipes and reaps it
+        try:
+            out, _ = process.communicate(json.dumps(given).encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return {"error": f"it took longer than {seconds:g} s"}
+        finally:
+            kill_group(process.pid)
     try:
         answer = json.loads(out[-MOST_SAID:] or b"null")
     except ValueError:

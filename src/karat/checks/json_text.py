@@ -32,7 +32,7 @@ class JsonRule(TypedDict, total=False):
     part: Annotated[Literal[True], Meta(description="It may be anywhere in the answer; without it, it is all of it.")]
     schema: Annotated[dict[str, Any], Meta(description="A JSON Schema that accepts it, of draft 7 unless it says.")]
     equals: Annotated[Any, Meta(description="The value that it is.")]
-    absent: Annotated[Literal[True], Meta(description="The opposite must hold.")]
+    negated: Annotated[Literal[True], Meta(description="The opposite must hold.")]
 
 
 class JsonText(Check, Struct, frozen=True, dict=True):
@@ -54,7 +54,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
         Example({}, says('```\n{"rows": []}\n```'), Status.FAILED),
         Example({"part": True}, says('Here: {"rows": []}.'), Status.PASSED),
         Example({"part": True, "schema": ROWS}, says('Here: {"row": []}.'), Status.FAILED),
-        Example({"schema": ROWS, "absent": True}, says("Nothing."), Status.PASSED),
+        Example({"schema": ROWS, "negated": True}, says("Nothing."), Status.PASSED),
         Example({"equals": {"a": [1]}}, says('{"a": [1.0]}'), Status.PASSED),
         Example({"equals": {"a": [1]}}, says('{"a": [1], "b": 2}'), Status.FAILED),
         Example({}, says("{}", cuts={"final_message": TextLoss("only a part was kept")}), Status.UNKNOWN),
@@ -62,7 +62,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
     part: bool = False
     schema: dict[str, Any] | None = None
     equals: Any = UNSET
-    absent: bool = False
+    negated: bool = False
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -74,7 +74,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
         what = "an object of JSON in it" if self.part else "JSON and nothing else"
         like = f" like {shown(self.schema)}" if self.schema is not None else ""
         same = f", which is {shown(self.equals)}" if self.equals is not UNSET else ""
-        return f"{'not: ' if self.absent else ''}{what}{like}{same}"
+        return f"{'not: ' if self.negated else ''}{what}{like}{same}"
 
     def validate(self) -> Iterator[CheckProblem]:
         try:
@@ -92,7 +92,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
         return self._settled("" in wrong, "; ".join(wrong[:3]) if all(wrong) else shown(found[wrong.index("")]))
 
     def _settled(self, holds: bool, found: str) -> CheckResult:
-        return self.passed(excerpt(found)) if holds is not self.absent else self.failed(excerpt(found))
+        return self.passed(excerpt(found)) if holds is not self.negated else self.failed(excerpt(found))
 
     def _differs(self, value: object) -> str:
         """Why this is not the JSON that is wanted; the empty string if it is."""
@@ -124,7 +124,8 @@ def whole(text: str) -> tuple[Any, ...]:
 @lru_cache(maxsize=8)
 def objects_in(text: str) -> tuple[Any, ...]:
     """The objects of JSON that a text holds, the outermost of each place, of so many beginnings and no more."""
-    decoder, found, start = json.JSONDecoder(parse_constant=_refuse), [], text.find("{")
+    decoder, start = json.JSONDecoder(parse_constant=_refuse), text.find("{")
+    found: list[Any] = []
     for _ in range(MOST_TRIED):
         if start < 0 or len(found) == MOST_PARTS:
             break

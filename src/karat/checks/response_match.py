@@ -86,7 +86,8 @@ def rouge_1(answer: str, reference: str) -> float:
 
 @lru_cache(maxsize=1)
 def _scorer() -> Any:
-    from rouge_score import rouge_scorer, tokenizers  # late: an optional library, which loads much
+    # Late: an optional library, which loads much. It has no types.
+    from rouge_score import rouge_scorer, tokenizers  # type: ignore[import-untyped]
 
     class Tokenizer(tokenizers.Tokenizer):  # type: ignore[misc]  # the library has no types
         """Words of every script; those of English by their stems, signs without spaces between them each alone."""

@@ -40,6 +40,7 @@ class Spans(Check, Struct, frozen=True):
 
     name: ClassVar = "spans"
     group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = frozenset({"spans"})
     fields: ClassVar = (
         Field(
             "spans",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from karat.text.wording import did_you_mean, kind, quoted
@@ -75,7 +76,6 @@ _NEAREST = {
 """Types that promptfoo does not have and people write, by the one that does it."""
 _STEP = r"\.[A-Za-z_$][\w$]*|\[\d+\]|\[['\"][^'\"]+['\"]\]"
 _PATH = re.compile(rf"(?:JSON\.parse\(\s*output\s*\)|output|json)((?:{_STEP})+)")
-_CSV = re.compile(r"^(not-)?([a-z][a-z0-9:-]*)(?:\(([\d.]+)\))?\s*(?::\s*(.*))?$", re.DOTALL)
 _FIELD = re.compile(r'\s*(?:"((?:[^"\\]|\\.|"")*)"|([^,]*))\s*(?:,|$)')
 
 
@@ -134,8 +134,7 @@ def from_text(text: str) -> dict[str, Any]:
         return {"type": "python", "value": text.removeprefix("python:").strip()}
     if text.startswith("file://"):
         return {"type": "python" if ".py" in text else "javascript", "value": text}
-    found = _CSV.match(text)
-    if found and found[2] in known_types() and found[2] != SET:
+    if found := _cell_pattern().match(text):
         negated, name, threshold, value = found.groups()
         given: dict[str, Any] = {"type": f"{negated or ''}{name}"}
         if value is not None:
@@ -146,6 +145,14 @@ def from_text(text: str) -> dict[str, Any]:
             given["threshold"] = 0.75
         return given
     return {"type": "equals", "value": text}
+
+
+@lru_cache(maxsize=1)
+def _cell_pattern() -> re.Pattern[str]:
+    """`not-type(threshold): value`; the longest type first, since some begin with another."""
+    types = sorted((name for name in known_types() if name != SET), key=len, reverse=True)
+    each = "|".join(map(re.escape, types))
+    return re.compile(rf"(not-)?({each})(?:\(([\d.]+)\))?\s*(?::\s*(.*))?$", re.DOTALL)
 
 
 def path_of(transform: str) -> str | None:
@@ -193,7 +200,7 @@ def _number(one: Assertion) -> float:
 
 
 def _answer(one: Assertion, **rule: Any) -> list[Asked]:
-    more = {"absent": True} if one.absent else {}
+    more = {"negated": True} if one.absent else {}
     return [Asked("answer_text", {**rule, **({"at": one.at} if one.at else {}), **more})]
 
 
@@ -232,7 +239,7 @@ def _levenshtein(one: Assertion) -> list[Asked]:
 
 
 def _json(one: Assertion, **rule: Any) -> list[Asked]:
-    return [Asked("json_text", {**rule, **({"absent": True} if one.absent else {})})]
+    return [Asked("json_text", {**rule, **({"negated": True} if one.absent else {})})]
 
 
 def _is_json(*, part: bool) -> Callable[[Assertion], list[Asked]]:
@@ -344,7 +351,7 @@ def code(one: Assertion) -> list[Asked]:
     rule |= {"file": one.file} if one.file else {"code": one.code or _text(one)}
     rule |= {"function": one.function} if one.function else {}
     rule |= {"threshold": _number(one)} if one.threshold is not None else {}
-    return [Asked("code", {**rule, **({"absent": True} if one.absent else {})})]
+    return [Asked("code", {**rule, **({"negated": True} if one.absent else {})})]
 
 
 def unjudged(one: Assertion, why: str) -> Asked:

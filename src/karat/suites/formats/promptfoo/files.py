@@ -139,9 +139,9 @@ class NamedFiles:
         """The rows of a table and their lines: those of CSV as texts by column, those of JSONL as they are."""
         text = self.text(name, path)
         if PurePath(name).suffix.lower() == ".jsonl":
-            for number, line in enumerate(text.split("\n"), 1):
-                if line.strip():
-                    yield self._json(line, name, number, path), number
+            for number, written in enumerate(text.split("\n"), 1):
+                if written.strip():
+                    yield self._json(written, name, number, path), number
             return
         reader = csv.reader(io.StringIO(text, newline=""))
         try:

@@ -241,7 +241,8 @@ class ConfigReader:
     def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
         self._count += 1
         skip = prompt.why_unknown or self._why_skipped(test)
-        text, setup = f"({skip})", []
+        text = f"({skip})"
+        setup: list[str] = []
         if not skip:
             text, setup, skip = self._sent(test, prompt, values)
         metadata = test.tree.get("metadata") or {}
