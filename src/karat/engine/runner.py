@@ -26,7 +26,7 @@ from karat.targets.base import DENIED
 
 
 class Items(Protocol):
-    """What slots take from. Whoever takes an item tells when it is done."""
+    """What slots take from. Whoever takes an item reports when it is done."""
 
     async def take(self) -> Item | None: ...
 

@@ -37,7 +37,7 @@ ANSWERS = (
     "Yes.",
     "No, that is not possible today.",
     "I'm sorry, but I can't help with that.",
-    "The kettle is in the kitchen, beside the blue cups.",
+    "The kettle is in the kitchen, near the blue cups.",
     "Here you go:\n- bread\n- butter\n- jam",
     "1. Open the door.\n2. Go in.",
     '{"colour": "green", "legs": 4}',

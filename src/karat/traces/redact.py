@@ -204,7 +204,7 @@ class Redactor:
         return (*cleaned[:-1], self.torn(cleaned[-1])) if torn and cleaned else cleaned
 
     def _last_calls(self, calls: tuple[ToolCall, ...], torn: bool) -> tuple[ToolCall, ...]:
-        """The last result that is there is the one that was cut; of the calls behind it, the errors were."""
+        """The last result that is there is the one that was cut; of the calls after it, the errors were."""
         if not torn:
             return calls
         last = max((index for index, call in enumerate(calls) if call.result is not None), default=0)

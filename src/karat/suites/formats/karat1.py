@@ -168,7 +168,7 @@ def _own(tree: JsonObject) -> Iterator[PathDiagnostic]:
 
 
 class _Reader(CaseReader):
-    """Makes of each case of the file one for each row of its table, and tells of which row a diagnostic is."""
+    """Makes of each case of the file one for each row of its table, and says which row a diagnostic is about."""
 
     def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
         super().__init__(_Cases(case_shape), vocabulary, file)
