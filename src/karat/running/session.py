@@ -34,6 +34,7 @@ from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
+from karat.running.tapes import tape_in_header
 from karat.scoring.repeats import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
@@ -181,6 +182,7 @@ class Session:
                 "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
+                **tape_in_header(self._agent),
             },
             versions={"karat": __version__, "python": platform.python_version()},
             started_at=self._now().isoformat(timespec="milliseconds"),
@@ -211,7 +213,7 @@ async def run_suite(
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
     chosen = select(suite, request.selection)
-    agent, how, request = settle(target or suite.target or None, how, request, project)
+    agent, how, request = settle(target or suite.target or None, how, request, project, suite.file)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 
@@ -244,7 +246,8 @@ async def resume_suite(
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options)
-    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
+    tape = how.tape or asked.get("tape", {}).get("mode")
+    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))
     target = header.target if target is None else target
     return await run_suite(suite, target, how, request, results_dir, project, previous)
 

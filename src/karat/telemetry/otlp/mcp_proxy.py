@@ -15,7 +15,7 @@ from karat.system.door import RefusedRequest
 from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.crossed import CrossedCall, CrossedCalls, weight
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.telemetry.otlp.upstream import UpstreamReply, Upstream, broken
+from karat.telemetry.otlp.upstream import Upstream, UpstreamReply, broken
 from karat.telemetry.tool_definitions import schemas_in
 from karat.telemetry.tool_results import call_success, structured
 
