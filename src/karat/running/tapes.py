@@ -19,7 +19,9 @@ SUFFIX = ".tape.yaml"
 def read_settings(project: Project) -> TapeTable:
     """The table `[tape]` of a project."""
     given = project.content.get("tape")
-    return read(given, TapeTable, Path(project.file), dotted(project.section, "tape")) if given else TapeTable()
+    if not isinstance(given, dict):
+        return TapeTable()
+    return read(given, TapeTable, Path(project.file), dotted(project.section, "tape"))
 
 
 def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:

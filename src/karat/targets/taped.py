@@ -102,8 +102,8 @@ class Taped:
             raise _missed(on_tape, trace)
         if not self._settings.records and on_tape.recorded and not on_tape.asked:
             message = (
-                f"the tape has {counted(len(on_tape.recorded), 'recording')} of this case, and the agent sent nothing to "
-                "the tape: its answer was not replayed. Let the agent read its address from the environment"
+                f"the tape has {counted(len(on_tape.recorded), 'recording')} of this case, and the agent sent "
+                "nothing to the tape: its answer was not replayed. Let the agent read its address from the environment"
             )
             raise TargetError(UNUSED, message, partial=trace)
         if on_tape.left and self._settings.plays != "record":

@@ -112,8 +112,8 @@ class ServiceRequest(Struct, frozen=True, dict=True):
     def messages(self) -> Sequence[object]:
         """The conversation that a model is sent, where the body holds one."""
         body = self.json if isinstance(self.json, Mapping) else {}
-        found = next((body[name] for name in ("messages", "input", "contents") if isinstance(body.get(name), list)), [])
-        return found if isinstance(found, list) else []
+        lists = (body[name] for name in ("messages", "input", "contents") if isinstance(body.get(name), list))
+        return next(lists, ())
 
 
 class Json(Struct, frozen=True):

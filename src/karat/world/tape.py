@@ -119,7 +119,11 @@ class Tape(Struct, kw_only=True):
         cases: dict[str, int] = {}
         for (case, _), exchanges in sorted(self.runs.items()):
             cases[case] = cases.get(case, 0) + len(exchanges)
-        head = {"karat_tape": VERSION, "exchanges": [_sealed(one) for one in self.exchanges], "cases": cases}
+        head: dict[str, Any] = {
+            "karat_tape": VERSION,
+            "exchanges": [_sealed(one) for one in self.exchanges],
+            "cases": cases,
+        }
         data = "\n".join([*block(head), ""]).encode("utf-8", "surrogatepass")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")

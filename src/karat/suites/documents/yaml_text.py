@@ -86,9 +86,8 @@ def _scalar(value: Json, *, in_brackets: bool = False) -> str:
         return text(value, in_brackets=in_brackets)
     written = json.dumps(value)
     # Without a dot, readers of YAML 1.1 take 1e-07 for a text.
-    return (
-        written.replace("e", ".0e") if isinstance(value, float) and "e" in written and "." not in written else written
-    )
+    lacks_dot = isinstance(value, float) and "e" in written and "." not in written
+    return written.replace("e", ".0e") if lacks_dot else written
 
 
 def _in_brackets(value: Json) -> str:
