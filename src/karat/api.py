@@ -50,9 +50,11 @@ if TYPE_CHECKING:
     from karat.model.comparison import Comparison
     from karat.model.history import History
     from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.running.tapes import TapeReport
     from karat.self_test import Proof
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
+    from karat.world.tape import Tape
 
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
@@ -331,6 +333,29 @@ async def alint(
 
 
 lint = synchronous(alint)
+
+
+def check_tape(suite: AnySuite) -> TapeReport:
+    """Hold the tape of a suite against the suite: cases that one of the two lacks, and recordings that are too old."""
+    from datetime import UTC, datetime
+
+    from karat.running import tapes
+
+    return tapes.check_tape(load_suite(suite), find_project(), datetime.now(UTC).date())
+
+
+def read_tape(path: str | Path) -> Tape:
+    """Read a tape: what was asked of the services around an agent, and what they answered."""
+    from karat.world.tape import read_tape
+
+    return read_tape(Path(path))
+
+
+def seal_tape(path: str | Path) -> int:
+    """Accept what was edited by hand in a tape; how many exchanges were."""
+    from karat.world.tape import seal_tape
+
+    return seal_tape(Path(path))
 
 
 def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:

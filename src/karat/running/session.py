@@ -34,10 +34,11 @@ from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
-from karat.running.tapes import tape_in_header
+from karat.running.tapes import MissCounter, leave_out_time_budgets, tape_in_header
 from karat.scoring.repeats import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
+from karat.text.wording import counted
 from karat.traces.clean import text
 
 LONGEST_VERSION = 200
@@ -64,7 +65,9 @@ class Session:
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._suite = suite
+        self._suite, unjudged = leave_out_time_budgets(agent, suite, catalog_for(project))
+        if unjudged:
+            request.notice(f"replayed from a tape: {counted(unjudged, 'time budget')} not judged")
         self._agent = agent
         self._options = options
         self._request = request
@@ -80,10 +83,11 @@ class Session:
         began = asyncio.get_running_loop().time()
         further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
         plan = self._plan()
+        misses = MissCounter()
         runner = CaseRunner(
             self._agent,
             self._options,
-            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings]),
+            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings, misses]),
             self._project,
             attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
             total=len(plan),
@@ -102,6 +106,8 @@ class Session:
         for saving in self._savings:
             if hint := saving.hint:
                 self._request.notice(hint)
+        for line in misses.lines:
+            self._request.notice(line)
         return write_reports(names, summary, self._project, further)
 
     def _make_savings(self) -> list[ConcurrencyHint]:

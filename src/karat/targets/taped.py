@@ -19,11 +19,9 @@ from karat.world.player import CaseOnTape, Miss, TapePlayer
 from karat.world.proxy import TapeProxy
 from karat.world.requests import Leaves
 from karat.world.services import variables_for
-from karat.world.settings import TapeSettings, secrets_in
+from karat.world.settings import MISS, UNUSED, TapeSettings, secrets_in
 from karat.world.tape import Tape, read_tape
 
-MISS = "tape-miss"
-UNUSED = "tape-unused"
 OWN_PROCESS = frozenset({"command"})
 """Kinds that start a process for each case, whose environment can name the case."""
 MODEL = "openai"

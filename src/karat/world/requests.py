@@ -14,6 +14,7 @@ from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError
 from msgspec import Struct
 
 from karat.errors import ConfigError
+from karat.text.wording import shorten
 
 SECONDS = 1.0
 """For one pattern on one request."""
@@ -96,6 +97,12 @@ class ServiceRequest(Struct, frozen=True, dict=True):
     @property
     def title(self) -> str:
         return f"{self.method} {self.service} {self.path}"
+
+    @property
+    def gist(self) -> str:
+        """The last words that were sent, for people."""
+        last = self.messages[-1] if self.messages else self.json
+        return shorten(self.text if self.json is None else msgspec.json.encode(last).decode())
 
     def compared(self, leaves: Leaves) -> object:
         """What counts of the body."""

@@ -11,6 +11,10 @@ from msgspec import Meta, Struct, field
 from karat.options import TapeMode
 from karat.world.services import SERVICES, Service
 
+MISS = "tape-miss"
+"""The kind of error of a case whose request has no recording."""
+UNUSED = "tape-unused"
+"""That of a case that was recorded and sent nothing to the tape."""
 Address = Annotated[str, Meta(pattern="^https?://.")]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]*$")]
 
@@ -35,6 +39,9 @@ class TapeTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     live: tuple[str, ...] = ()
     """Services that stay real, and hosts of others that may be reached in a replay."""
     keep_failures: bool = False
+    """Whether an answer that is an error is recorded; without it, the next attempt is."""
+    max_age_days: Annotated[int, Meta(ge=1)] | None = None
+    """After so many days `karat tape check` calls a recording expired."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 0
     """Of the tape, for an agent that runs already; `token` is the first part of its address."""
     token: str = ""

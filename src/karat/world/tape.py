@@ -20,6 +20,7 @@ from msgspec import Struct, field
 
 from karat.errors import ConfigError
 from karat.suites.documents.yaml_text import block
+from karat.text.wording import shorten
 from karat.world.requests import ServiceRequest, read_json
 
 VERSION = 1
@@ -59,6 +60,11 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
             return cls(status, kept, text=body.decode())
         except UnicodeDecodeError:
             return cls(status, kept, base64=base64.b64encode(body).decode())
+
+    @property
+    def gist(self) -> str:
+        """The answer, for people."""
+        return shorten("".join(one.data for one in self.events) or self.body.decode("utf-8", "replace"))
 
     @property
     def body(self) -> bytes:
