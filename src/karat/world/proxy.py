@@ -99,24 +99,24 @@ class TapeProxy:
                 return request.keeps_alive
             wire.send(reply.head(Connection="close") + b"\r\n")
             events = []
-            for event in _events(reply, wire):
-                events.append(event)
-                wire.send(event.data.encode("utf-8", "surrogateescape"))
+            for after_ms, data in _events(reply, wire):
+                events.append(Event(after_ms, data.decode("utf-8", "replace")))
+                wire.send(data)
             keep(Answer(reply.status, headers, events=tuple(events)))
             return False
 
 
-def _events(reply: UpstreamReply, wire: Wire) -> Iterator[Event]:
-    """The events of a stream, each with the empty line that ends it."""
+def _events(reply: UpstreamReply, wire: Wire) -> Iterator[tuple[int, bytes]]:
+    """The events of a stream, each with the empty line that ends it, and how long after the one before it came."""
     last, data = monotonic(), b""
     for line in reply.lines(wire):
         data += line
         if not line.strip():
             now = monotonic()
-            yield Event(round((now - last) * 1000), data.decode("utf-8", "surrogateescape"))
+            yield round((now - last) * 1000), data
             last, data = now, b""
     if data:
-        yield Event(round((monotonic() - last) * 1000), data.decode("utf-8", "surrogateescape"))
+        yield round((monotonic() - last) * 1000), data
 
 
 def _play(wire: Wire, request: HttpRequest, answer: Answer) -> bool:
@@ -126,7 +126,7 @@ def _play(wire: Wire, request: HttpRequest, answer: Answer) -> bool:
         return request.keeps_alive
     wire.send(_head(answer.status, {**answer.headers, "connection": "close"}))
     for event in answer.events:
-        wire.send(event.data.encode("utf-8", "surrogateescape"))
+        wire.send(event.data.encode())
     return False
 
 

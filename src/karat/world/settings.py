@@ -58,8 +58,9 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
     def known_services(self, environ: Mapping[str, str]) -> tuple[tuple[Service, str], ...]:
         """Each service with its address."""
         own = [Service(name, one.url, dict.fromkeys(one.env, "")) for name, one in self.services.items()]
-        found = [(one, one.address(environ)) for one in (*own, *SERVICES)]
-        return tuple((one, address) for one, address in found if address)
+        found = [(one, one.address(environ)) for one in SERVICES]
+        # A variable that the project names is the project's: later ones win.
+        return (*((one, address) for one, address in found if address), *((one, one.upstream) for one in own))
 
     @property
     def records(self) -> bool:

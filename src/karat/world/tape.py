@@ -130,7 +130,7 @@ class Tape(Struct, kw_only=True):
             "exchanges": [_sealed(one) for one in self.exchanges],
             "cases": cases,
         }
-        data = "\n".join([*block(head), ""]).encode("utf-8", "surrogatepass")
+        data = "\n".join([*block(head), ""]).encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
         try:
@@ -158,7 +158,7 @@ def read_tape(path: Path) -> Tape:
             fix = "Undo the edit, or accept it with `karat tape seal`."
             raise _bad(path, f"exchange {number} (case {one.case!r}) was edited.", fix)
         runs.setdefault((one.case, one.repeat), []).append(one)
-    for case, count in file.cases.items():
+    for case, count in {**dict.fromkeys((case for case, _ in runs), 0), **file.cases}.items():
         found = sum(len(each) for (name, _), each in runs.items() if name == case)
         if found != count:
             raise _bad(path, f"case {case!r} has {found} exchanges, and had {count}.", RECORD_AGAIN)
