@@ -358,6 +358,13 @@ def seal_tape(path: str | Path) -> int:
     return seal_tape(Path(path))
 
 
+def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Be the MCP server that a command starts, on the tape that the environment names; the exit status."""
+    from karat.world.stdio import serve_stdio
+
+    return serve_stdio(name, command, environ)
+
+
 def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:
     """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
     from karat.viewer.serving import viewer_of

@@ -73,3 +73,22 @@ def seal(tape: str) -> int:
 
     click.echo(f"{counted(seal_tape(tape), 'edited exchange')} accepted")
     return ExitCode.OK
+
+
+@command.command(short_help="Put an MCP server over stdio on the tape.")
+@click.argument("name")
+@click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def stdio(name: str, server: tuple[str, ...]) -> int:
+    """Be the MCP server that COMMAND starts, for an agent that is on a tape.
+
+    Give it to the agent in place of the command: without a tape it is the server itself.
+
+    \b
+    Example:
+      karat tape stdio orders -- python orders_server.py
+    """
+    import os
+
+    from karat.api import serve_stdio
+
+    return serve_stdio(name, server, os.environ)

@@ -20,6 +20,7 @@ from karat.world.proxy import TapeProxy
 from karat.world.requests import Leaves
 from karat.world.services import variables_for
 from karat.world.settings import MISS, UNUSED, TapeSettings, secrets_in
+from karat.world.stdio import ADDRESS
 from karat.world.tape import Tape, read_tape
 
 OWN_PROCESS = frozenset({"command"})
@@ -113,9 +114,10 @@ class Taped:
     def _variables(self, run: str = "") -> dict[str, str]:
         services = [one for one, _ in self._services]
         alone = "" if self._settings.records else self._proxy.place
-        return variables_for(
+        found = variables_for(
             services, lambda name: self._proxy.url(name, run), proxy=alone, unproxied=self._settings.live
         )
+        return found | {ADDRESS: self._proxy.url(run=run)}
 
     def _case_of(self, run: str) -> CaseOnTape | None:
         if run:

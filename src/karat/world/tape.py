@@ -25,7 +25,7 @@ from karat.world.requests import ServiceRequest, read_json
 
 VERSION = 1
 LARGEST = 256 << 20
-KEPT_HEADERS = ("content-type", "mcp-session-id", "retry-after")
+KEPT_HEADERS = ("content-type", "mcp-protocol-version", "mcp-session-id", "retry-after")
 """Headers of an answer that clients act on; all others vary or say who asked."""
 RECORD_AGAIN = "Record it again with --tape record."
 
@@ -51,7 +51,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     @classmethod
     def of_body(cls, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-        kept = {name: value for name, value in headers.items() if name in KEPT_HEADERS}
+        kept = {name: value for name, value in headers.items() if name in (*KEPT_HEADERS, "location")}
         found = read_json(body)
         for spacing in _SPACINGS if found is not None else ():
             if found is not None and _written(found.value, spacing) == body:
