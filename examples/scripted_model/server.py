@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer(dialect, raw, path, found.groupdict())
                 return
         if path.endswith("/embeddings"):
-            self._embed(json.loads(raw))
+            self._embed(raw)
         else:
             self._send(404, ChatCompletions().error(404, f"scripted model: {path} is not an address of it"))
 
@@ -126,10 +126,14 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, dialect.write(answer), cut=rule.cut is not None)
 
-    def _embed(self, body: Json) -> None:
-        given = body.get("input")
+    def _embed(self, raw: bytes) -> None:
+        try:
+            body = json.loads(raw)
+            given, size = body["input"], int(body.get("dimensions") or 1536)
+        except (ValueError, KeyError, TypeError) as error:
+            self._send(400, ChatCompletions().error(400, f"scripted model: not a request of this kind: {error!r}"))
+            return
         texts = given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
-        size = int(body.get("dimensions") or 1536)
         data = [{"object": "embedding", "index": at, "embedding": embed(text, size)} for at, text in enumerate(texts)]
         self._send(
             200,

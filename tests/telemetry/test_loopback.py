@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from karat.telemetry import weight
 from karat.telemetry.otlp import crossed, loopback, mcp_proxy
 from karat.telemetry.otlp.mcp_proxy import McpProxy
 from karat.telemetry.otlp.receiver import Receiver
@@ -267,7 +268,7 @@ def test_a_server_that_is_not_there_is_a_clear_502() -> None:
 def test_what_takes_too_much_memory_to_read_is_handed_on_unread(
     proxy: McpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_proxy, "HEAVIEST", 10_000)
+    monkeypatch.setattr(weight, "HEAVIEST", 10_000)
     dense = json.dumps({**ANSWER, "result": [{}] * 200}).encode()
     assert len(dense) < 1_000
     assert called(proxy, plain(dense)).endswith(dense)

@@ -18,6 +18,7 @@ from karat.matchers.operators import (
     Contains,
     Each,
     InAnyOrder,
+    Loosely,
     Matches,
     Not,
     OfLength,
@@ -191,6 +192,11 @@ def _words(operand: object, path: Path) -> Iterator[CheckProblem]:
         yield CheckProblem("empty-expectation", f"{path[-1]} takes a text with a letter or digit in it.", path)
 
 
+def _string(operand: object, path: Path) -> Iterator[CheckProblem]:
+    if not isinstance(operand, str):
+        yield _wrong("a text", operand, path)
+
+
 def _entries(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, list):
         yield _wrong("a list", operand, path)
@@ -306,6 +312,12 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         _words,
         SameText,
         {"type": "string", "minLength": 1},
+    ),
+    "$loosely": DollarKey(
+        "It is a string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote do not count.",
+        _string,
+        Loosely,
+        {"type": "string"},
     ),
     "$set": DollarKey(
         "It is a list of just these entries, in any order.",

@@ -64,6 +64,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
+    deterministic: bool = False
+    """Whether it answers the same each time: then one run shows that a case broke."""
     options: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -110,6 +112,7 @@ class Config(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
+    allow_unjudged: bool = False
     targets: dict[str, TargetConfig] = field(default_factory=dict)
 
 
@@ -136,6 +139,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
     version: Text | None = None
+    deterministic: bool = False
     options: dict[str, object] = field(default_factory=dict)
 
 
@@ -149,6 +153,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     secrets: tuple[Text, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
+    allow_unjudged: bool = False
     targets: dict[str, dict[str, object]] = field(default_factory=dict)
     checks: dict[str, object] = field(default_factory=dict)
     formats: dict[str, object] = field(default_factory=dict)
@@ -156,6 +161,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     prices: dict[str, object] = field(default_factory=dict)
     effects: dict[str, object] = field(default_factory=dict)
     words: dict[str, object] = field(default_factory=dict)
+    evaluators: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
     tape: dict[str, object] = field(default_factory=dict)
 
@@ -185,6 +191,7 @@ def read_config(project: Project) -> Config:
         secrets=top.secrets,
         allow_partial=top.allow_partial,
         allow_unknown=top.allow_unknown,
+        allow_unjudged=top.allow_unjudged,
         targets=targets,
     )
 
@@ -283,6 +290,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         mcp_complete=recorded is not None and recorded.complete,
         limits=limits,
         version=given.version or "",
+        deterministic=given.deterministic,
         options={**given.options, **own},
     )
 

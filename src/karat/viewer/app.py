@@ -13,7 +13,7 @@ from starlette.routing import Route
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
-from karat.plugins.project import Project
+from karat.plugins.project import Project, token_prices
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
 from karat.viewer import pages
@@ -41,6 +41,7 @@ class Viewer:
     def __init__(self, index: Index, project: Project) -> None:
         self._index = index
         self._project = project
+        self._prices = token_prices(project)
 
     def runs(self, request: Request) -> Response:
         self._index.refresh()
@@ -48,7 +49,7 @@ class Viewer:
         return _page(
             request,
             "runs.html",
-            suites=pages.suites(self._index, found),
+            suites=pages.suites(self._index, found, self._prices),
             foreign=self._index.foreign(),
             total=len(found),
         )
@@ -69,7 +70,7 @@ class Viewer:
             request,
             "run.html",
             key=run.key,
-            run=pages.run_head(run),
+            run=pages.run_head(run, self._prices),
             version=run.version,
             groups=pages.groups(self._index, run),
             choices=self._index.choices(run.key),
@@ -82,7 +83,7 @@ class Viewer:
 
     def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
-        head = fragment("run_head")(pages.run_head(run))
+        head = fragment("run_head")(pages.run_head(run, self._prices))
         broke = fragment("broke")(pages.groups(self._index, run), OfRun(start, run.key, CaseFilter()))
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
         return HTMLResponse(_encoded(head + broke), headers=headers)
@@ -91,7 +92,7 @@ class Viewer:
         run = self._run(request)
         at, repeat = self._place(request)
         to = OfRun(home(request), run.key, _chosen(request))
-        page = pages.case_page(self._index, run, at, repeat, to, catalog_for(self._project))
+        page = pages.case_page(self._index, run, at, repeat, to, catalog_for(self._project), self._prices)
         if page is None:
             raise MissingPageError
         return _page(request, "case.html", page=page)
@@ -116,12 +117,13 @@ class Viewer:
             found = pages.compare_page(self._index, base, new, self._project, home(request))
         except UsageError as error:  # runs without a common case are not a failure of the viewer
             return _page(request, "trouble.html", words=str(error))
-        heads = pages.run_head(base), pages.run_head(new)
+        heads = [pages.run_head(side, self._prices) for side in (base, new)]
         return _page(request, "compare.html", heads=heads, found=found, keys=(base.key, new.key))
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)
-        return _page(request, "audit.html", key=run.key, run=pages.run_head(run), audit=pages.audit_page(run))
+        head = pages.run_head(run, self._prices)
+        return _page(request, "audit.html", key=run.key, run=head, audit=pages.audit_page(run))
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()

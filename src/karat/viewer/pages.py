@@ -21,6 +21,7 @@ from karat.compare.gates import compare, gates
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.audit import CaseAudit
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
+from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports import comparison as words
@@ -33,6 +34,7 @@ from karat.reports.html.differences import difference
 from karat.reports.html.files import own_file
 from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
 from karat.reports.html.views import CaseView, FileView
+from karat.scoring.figures import cost_words, pass_share, token_words
 
 PAGE: Final = 200
 LIVE_SECONDS: Final = 900
@@ -120,18 +122,18 @@ class SuiteRuns:
     """Cases that passed and did not in these runs, and how often they did."""
 
 
-def suites(index: Index, runs: Sequence[IndexedRun]) -> list[SuiteRuns]:
+def suites(index: Index, runs: Sequence[IndexedRun], prices: TokenPrices | None) -> list[SuiteRuns]:
     """The runs by suite and target, those with the latest run first."""
     alike: dict[tuple[str, str], list[IndexedRun]] = {}
     for run in runs:
         alike.setdefault((run.header.suite, run.header.target), []).append(run)
-    return [_suite(index, same) for same in alike.values()]
+    return [_suite(index, same, prices) for same in alike.values()]
 
 
-def _suite(index: Index, runs: list[IndexedRun]) -> SuiteRuns:
+def _suite(index: Index, runs: list[IndexedRun], prices: TokenPrices | None) -> SuiteRuns:
     header = runs[0].header
     before = [*(run.key for run in runs[1:]), ""]
-    rows = [_run_row(run, earlier) for run, earlier in zip(runs, before, strict=True)]
+    rows = [_run_row(run, earlier, prices) for run, earlier in zip(runs, before, strict=True)]
     flaky = _flaky(index, [run for run in runs if run.header.suite_sha256 == header.suite_sha256])
     return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]), flaky)
 
@@ -148,16 +150,16 @@ def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
     return [(name, words) for _, name, words in sorted(found)[:MOST_FLAKY]]
 
 
-def _run_row(run: IndexedRun, before: str) -> RunLine:
+def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLine:
     summary, project = run.summary, run.header.project
     return RunLine(
         key=run.key,
         started=run_view.moment(run.header.started_at),
-        rate=run_view.rate_view(summary.passed, summary.total),
+        rate=run_view.rate_view(summary),
         counts=run_view.counts(summary),
         took=run_view.between(run.header.started_at, run.finished_at),
-        tokens=_tokens(run),
-        cost=run_view.cost(run.cost_usd),
+        tokens=token_words(summary.spent),
+        cost=cost_words(summary.spent, prices),
         commit=project.commit[:10] if project else "",
         dirty=bool(project and project.dirty),
         version=run.header.target_version,
@@ -170,7 +172,7 @@ def _run_row(run: IndexedRun, before: str) -> RunLine:
 
 def _trend(runs: Sequence[IndexedRun]) -> str:
     """The points of a line, the oldest first; none for a single run."""
-    rates = [run.summary.passed / run.summary.total for run in reversed(runs) if run.summary.total]
+    rates = [share for run in reversed(runs) if (share := pass_share(run.summary)) is not None]
     if len(rates) < 2:
         return ""
     step = 300 / (len(rates) - 1)
@@ -188,17 +190,9 @@ def _trouble(run: IndexedRun) -> str:
     return run.problem or run.summary.incomplete or ("interrupted" if run.summary.interrupted else "")
 
 
-def _tokens(run: IndexedRun) -> str:
-    if run.tokens_in is None and run.tokens_out is None:
-        return ""
-    return f"{run.tokens_in or 0:,} in, {run.tokens_out or 0:,} out"
-
-
-def run_head(run: IndexedRun) -> RunHead:
+def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
     """The head of a run's page."""
-    return run_view.run_head(
-        run, run.scores, _trouble(run), live=is_live(run), tokens=_tokens(run), cost=run_view.cost(run.cost_usd)
-    )
+    return run_view.run_head(run, run.scores, _trouble(run), prices, live=is_live(run))
 
 
 def groups(index: Index, run: IndexedRun) -> list[GroupView]:
@@ -240,7 +234,15 @@ class CasePage:
     run: RunHead
 
 
-def case_page(index: Index, run: IndexedRun, at: int, repeat: int, to: OfRun, catalog: CheckCatalog) -> CasePage | None:
+def case_page(
+    index: Index,
+    run: IndexedRun,
+    at: int,
+    repeat: int,
+    to: OfRun,
+    catalog: CheckCatalog,
+    prices: TokenPrices | None,
+) -> CasePage | None:
     """The page of one run of a case; None if the case does not exist."""
     record = index.record(run, at, repeat)
     if record is None:
@@ -255,7 +257,7 @@ def case_page(index: Index, run: IndexedRun, at: int, repeat: int, to: OfRun, ca
     strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)
     to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
-    return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run))
+    return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run, prices))
 
 
 def _pictured(file: FileView, run: IndexedRun) -> FileView:
@@ -311,13 +313,14 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Proje
         apart=words.apart(found),
         sure=found.overall.sure,
         gates=list(words.gate_lines(found)),
-        notes=found.notes,
+        notes=(*words.preamble(found), *found.notes),
         figures=list(_figures(found)),
         changes=list(_change_views(index, base, new, found, home)),
     )
 
 
 def _figures(found: Comparison) -> Iterator[str]:
+    yield from (f"{name}: {run.figures}" for name, run in (("before", found.base), ("after", found.new)))
     yield words.rates(found.overall)
     yield from map(words.of_measure, found.measures)
     yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])

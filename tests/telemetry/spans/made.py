@@ -50,9 +50,11 @@ def tool(name: str, trace: str, arguments: str = "{}", result: str = '{"ok": tru
     )
 
 
-def request(spans: Iterable[Span]) -> bytes:
+def request(spans: Iterable[Span], scope: str = "") -> bytes:
     made = ExportTraceServiceRequest()
-    made.resource_spans.add().scope_spans.add().spans.extend(spans)
+    group = made.resource_spans.add().scope_spans.add()
+    group.scope.name = scope
+    group.spans.extend(spans)
     return made.SerializeToString()
 
 

@@ -46,6 +46,7 @@ def _worded(message: str) -> str:
 
 
 HEAD = 1_000
+REPLACEMENT = "\ufffd"
 
 
 class Received:
@@ -65,8 +66,11 @@ class Received:
     def __str__(self) -> str:
         if not self.size:
             return "nothing was received"
-        begins = "received" if self.size <= HEAD else f"received {counted(self.size, 'byte')}, which begin"
-        return f"{begins}: {visible(self._head.decode('utf-8', 'replace'))}"
+        head = self._head.decode("utf-8", "replace")
+        if self.size <= HEAD:
+            return f"received: {visible(head)}"
+        # The mark of the cut: secrets are taken out later, and the beginning of one is known by it.
+        return f"received {counted(self.size, 'byte')}, which begin: {visible(head.rstrip(REPLACEMENT))}…"
 
     def error(self, kind: str, message: str) -> TargetError:
         return TargetError(kind, message, detail=str(self))

@@ -13,9 +13,7 @@ from karat.model.trace import ToolCall
 KEPT = 10_000
 """So many calls are kept, the newest."""
 ROOM = 128 << 20
-"""And so many bytes, as `weight` counts them."""
-VALUE = 64
-"""Bytes of memory that a value of JSON takes besides its text."""
+"""And so many bytes of memory, at most."""
 
 
 class CrossedCall(Struct):
@@ -29,11 +27,6 @@ class CrossedCall(Struct):
     asked_as: object = None
     """The id of its message."""
     weight: int = 0
-
-
-def weight(text: bytes) -> int:
-    """At most so many bytes of memory a JSON text takes once it is read: `{},{},…` takes far more than its length."""
-    return len(text) + VALUE * sum(map(text.count, (b",", b"[", b"{", b":")))
 
 
 class CrossedCalls:

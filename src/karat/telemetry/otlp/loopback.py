@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from karat.errors import ConfigError
 from karat.system.door import LOOPBACK, Door, RefusedRequest, new_token
+from karat.text.wording import shorten
 
 HEAD_CAP = 1 << 16
 MOST_HEADERS = 100
@@ -181,7 +182,7 @@ def unpacked(request: HttpRequest) -> bytes:
     if encoding == "identity":
         return request.body
     if encoding not in ("gzip", "deflate"):
-        raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a request is encoded as {encoding[:40]!r}")
+        raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a request is encoded as {shorten(encoding, 40)!r}")
     inflate = zlib.decompressobj(47)  # gzip and zlib, by their own head
     try:
         body = inflate.decompress(request.body, BODY_CAP)

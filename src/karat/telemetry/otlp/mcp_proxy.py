@@ -12,17 +12,17 @@ from msgspec import structs
 
 from karat.model.trace import ToolCall
 from karat.system.door import RefusedRequest
+from karat.telemetry import weight
 from karat.telemetry.otlp import loopback
-from karat.telemetry.otlp.crossed import CrossedCall, CrossedCalls, weight
+from karat.telemetry.otlp.crossed import CrossedCall, CrossedCalls
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire
 from karat.telemetry.otlp.upstream import Upstream, UpstreamReply, broken
 from karat.telemetry.tool_definitions import schemas_in
 from karat.telemetry.tool_results import call_success, structured
+from karat.telemetry.weight import json_weight
 
 CALL, LIST = "tools/call", "tools/list"
 MOST_TOOLS = 2_000
-HEAVIEST = 64 << 20
-"""A body that takes more memory than this once it is read is handed on and not read."""
 
 Message = Mapping[str, object]
 """One of JSON-RPC."""
@@ -117,7 +117,7 @@ class McpProxy:
                 if name in lists:
                     self._keep_tools(schemas_in(answer.get("result")))
                 elif (crossed := asked.pop(name, None)) is not None:
-                    self.crossed.end(crossed, _ended(crossed.call, answer), weight(body))
+                    self.crossed.end(crossed, _ended(crossed.call, answer), json_weight(body))
 
     def _keep_tools(self, listed: dict[str, object]) -> None:
         if len(self.tools) + len(listed) <= MOST_TOOLS:
@@ -138,7 +138,7 @@ class McpProxy:
             context = {**request.headers, **(meta if isinstance(meta, Mapping) else {})}
             made = ToolCall(_name(one), _arguments(one), started_at=time.time())
             traceparent, baggage = (str(context.get(name, "")) for name in ("traceparent", "baggage"))
-            share = 1_000 + (weight(request.body) // len(messages) if messages else 0)
+            share = 1_000 + (json_weight(request.body) // len(messages) if messages else 0)
             call = CrossedCall(made, traceparent, baggage, conversation, one.get("id"), share)
             asked[str(one.get("id"))] = call
             self.crossed.add(call)
@@ -161,7 +161,7 @@ def _addressed(path: str) -> tuple[str, str]:
 
 def _messages(body: bytes) -> list[Message] | None:
     """The messages of a body; None if it cannot be read."""
-    if weight(body) > HEAVIEST:
+    if json_weight(body) > weight.HEAVIEST:
         return None
     try:
         found = msgspec.json.decode(body) if body.strip() else []

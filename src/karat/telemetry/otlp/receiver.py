@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from http import HTTPStatus
 
 from karat.system.door import RefusedRequest
+from karat.telemetry import weight
 from karat.telemetry.otlp.inbox import Inbox
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire, answered, unpacked
 from karat.telemetry.spans.otlp_json import JsonBatch
 from karat.telemetry.spans.protobuf import ProtobufBatch, request_type
+from karat.telemetry.weight import json_weight, protobuf_weight
+from karat.text.wording import shorten
 
 TRACES = "/v1/traces"
 OTHER_SIGNALS = ("/v1/metrics", "/v1/logs")
@@ -22,6 +26,8 @@ class Receiver:
 
     def __init__(self) -> None:
         self.inbox = Inbox()
+        self._reading = threading.Lock()
+        """Requests are read one at a time: what reading takes for a moment is bounded so."""
         self._server = LoopbackServer(self._serve, "the receiver of spans", self.inbox.lost)
 
     @property
@@ -50,16 +56,23 @@ class Receiver:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         path = request.path.partition("?")[0].rstrip("/")
         if request.method != "POST":
-            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {request.method[:20]!r}")
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {shorten(request.method, 20)!r}")
         if path.endswith(OTHER_SIGNALS):
             return kind if kind == JSON else PROTOBUF
         if not path.endswith(TRACES):
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {path[:80]!r} instead of {TRACES!r}")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {shorten(path, 80)!r}, not to {TRACES!r}")
         if kind not in (JSON, PROTOBUF):
-            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {kind[:40]!r}")
-        body = unpacked(request)
+            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {shorten(kind, 40)!r}")
+        with self._reading:
+            self._read(unpacked(request), kind)
+        return kind
+
+    def _read(self, body: bytes, kind: str) -> None:
+        size = json_weight(body) if kind == JSON else protobuf_weight(body)
+        if size > weight.HEAVIEST:
+            why = "a request was sent that takes too much memory to read"
+            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
         try:
-            self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), len(body))
+            self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), size)
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request was sent of which {error}") from error
-        return kind
