@@ -400,7 +400,7 @@ def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerSer
 async def ainspect(
     where: str,
     *,
-    prompt: str | None = None,
+    prompt: str | Sequence[str] | None = None,
     name: str | None = None,
     kind: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -408,13 +408,15 @@ async def ainspect(
     """Look at an agent that has no target yet, and find a target that works for it.
 
     `where` is an address, a spec such as `langgraph:module:graph`, or a name of karat.toml; `kind` says what answers at
-    an address. The prompt is sent to see what comes of it, and again to prove the target.
+    an address. The prompt is sent to see what comes of it, and again to prove the target. A service takes several: one
+    for which a tool is called, one for which it fails.
     """
-    from karat.inspections.catalog import GREETING, inspector, target
+    from karat.inspections.catalog import inspect_target, target
     from karat.inspections.masking import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
-    return without_passwords(await inspector(config.kind)(config, GREETING if prompt is None else prompt))
+    prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt or ())
+    return without_passwords(await inspect_target(config, prompts))
 
 
 inspect = synchronous(ainspect)
