@@ -65,6 +65,7 @@ class Project:
         done = karat.run(
             "bank.karat.yaml", target, tape=tape, workers=how.pop("workers", 0), listeners=[self._listen], **how
         )
+        self.journal = done.journal.path
         self.tape_in_header = done.journal.header.options.get("tape")
         return {record.case.id: record for record in done.journal.records()}
 
@@ -298,3 +299,15 @@ def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
 def test_a_missing_tape_is_refused_before_anything_runs(project: Project) -> None:
     with pytest.raises(ConfigError, match="Record it again with --tape record"):
         project.run("replay")
+
+
+def test_live_and_replayed_runs_are_not_compared_unless_asked(project: Project) -> None:
+    project.recorded(results_dir="live")
+    live = project.journal
+    project.run("replay", results_dir="replayed")
+    with pytest.raises(UsageError, match=r"a live run and the new one a replayed run.*--mix-tapes"):
+        karat.compare_runs(live, project.journal)
+    assert karat.compare_runs(live, project.journal, mix_tapes=True).differs == ("tape: not set → replay",)
+    first = project.journal
+    project.run("replay", results_dir="again")
+    assert karat.compare_runs(first, project.journal).differs == ()
