@@ -52,9 +52,11 @@ if TYPE_CHECKING:
     from karat.model.history import History
     from karat.plugins.project import Project
     from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.running.tapes import TapeReport
     from karat.self_test import Proof
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
+    from karat.world.tape import Tape
 
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
@@ -244,16 +246,18 @@ def compare_runs(
     *,
     confidence: float | None = None,
     results_dir: str | Path | None = None,
+    mix_tapes: bool = False,
     **gates: float | None,
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
     A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
     five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
+    A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it.
     """
     from karat.running.comparisons import compare_runs
 
-    return compare_runs(base, new, results_dir, gates, confidence, find_project())
+    return compare_runs(base, new, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes)
 
 
 acompare_runs = asynchronous(compare_runs)
@@ -354,6 +358,36 @@ async def alint(
 
 
 lint = synchronous(alint)
+
+
+def check_tape(suite: AnySuite) -> TapeReport:
+    """Hold the tape of a suite against the suite: cases that one of the two lacks, and recordings that are too old."""
+    from datetime import UTC, datetime
+
+    from karat.running import tapes
+
+    return tapes.check_tape(load_suite(suite), find_project(), datetime.now(UTC).date())
+
+
+def read_tape(path: str | Path) -> Tape:
+    """Read a tape: what was asked of the services around an agent, and what they answered."""
+    from karat.world.tape import read_tape
+
+    return read_tape(Path(path))
+
+
+def seal_tape(path: str | Path) -> int:
+    """Accept what was edited by hand in a tape; how many exchanges were."""
+    from karat.world.tape import seal_tape
+
+    return seal_tape(Path(path))
+
+
+def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Be the MCP server that a command starts, on the tape that the environment names; the exit status."""
+    from karat.world.stdio import serve_stdio
+
+    return serve_stdio(name, command, environ)
 
 
 def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:

@@ -14,11 +14,19 @@ from karat.model.run import Header
 
 VALUE = 80
 ABSENT = "not set"
+TAPE = "tape"
+"""The setting of a run that was replayed."""
 
 
 def settings(header: Header) -> dict[str, str]:
     """The settings of the target that may change answers or verdicts, by name; secrets are digests already."""
-    return dict(_flat("", same_target(header.options.get("target", {}))))
+    return dict(_flat("", same_target(header.options.get("target", {})))) | tape(header)
+
+
+def tape(header: Header) -> dict[str, str]:
+    """How a tape answered for the model; nothing for a live run, which may have recorded one."""
+    mode = header.options.get("tape", {}).get("mode", "record")
+    return {} if mode == "record" else {TAPE: mode}
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -48,6 +56,7 @@ def is_same_kind(one: Header, other: Header) -> bool:
         is_same_suite(one.suite, other.suite)
         and is_same_target(one, other)
         and same_target(one.options.get("target", {})) == same_target(other.options.get("target", {}))
+        and tape(one) == tape(other)
     )
 
 

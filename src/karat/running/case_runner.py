@@ -41,6 +41,7 @@ from karat.running.request import (
     resolve_target,
     secret_values,
 )
+from karat.running.tapes import put_on_tape
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits
@@ -170,7 +171,7 @@ def policy_for(options: RunOptions, limits: Limits) -> Policy:
 
 
 def settle(
-    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project
+    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project, suite_file: str = ""
 ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
     """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the request.
 
@@ -180,7 +181,9 @@ def settle(
     agent = resolve_target(target, config, request.options, Path(request.folder))
     if options.workers is None:
         options = structs.replace(options, workers=int(agent.recipe is not None))
-    return agent, options, structs.replace(request, secrets=(*secret_values(config, os.environ), *request.secrets))
+    secrets = (*secret_values(config, os.environ), *request.secrets)
+    agent = put_on_tape(agent, options, suite_file, project, secrets)
+    return agent, options, structs.replace(request, secrets=secrets)
 
 
 def files_folder(results_dir: Path, run_id: str) -> Path:
@@ -209,7 +212,8 @@ async def open_runner(
     refuse_unknown(how, CaseKeywords)
     request = RunRequest(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
     project = find_project() if suite is None else find_project_of(suite)
-    agent, options, request = settle(target, RunOptions.of(how), request, project)
+    suite_file = "" if suite is None else suite.file
+    agent, options, request = settle(target, RunOptions.of(how), request, project, suite_file)
     results_dir = how.get("results_dir")
     run_id = new_run_id(datetime.now(UTC))
     attachments = None if results_dir is None else files_folder(Path(request.folder, results_dir), run_id)

@@ -34,10 +34,12 @@ from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
+from karat.running.tapes import MissCounter, leave_out_time_budgets, tape_in_header
 from karat.scoring.intervals import Runs
 from karat.scoring.tally import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
+from karat.text.wording import counted
 from karat.traces.clean import text
 
 LONGEST_VERSION = 200
@@ -64,7 +66,9 @@ class Session:
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._suite = suite
+        self._suite, unjudged = leave_out_time_budgets(agent, suite, catalog_for(project))
+        if unjudged:
+            request.notice(f"replayed from a tape: {counted(unjudged, 'time budget')} not judged")
         self._agent = agent
         self._options = options
         self._request = request
@@ -82,12 +86,13 @@ class Session:
         began = asyncio.get_running_loop().time()
         further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
         plan = self._plan()
+        misses = MissCounter()
         if self._options.baseline is not None:
             self._held = self._read_baseline(self._options.baseline, plan, previous)
         runner = CaseRunner(
             self._agent,
             self._options,
-            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings]),
+            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings, misses]),
             self._project,
             attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
             total=len(plan),
@@ -106,6 +111,8 @@ class Session:
         for saving in self._savings:
             if hint := saving.hint:
                 self._request.notice(hint)
+        for line in misses.lines:
+            self._request.notice(line)
         return write_reports(names, summary, self._project, further)
 
     def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
@@ -197,6 +204,7 @@ class Session:
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
                 **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
+                **tape_in_header(self._agent),
             },
             versions={"karat": __version__, "python": platform.python_version()},
             started_at=self._now().isoformat(timespec="milliseconds"),
@@ -231,7 +239,7 @@ async def run_suite(
     chosen = select(suite, request.selection)
     if not target and suite.target and suite.target_options:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or suite.target or None, how, request, project)
+    agent, how, request = settle(target or suite.target or None, how, request, project, suite.file)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 
@@ -264,7 +272,8 @@ async def resume_suite(
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options)
-    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
+    tape = how.tape or asked.get("tape", {}).get("mode")
+    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))
     target = header.target if target is None else target
     return await run_suite(suite, target, how, request, results_dir, project, previous)
 
