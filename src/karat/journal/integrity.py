@@ -72,7 +72,7 @@ class Places:
     def __init__(self, header: Header) -> None:
         self._repeat = max(header.repeat, 1)
         self._total = header.total
-        self._until = header.until
+        self._may_lack = header.until is not None or header.at_most is True
 
     def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
         """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
@@ -83,7 +83,7 @@ class Places:
             found.append(f"{counted(len(places) - len(each), 'line')} doubled")
         if known != len(each):
             found.append(f"{counted(len(each) - known, 'line')} of cases that the run did not have")
-        if whole and known < self._total and not self._until:
+        if whole and known < self._total and not self._may_lack:
             found.append(f"{counted(self._total - known, 'line')} lost")
         return found
 

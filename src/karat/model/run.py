@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from karat.errors import ExitCode
 from karat.model.sequential import Sequential
@@ -52,6 +52,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     target_version: str = ""
     until: Sequential | None = None
     """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
+    at_most: bool | UnsetType = UNSET
+    """Whether `repeat` is the most that any case was run: others were not run again."""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):
