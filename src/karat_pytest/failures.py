@@ -14,7 +14,7 @@ from karat.errors import KaratError, SuiteError
 from karat.model.comparison import GateVerdict
 from karat.model.run import CaseRecord
 from karat.reports.facts import BROKEN
-from karat.reports.failure_details import headline, why_not_passed
+from karat.reports.failure_details import first_reason, why_not_passed
 from karat.text.wording import visible
 
 if TYPE_CHECKING:
@@ -48,13 +48,7 @@ def describe_case(item: CaseItem, failure: CaseFailure) -> ReprExceptionInfo:
         out = io.StringIO()
         CaseLines(Screen(out)).repeated(list(records))
         block = out.getvalue()
-    return _shown(item.path, item.location[1] or 0, f"{failure.word}: {_first_reason(shown)}", block)
-
-
-def _first_reason(record: CaseRecord) -> str:
-    """Why a case did not pass, in one line; that a check did not hold goes without saying where it is named."""
-    line = headline(record)
-    return line.removeprefix("a check failed; ").removeprefix("a check could not be decided; ")
+    return _shown(item.path, item.location[1] or 0, f"{failure.word}: {first_reason(shown)}", block)
 
 
 def describe_gate(path: Path, failure: GateFailure) -> ReprExceptionInfo:

@@ -15,6 +15,7 @@ import pytest
 from karat.errors import KaratError, UsageError
 from karat.options import HOW_TO_RUN
 from karat.running.request import RunOptions
+from karat_pytest.agent import OpenAgent
 from karat_pytest.journals import Journals
 from karat_pytest.runs import SuiteRun
 from karat_pytest.suites import SuiteHooks
@@ -67,6 +68,9 @@ class SessionState:
         self.target = self.option("target")
         self.gate_base = self.option("gate") or "@baseline"
         self.suites: dict[str, SuiteRun] = {}
+        self.agents: dict[tuple[int, str], OpenAgent] = {}
+        """The targets that Python tests talk to, by the id of what the fixture gave and the configuration."""
+        self.targets: list[object] = []
         self._loop: BackgroundLoop | None = None
 
     def option(self, name: str) -> str | None:
@@ -113,6 +117,8 @@ class SessionState:
         """Close every target, and end the event loop."""
         for run in self.suites.values():
             run.close()
+        for agent in self.agents.values():
+            self.loop.wait(agent.target.close())
         if self._loop is not None:
             self._loop.stop()
             self._loop = None

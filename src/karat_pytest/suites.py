@@ -243,7 +243,7 @@ class SuiteHooks:
         if not item.untaken:
             return
         new, item.untaken = item.results[-item.untaken :], 0
-        report.user_properties.append(("karat.status", getattr(report, "karat_status", str(new[-1].status))))
+        item.user_properties.append(("karat.status", getattr(report, "karat_status", str(new[-1].status))))
         run = item.run
         notices, run.notices = run.notices, []
         report.karat = {

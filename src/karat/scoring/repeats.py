@@ -82,9 +82,10 @@ def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
 class Tally:
     """Counts records as they come, in any order."""
 
-    def __init__(self, repeat: int = 1, until: Sequential | None = None) -> None:
+    def __init__(self, repeat: int = 1, until: Sequential | None = None, *, at_most: bool = False) -> None:
         self._repeat = repeat
         self._until = until
+        self._at_most = at_most
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
         self._failed_in: set[int] = set()
@@ -144,7 +145,7 @@ class Tally:
     ) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
-        whole = [counts for counts in seen if self._until or counts.total() >= self._repeat]
+        whole = [counts for counts in seen if self._until or self._at_most or counts.total() >= self._repeat]
         undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly = self._counts, None
         if seen:

@@ -62,17 +62,19 @@ class McpRecorded:
         context.marks.process_env |= {name: value.replace(general, own) for name, value in addressed.items()}
         self._running.append(context)
         began = time()
+        if (speak := context.next_prompt) is not None:
+            context.next_prompt = lambda so_far: speak(self._joined(so_far, context, began))
         try:
-            trace = await self._target.run(case, context)
-            return self._joined(trace, context, [one for one in list(self._proxy.crossed) if _start(one) >= began])
+            return self._joined(await self._target.run(case, context), context, began)
         finally:
             self._running.remove(context)
             self._over |= dict.fromkeys(_names(context))
             for name in list(self._over)[:-REMEMBERED]:
                 del self._over[name]
 
-    def _joined(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
+    def _joined(self, trace: Trace, context: RunContext, began: float) -> Trace:
         """The trace, and each of its turns, with the calls that were made since its prompt was sent."""
+        crossed = [one for one in list(self._proxy.crossed) if _start(one) >= began]
         names = _names(context)
         context.tool_schemas = {**self._proxy.tools, **context.tool_schemas}
         crossing = {one.call.name for one in crossed}
