@@ -69,7 +69,7 @@ class Book:
         most = max([self.header.repeat, *self.runs.values()])
         if most > self.header.repeat:
             self._raise_repeat(most)
-        tally = Tally(self.header.repeat, self.header.until, at_most=self.header.at_most is True)
+        tally = Tally.of(self.header)
         for record in self._records:
             tally.add(*record)
         why = why or "cases were not run"

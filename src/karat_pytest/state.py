@@ -72,6 +72,7 @@ class SessionState:
         """The targets that Python tests talk to, by the id of what the fixture gave and the configuration."""
         self.targets: list[object] = []
         self._loop: BackgroundLoop | None = None
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def option(self, name: str) -> str | None:
         """An option of the command line, else of the configuration of pytest; None: what karat.toml says."""
@@ -122,6 +123,11 @@ class SessionState:
         if self._loop is not None:
             self._loop.stop()
             self._loop = None
+
+    def remove_temporary(self) -> None:
+        """Remove the journals that were not to be kept."""
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
 
 def _number(name: str, text: str) -> object:

@@ -278,6 +278,9 @@ class SuiteHooks:
         if not self._state.is_worker:
             self._state.journals.show(terminalreporter)
 
+    def pytest_unconfigure(self) -> None:
+        self._state.remove_temporary()
+
 
 def _skip_reason(report: pytest.TestReport) -> str:
     return str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else "pytest skipped it"

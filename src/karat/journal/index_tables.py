@@ -215,7 +215,7 @@ class JournalRows:
         self._database.executemany("UPDATE records SET ended = ? WHERE run = ? AND idx = ?", ends)
 
     def _summary(self, problem: str) -> bytes:
-        tally = Tally(self._header.repeat, self._header.until)
+        tally = Tally.of(self._header)
         query = "SELECT idx, status, soft, rate, short FROM records WHERE run = ?"
         for index, status, soft, rate, short in self._database.execute(query, (self._key,)):
             tally.add(index, CaseStatus(status), soft, rate, Shortfall(bool(short & 1), bool(short & 2)))

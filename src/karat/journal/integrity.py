@@ -126,7 +126,7 @@ class Derived:
     """The summary that the records of a journal add up to, and whether they hold together."""
 
     def __init__(self, header: Header) -> None:
-        self._tally = Tally(header.repeat, header.until, at_most=header.at_most is True)
+        self._tally = Tally.of(header)
         self.identity = Identity(header)
 
     def add(self, record: RecordToVerify) -> None:

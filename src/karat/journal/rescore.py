@@ -73,7 +73,8 @@ class SuiteCases:
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
         self._keys = Keys(same_target(journal.header.options.get("target", {})))
-        self._runs = 1 if journal.header.until else journal.header.repeat
+        varies = journal.header.until or journal.header.at_most is True
+        self._runs = 1 if varies else journal.header.repeat
 
     def judged(self, record: CaseRecord) -> CaseRecord | None:
         """The record as it is judged now; None if the suite does not have its case any more."""
@@ -202,7 +203,7 @@ class Rewriting:
         self._into = into
         self._redactor = redactor
         self._along = way(journal.path, str(into))
-        self._tally = Tally(header.repeat, header.until)
+        self._tally = Tally.of(header)
         self._seen: set[tuple[str, int]] = set()
         self.identity = Identity(journal.header)
         self.dropped: dict[str, None] = {}

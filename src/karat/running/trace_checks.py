@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+from msgspec import structs
+
 from karat.checks.catalog import catalog_for
 from karat.errors import SuiteError, UsageError
 from karat.model.run import CaseRecord
@@ -16,8 +18,9 @@ from karat.reports.failure_details import first_reason, why_not_passed
 from karat.running.rescoring import load_in
 from karat.scoring import verdicts
 from karat.targets.base import TargetError
-from karat.targets.short_form import read, to_trace
+from karat.targets.short_form import Short, read, to_trace
 from karat.traces.recorder import Recorder
+from karat.traces.turns import conversation
 
 if TYPE_CHECKING:
     from karat.checks.expectations import Expectations
@@ -98,8 +101,18 @@ def read_trace(given: Trace | Mapping[str, object], case: Case) -> Trace:
         fix = "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."
         raise UsageError(f"{type(given).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
     try:
-        return to_trace(read(dict(given)), case, has_page=False, recorder=Recorder())
+        short = read(dict(given))
     except ValueError as error:
         raise UsageError(f"the dict is not a trace: {error}.", slug="bad-trace") from None
+    if not short.turns:
+        return _made(short, case)
+    return conversation([_made(turn, case) for turn in short.turns])
+
+
+def _made(short: Short, case: Case) -> Trace:
+    try:
+        return to_trace(short, case, has_page=False, recorder=Recorder())
     except TargetError as error:
-        return error.partial or Trace(case_id=case.id, input=case.prompt, error=error.error)
+        if error.partial is None:
+            raise UsageError(f"the dict is not a trace of this case: {error.message}.", slug="bad-trace") from None
+        return structs.replace(error.partial, error=error.error)

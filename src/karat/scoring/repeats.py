@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from karat.model.run import CaseRecord, Summary
+from karat.model.run import CaseRecord, Header, Summary
 from karat.model.sequential import Sequential
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
 
@@ -93,6 +93,11 @@ class Tally:
         # Whole units, because a sum of floats depends on the order in which cases happen to finish.
         self._soft_sum = 0
         self._soft_count = 0
+
+    @classmethod
+    def of(cls, header: Header) -> Tally:
+        """A tally of the run that a journal begins with."""
+        return cls(header.repeat, header.until, at_most=header.at_most is True)
 
     def add(
         self,
