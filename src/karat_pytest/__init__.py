@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 ENDINGS = (".karat.yaml", ".karat.yml", ".karat.json")
 RUN_ID = "karat_run_id"
-"""Where xdist workers are given the id that their controller chose."""
+RUNS_ALL = "karat_runs_all"
+"""What the controller of xdist tells its workers: the id of the run, and whether each of them runs all tests."""
 OPTIONS = {
     "target": ("SPEC", "the agent under test, such as python:module:function, or a name of karat.toml"),
     "repeat": ("N", "runs of each case; 'auto': until its pass rate is known"),
@@ -135,8 +136,9 @@ class _Reports:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Give every xdist worker the same run id."""
+        """Give every xdist worker the same run id, and say whether each of them runs all tests."""
         node.workerinput[RUN_ID] = _run_id(self._config)
+        node.workerinput[RUNS_ALL] = self._config.option.dist == "each"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

@@ -64,8 +64,9 @@ class Book:
         if self.summary is not None:
             return
         self._writer.__exit__(None, None, None)
-        planned = self.header.total // self.header.repeat
-        missing = len(self.runs) < planned
+        wanted = 1 if self.header.until else self.header.repeat
+        whole = sum(runs >= wanted for runs in self.runs.values())
+        missing = whole < self.header.total // self.header.repeat
         most = max([self.header.repeat, *self.runs.values()])
         if most > self.header.repeat:
             self._raise_repeat(most)
@@ -138,7 +139,8 @@ class Journals:
         for name, message in self._lost.pop(nodeid, ()):
             case = named[name]
             place = run.places[case.id]
-            book.add(place, sent_form(run.broken(case, "worker", message, book.runs[place]), case.min_pass_rate))
+            for repeat in range(book.runs[place], 1 if run.options.until else run.options.most_runs):
+                book.add(place, sent_form(run.broken(case, "worker", message, repeat), case.min_pass_rate))
 
     def _run(self, nodeid: str) -> SuiteRun:
         """The run of a suite. The controller of xdist has read none, and reads it when it must."""

@@ -142,7 +142,8 @@ class SuiteRun:
             if case.skip:
                 return skipped(self._item(case, repeat), self.redactor)
             runner = self._open(target)
-            work = runner.run_to_line(case, index=place, repeat=repeat, until=self.options.until)
+            number = self._first_repeat + repeat
+            work = runner.run_to_line(case, index=place, repeat=number, until=self.options.until)
             return self._state.loop.wait(work)
         except KaratError as error:
             return self.broken(case, error.slug, str(error), repeat)
@@ -180,6 +181,8 @@ class SuiteRun:
         suite = structs.replace(self.suite, cases=chosen)
         now = datetime.now(UTC)
         made = run_header(suite, agent, options, request, self.project, run_id=self.run_id, now=now)
+        copies = self._state.copies
+        made = structs.replace(made, repeat=made.repeat * copies, total=made.total * copies)
         return encode(self.redactor.walked(made)).decode()
 
     @cached_property
@@ -196,7 +199,11 @@ class SuiteRun:
 
     def _item(self, case: Case, repeat: int) -> Item:
         key = Keys(same_target(self.identity)).of(case)
-        return Item(self.places[case.id], repeat, key, case, self.options.until)
+        return Item(self.places[case.id], self._first_repeat + repeat, key, case, self.options.until)
+
+    @property
+    def _first_repeat(self) -> int:
+        return self._state.copy * self.options.most_runs
 
     def _settle(self, target: object) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
         """Settle which target it is; the fixture may give another one to each test."""

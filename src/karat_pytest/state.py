@@ -15,6 +15,7 @@ import pytest
 from karat.errors import KaratError, UsageError
 from karat.options import HOW_TO_RUN
 from karat.running.request import RunOptions
+from karat_pytest import RUNS_ALL
 from karat_pytest.agent import OpenAgent
 from karat_pytest.journals import Journals
 from karat_pytest.runs import SuiteRun
@@ -62,7 +63,11 @@ class SessionState:
         self.config = config
         self.run_id = run_id
         self.is_worker = hasattr(config, "workerinput")
-        self.workers: int = getattr(config, "workerinput", {}).get("workercount", 1)
+        told: dict[str, Any] = getattr(config, "workerinput", {})
+        self.workers: int = told.get("workercount", 1)
+        self.copies = self.workers if told.get(RUNS_ALL) else 1
+        """How many workers run the same tests: what each of them does is a repeat."""
+        self.copy = int(told["workerid"].removeprefix("gw")) if told.get(RUNS_ALL) else 0
         given = {name: self.option(name) for name in _NUMBERS}
         self.options = RunOptions.of({name: _number(name, text) for name, text in given.items() if text})  # type: ignore[arg-type,misc]  # each is read by its type, and RunOptions checks them again
         self.target = self.option("target")

@@ -111,7 +111,8 @@ class CaseItem(pytest.Item):
         target = state.chosen_target or self.funcargs.get("karat_target")
         tally = self._tally()
         for _ in range(run.options.most_runs):
-            self._keep(run.run(self.case, target, len(self.results)), tally)
+            self._keep(run.run(self.case, target, len(self.results)))
+            self._count(self.results[-1], tally)
             if run.options.until is not None and not tally.is_open(0):
                 break
         self._judge(tally)
@@ -127,12 +128,19 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def record_lost(self, kind: str, message: str) -> None:
-        """Keep an ERROR of a case that pytest or another plugin ended before it had a result."""
-        self._keep(self.run.broken(self.case, kind, message, len(self.results)), self._tally())
+        """Keep an ERROR of every run that pytest or another plugin ended before it had a result."""
+        for repeat in self._missing():
+            self._keep(self.run.broken(self.case, kind, message, repeat))
 
     def record_skipped(self, reason: str) -> None:
         """Keep that something else than the suite skipped the case."""
-        self._keep(self.run.skipped(self.case, reason, len(self.results)), self._tally())
+        for repeat in self._missing():
+            self._keep(self.run.skipped(self.case, reason, repeat))
+
+    def _missing(self) -> range:
+        """The runs that the case still lacks; one that another plugin asked for, if it lacks none."""
+        most = 1 if self.run.options.until else self.run.options.most_runs
+        return range(len(self.results), max(most, len(self.results) + 1))
 
     def _tally(self) -> Tally:
         options = self.run.options
@@ -141,10 +149,9 @@ class CaseItem(pytest.Item):
             self._count(done, tally)
         return tally
 
-    def _keep(self, done: CaseResult, tally: Tally) -> None:
+    def _keep(self, done: CaseResult) -> None:
         self.results.append(done)
         self.untaken += 1
-        self._count(done, tally)
 
     def _count(self, done: CaseResult, tally: Tally) -> None:
         verdict = self._plain_verdict(done)
