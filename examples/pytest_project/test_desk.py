@@ -1,8 +1,9 @@
 """Python tests of the same agent, next to its suite."""
 
 import desk_agent
-import karat
 import pytest
+
+import karat
 
 
 @pytest.mark.asyncio

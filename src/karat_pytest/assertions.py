@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import ExceptionRepr
 
 from karat.console.screen import CaseLines, Screen
 from karat.errors import ExitCode
@@ -26,11 +27,12 @@ TAIL = 60
 
 def explain(item: pytest.Item, excinfo: ExceptionInfo[BaseException], report: pytest.TestReport) -> None:
     """Add the evidence to the report of a failed assertion; one that failed because all was skipped is skipped."""
-    if not report.failed or not hasattr(report.longrepr, "addsection"):
+    shown = report.longrepr
+    if not report.failed or not isinstance(shown, ExceptionRepr):
         return
     if isinstance(excinfo.value, ExpectationError):
         for label, found, wanted in excinfo.value.differences:
-            report.longrepr.addsection(terminal(label), _diff(item.config, found, wanted), "-")
+            shown.addsection(terminal(label), _diff(item.config, found, wanted), "-")
         return
     for result in _asserted(excinfo):
         if result.exit_code is ExitCode.NOTHING_SELECTED and result.summary.skipped:
@@ -39,7 +41,7 @@ def explain(item: pytest.Item, excinfo: ExceptionInfo[BaseException], report: py
             report.outcome = "skipped"
             report.longrepr = (str(path), (line or 0) + 1, f"Skipped: every case is skipped: {'; '.join(reasons)}")
             return
-        report.longrepr.addsection(f"karat: {counts(result.summary)}", _failures(result), "-")
+        shown.addsection(f"karat: {counts(result.summary)}", _failures(result), "-")
 
 
 def _asserted(excinfo: ExceptionInfo[BaseException]) -> Iterator[RunResult]:

@@ -128,7 +128,7 @@ class Journals:
             return
         nodeid, _, name = report.nodeid.partition("::")
         self._lost.setdefault(nodeid, []).append((name, str(report.longrepr).partition("\n")[0]))
-        report.karat_status = "ERROR"  # type: ignore[attr-defined]  # read when the terminal asks how to show it
+        report.__dict__["karat_status"] = "ERROR"
         report.user_properties.append(("karat.status", "ERROR"))
         if nodeid in self.books:
             self._write_lost(nodeid)

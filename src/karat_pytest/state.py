@@ -44,6 +44,12 @@ class BackgroundLoop:
 
     async def start(self, work: Coroutine[Any, Any, Result]) -> Result:
         """The result of a coroutine that runs there, awaited on the event loop of an asynchronous test."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            from anyio import to_thread  # trio runs the test, and anyio, which Karat does not need, is what runs it there
+
+            return await to_thread.run_sync(self.wait, work)
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return await asyncio.wrap_future(future)
@@ -69,7 +75,7 @@ class SessionState:
         """How many workers run the same tests: what each of them does is a repeat."""
         self.copy = int(told["workerid"].removeprefix("gw")) if told.get(RUNS_ALL) else 0
         given = {name: self.option(name) for name in _NUMBERS}
-        self.options = RunOptions.of({name: _number(name, text) for name, text in given.items() if text})  # type: ignore[arg-type,misc]  # each is read by its type, and RunOptions checks them again
+        self.options = RunOptions.of({name: _number(name, text) for name, text in given.items() if text})  # type: ignore[arg-type]  # each is read by its type, and RunOptions checks them again
         self.target = self.option("target")
         self.gate_base = self.option("gate") or "@baseline"
         self.suites: dict[str, SuiteRun] = {}

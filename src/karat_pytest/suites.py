@@ -46,7 +46,7 @@ class SuiteCollector(pytest.File):
             gate.run = run
             yield gate
 
-    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]  # as documented for collectors
         """Every problem of the file, at its line."""
         if isinstance(excinfo.value, KaratError):
             return describe_error(self.path, excinfo.value)
@@ -246,14 +246,14 @@ class SuiteHooks:
         elif report.skipped and not item.results and report.when == "setup":
             item.record_skipped(_skip_reason(report))
         if call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure):
-            report.karat_status = call.excinfo.value.word
+            report.__dict__["karat_status"] = call.excinfo.value.word
         if not item.untaken:
             return
         new, item.untaken = item.results[-item.untaken :], 0
         item.user_properties.append(("karat.status", getattr(report, "karat_status", str(new[-1].status))))
         run = item.run
         notices, run.notices = run.notices, []
-        report.karat = {
+        report.__dict__["karat"] = {
             "suite": run.nodeid,
             "header": run.take_header(),
             "gate": run.has_gate,

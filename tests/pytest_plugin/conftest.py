@@ -39,7 +39,8 @@ import pytest
 def karat_target():
     return agent.reply
 """
-QUIET = ("-p", "no:langsmith_plugin", "-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:asyncio")
+QUIET = ("-p", "no:langsmith_plugin", "-p", "no:anyio", "-p", "no:hypothesispytest")
+NOT_ASYNC = ("-p", "no:asyncio")
 
 
 class Desk:
@@ -48,6 +49,8 @@ class Desk:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
         self.path = pytester.path
+        self.plugins = NOT_ASYNC
+        """What is left out, as most tests do not need it and it takes its time."""
         pytester.syspathinsert()
         self.write("agent.py", AGENT)
         self.write("conftest.py", CONFTEST)
@@ -64,10 +67,10 @@ class Desk:
         return self.write(name, "\n".join(["karat: 1", "cases:", *entries, ""]))
 
     def run(self, *args: str) -> pytest.RunResult:
-        return self._pytester.runpytest_inprocess(*QUIET, *args)
+        return self._pytester.runpytest_inprocess(*QUIET, *self.plugins, *args)
 
     def run_apart(self, *args: str) -> pytest.RunResult:
-        return self._pytester.runpytest_subprocess(*QUIET, *args)
+        return self._pytester.runpytest_subprocess(*QUIET, *self.plugins, *args)
 
     def journal(self, folder: str = "karat-results") -> Journal:
         (path,) = (self.path / folder).glob("*.jsonl")

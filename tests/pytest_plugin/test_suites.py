@@ -23,7 +23,15 @@ LATER = "later: prompt: hi, skip: not yet, expected: { must_say_any: [hi] }"
 BUG = "bug: prompt: hi, xfail: issue 12, expected: { must_say_any: [xyz] }"
 FIXED = "fixed: prompt: hi, xfail: issue 13, expected: { must_say_any: [hi] }"
 EVERY = (HELLO, REFUND, WRONG, BROKEN, UNKNOWN, LATER, BUG, FIXED)
-STATUSES = dict(hello="PASS", refund="PASS", wrong="FAIL", broken="ERROR", unknown="PARTIAL", later="SKIP", bug="XFAIL")
+STATUSES = {
+    "hello": "PASS",
+    "refund": "PASS",
+    "wrong": "FAIL",
+    "broken": "ERROR",
+    "unknown": "PARTIAL",
+    "later": "SKIP",
+    "bug": "XFAIL",
+}
 PARTLY = (
     "partly: prompt: hi, scoring: { soft_score: { threshold: 0.1 } }, "
     "expected: { must_say_any: [xyz], must_not_say: [abc], tools_used: [] }"

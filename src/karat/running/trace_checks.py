@@ -92,7 +92,7 @@ def read_case(given: Mapping[str, object], project: Project, **around: object) -
     return made
 
 
-def read_trace(given: Trace | Mapping[str, object], case: Case) -> Trace:
+def read_trace(given: object, case: Case) -> Trace:
     """A trace, or one from a dict as a `python:` agent may return it."""
     __tracebackhide__ = True
     if isinstance(given, Trace):
