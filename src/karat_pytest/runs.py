@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
@@ -30,7 +30,7 @@ from karat.running.request import ResolvedTarget, RunOptions, RunRequest
 from karat.running.rescoring import default_results_dir, resolve_allowances
 from karat.running.session import check_provable, run_header
 from karat.suites.documents.source import read_bytes
-from karat.suites.reading import case_lines, read_suite
+from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import Selection
 from karat.targets.config import read_config
 from karat.targets.python import FunctionTarget
@@ -63,13 +63,12 @@ def sent_form(done: CaseResult, rate: float | None) -> list[object]:
 class SuiteOnDisk(NamedTuple):
     """A suite file, read in the project that holds for it."""
 
-    suite: Suite
+    located: LocatedSuite
     project: Project
-    data: bytes
 
-    def lines(self) -> dict[str, int]:
-        """The line of each case by its id."""
-        return case_lines(self.data, self.suite.file, self.suite.sha256, catalog_for(self.project))
+    @property
+    def suite(self) -> Suite:
+        return self.located.suite
 
 
 def read_suite_file(path: Path, folder: Path) -> SuiteOnDisk:
@@ -80,8 +79,7 @@ def read_suite_file(path: Path, folder: Path) -> SuiteOnDisk:
         project = own
     else:
         name = str(path.relative_to(folder))
-    data = read_bytes(path)
-    return SuiteOnDisk(read_suite(data, name, catalog_for(project)), project, data)
+    return SuiteOnDisk(locate_suite(read_bytes(path), name, catalog_for(project)), project)
 
 
 class SuiteRun:
@@ -98,6 +96,10 @@ class SuiteRun:
         self.left: set[str] = set()
         """The cases that are still to be run in this process."""
         self.has_gate = False
+        self.fixture_info: Any = None
+        """The fixtures that hold for its cases, as pytest has them."""
+        self.shared_fixtures: dict[str, object] | None = None
+        """Their values, where all of them hold for the whole session."""
         self._state = state
         self._on_disk = on_disk
         self._stack: AsyncExitStack | None = None
@@ -118,7 +120,8 @@ class SuiteRun:
 
     @cached_property
     def lines(self) -> dict[str, int]:
-        return self._on_disk.lines()
+        """The line of each case by its id."""
+        return self._on_disk.located.case_lines()
 
     @cached_property
     def results_dir(self) -> Path:
@@ -130,9 +133,9 @@ class SuiteRun:
 
     def select(self, ids: Collection[str]) -> None:
         """Only these cases are to be run."""
-        chosen = [case.id for case in self.suite.cases if case.id in ids]
-        self.places = {name: place for place, name in enumerate(chosen)}
         self.left = set(ids)
+        chosen = [case.id for case in self.suite.cases if case.id in self.left]
+        self.places = {name: place for place, name in enumerate(chosen)}
 
     def run(self, case: Case, target: object, repeat: int) -> CaseResult:
         """Run one case on the open target. Whatever is wrong with the target makes it an ERROR."""
@@ -144,7 +147,7 @@ class SuiteRun:
             runner = self._open(target)
             number = self._first_repeat + repeat
             work = runner.run_to_line(case, index=place, repeat=number, until=self.options.until)
-            return self._state.loop.wait(work)
+            return self._state.suite_loop.wait(work)
         except KaratError as error:
             return self.broken(case, error.slug, str(error), repeat)
         except BaseException:
@@ -195,7 +198,7 @@ class SuiteRun:
         """Close the target; the next case opens it again."""
         stack, self._stack, self._runner, self._target = self._stack, None, None, None
         if stack is not None:
-            self._state.loop.wait(stack.aclose())
+            self._state.suite_loop.wait(stack.aclose())
 
     def _item(self, case: Case, repeat: int) -> Item:
         key = Keys(same_target(self.identity)).of(case)
@@ -241,7 +244,7 @@ class SuiteRun:
             attachments = files_folder(self.results_dir, self.run_id)
             runner = CaseRunner(agent, options, request, self.project, attachments=attachments)
             stack = AsyncExitStack()
-            self._state.loop.wait(stack.enter_async_context(runner.opened(asyncio.Event())))
+            self._state.suite_loop.wait(stack.enter_async_context(runner.opened(asyncio.Event())))
             self._stack, self._runner, self._target = stack, runner, target
             self.__dict__.pop("redactor", None)  # the target may know more secrets
         return self._runner

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Coroutine
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pytest
 
@@ -23,11 +23,43 @@ from karat_pytest.suites import SuiteHooks
 
 Result = TypeVar("Result")
 NO = "no"
+GRACE = 5.0
+"""How long what was interrupted may take to stop, in seconds."""
 _NUMBERS = {"timeout": float, "retries": int, "repeat": int}
 
 
+class Loop(Protocol):
+    """Where targets are open between tests."""
+
+    def wait(self, work: Coroutine[Any, Any, Result]) -> Result: ...
+
+    def stop(self) -> None: ...
+
+
+class ForegroundLoop:
+    """An event loop on this thread, which goes on while a case is run and rests between cases."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+
+    def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of a coroutine. It is cancelled if it is interrupted, as by Ctrl-C or pytest-timeout."""
+        task = self._loop.create_task(work)
+        try:
+            return self._loop.run_until_complete(task)
+        except BaseException:
+            if not task.done():
+                task.cancel()
+                self._loop.run_until_complete(asyncio.wait({task}, timeout=GRACE))
+            raise
+
+    def stop(self) -> None:
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
 class BackgroundLoop:
-    """An event loop on a thread of its own: targets stay open on it between tests, whatever loop a test runs."""
+    """An event loop on a thread of its own, for tests that run one themselves."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -44,10 +76,10 @@ class BackgroundLoop:
 
     async def start(self, work: Coroutine[Any, Any, Result]) -> Result:
         """The result of a coroutine that runs there, awaited on the event loop of an asynchronous test."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            from anyio import to_thread  # trio runs the test, and anyio, which Karat does not need, is what runs it there
+        if not _is_in_loop():
+            from anyio import (
+                to_thread,  # trio runs the test, and anyio, which Karat does not need, is what runs it there
+            )
 
             return await to_thread.run_sync(self.wait, work)
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -83,6 +115,7 @@ class SessionState:
         """The targets that Python tests talk to, by the id of what the fixture gave and the configuration."""
         self.targets: list[object] = []
         self._loop: BackgroundLoop | None = None
+        self._suite_loop: Loop | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def option(self, name: str) -> str | None:
@@ -108,6 +141,13 @@ class SessionState:
         return self._loop
 
     @property
+    def suite_loop(self) -> Loop:
+        """Where the targets of suites are open; a thread of its own only where pytest itself runs in an event loop."""
+        if self._suite_loop is None:
+            self._suite_loop = self.loop if _is_in_loop() else ForegroundLoop()
+        return self._suite_loop
+
+    @property
     def keeps_journals(self) -> bool:
         return self.option("record") != NO
 
@@ -131,14 +171,23 @@ class SessionState:
             run.close()
         for agent in self.agents.values():
             self.loop.wait(agent.target.close())
-        if self._loop is not None:
-            self._loop.stop()
-            self._loop = None
+        for loop in {self._loop, self._suite_loop}:
+            if loop is not None:
+                loop.stop()
+        self._loop = self._suite_loop = None
 
     def remove_temporary(self) -> None:
         """Remove the journals that were not to be kept."""
         if self._temporary is not None:
             self._temporary.cleanup()
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _number(name: str, text: str) -> object:

@@ -98,17 +98,32 @@ class CaseItem(pytest.Item):
         """Make room for fixtures, as pytest's own items do; pytest calls it before each run of the item."""
         from _pytest.fixtures import TopRequest  # as doctests do: there is no other way to give fixtures to an item
 
-        self._fixtureinfo = self.session._fixturemanager.getfixtureinfo(node=self, func=_wanted, cls=None)
+        if self.run.fixture_info is None:  # the same for every case of a file
+            self.run.fixture_info = self.session._fixturemanager.getfixtureinfo(node=self, func=_wanted, cls=None)
+        self._fixtureinfo = self.run.fixture_info
         self.fixturenames = self._fixtureinfo.names_closure
         self.funcargs = {}
         self._request = TopRequest(self, _ispytest=True)  # type: ignore[arg-type]  # it needs an item with the attributes above
 
     def setup(self) -> None:
+        """Set the fixtures up; those that hold for the whole session are the same for every case."""
+        shared = self.run.shared_fixtures
+        if shared is not None:
+            self.funcargs.update(shared)
+            return
         self._request._fillfixtures()
+        defined = self._fixtureinfo.name2fixturedefs
+        if all(defined[name][-1].scope == "session" for name in self.fixturenames if name in defined):
+            self.run.shared_fixtures = dict(self.funcargs)
 
     def runtest(self) -> None:
         state, run = state_of(self.config), self.run
         target = state.chosen_target or self.funcargs.get("karat_target")
+        if not self.results and run.options.most_runs == 1 and not self.case.xfail:
+            self._keep(run.run(self.case, target, 0))
+            if self.results[0].status is not CaseStatus.PASS:
+                self._judge(self._tally())
+            return
         tally = self._tally()
         for _ in range(run.options.most_runs):
             self._keep(run.run(self.case, target, len(self.results)))
