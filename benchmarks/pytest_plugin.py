@@ -73,7 +73,9 @@ def collecting(scratch: Path, cases: int, repeat: int) -> Commands:
     }
     rows = _measured(commands, scratch, repeat)
     tests, *suites = rows.items()
-    goals = [Goal(f"CPU of {name}, times that of tests", runs.cpu_times(tests[1]), MOST_COLLECTING) for name, runs in suites]
+    goals = [
+        Goal(f"CPU of {name}, times that of tests", runs.cpu_times(tests[1]), MOST_COLLECTING) for name, runs in suites
+    ]
     return Commands("Collecting", rows, goals)
 
 
@@ -83,7 +85,15 @@ def running(scratch: Path, cases: int, repeat: int) -> Commands:
     commands = {
         f"karat run of {cases:,} cases": (KARAT, "run", suite, "--target", target, "--results-dir", "results", "-q"),
         f"run {cases:,} empty tests": (*PYTEST, str(_parametrized(scratch, cases))),
-        f"run {cases:,} cases in pytest": (*PYTEST, *WITH, suite, "--karat-target", target, "--karat-record", "results"),
+        f"run {cases:,} cases in pytest": (
+            *PYTEST,
+            *WITH,
+            suite,
+            "--karat-target",
+            target,
+            "--karat-record",
+            "results",
+        ),
     }
     rows = _measured(commands, scratch, repeat)
     run, tests, ours = rows.values()
