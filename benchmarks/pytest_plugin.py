@@ -82,6 +82,7 @@ def collecting(scratch: Path, cases: int, repeat: int) -> Commands:
 def running(scratch: Path, cases: int, repeat: int) -> Commands:
     """A suite in pytest beside `karat run` and as many empty tests."""
     suite, target = str(_suite(scratch, cases, "json")), "python:benchmarks.programs.echo:reply"
+    ours_with = ("--karat-target", target, "--karat-record", "results")
     commands = {
         f"karat run of {cases:,} cases": (KARAT, "run", suite, "--target", target, "--results-dir", "results", "-q"),
         f"run {cases:,} empty tests": (*PYTEST, str(_parametrized(scratch, cases))),

@@ -208,7 +208,7 @@ def keywords_module() -> str:
     inner: dict[str, str] = {}
     rows = {field.name: (_hint(field.type, inner), field.doc) for field in CATALOG.fields} | OF_SUITE
     about = "What is expected of a trace, in the words of a suite."
-    return KEYWORDS_HEAD + "".join(inner.values()) + _typed_dict("Expectations", about, rows)
+    return KEYWORDS_HEAD + "".join(inner.values()) + _typed_dict("CheckKeywords", about, rows)
 
 
 def _typed_dict(name: str, about: str, rows: Mapping[str, tuple[str, str]]) -> str:

@@ -11,7 +11,7 @@ import pytest
 import karat
 from catalogs import CATALOG
 from karat.checks import expectations
-from karat.checks.expectations import Expectations
+from karat.checks.expectations import CheckKeywords
 from seeds.test_fields import ROWS, Row, field, observed, write_project
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ def test_keywords_are_those_of_the_catalog() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "reference.py"))["keywords_module"]()
     assert Path(str(expectations.__file__)).read_text() == made, "run `python docs/reference.py`"
     keys = {field.name for field in CATALOG.fields}
-    assert get_type_hints(Expectations).keys() == keys | {"effects", "words"}
+    assert get_type_hints(CheckKeywords).keys() == keys | {"effects", "words"}
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS.items(), ids=ROWS)

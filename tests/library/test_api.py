@@ -332,8 +332,8 @@ def test_options_that_cannot_be(suite: Suite, options: dict[str, Any], said: str
 def test_what_is_no_target_and_what_is_no_trace(suite: Suite) -> None:
     with pytest.raises(karat.KaratError, match="'int' is not a target"):
         karat.run(suite, 3)  # type: ignore[arg-type]
-    with pytest.raises(karat.KaratError, match="'dict' is not a trace"):
-        karat.judge(suite.cases[0], {"final_message": "hello"})  # type: ignore[arg-type]
+    with pytest.raises(karat.KaratError, match="'list' is not a trace"):
+        karat.judge(suite.cases[0], ["hello"])  # type: ignore[arg-type]
     with pytest.raises(karat.KaratError, match="the trace is of case 'B', not of 'A'"):
         karat.judge(suite.cases[0], karat.Trace(case_id="B", final_message="hello"))
 

@@ -118,7 +118,7 @@ class TokenLimitsKeys(TypedDict, total=False):
     """The most of both together."""
 
 
-class Expectations(TypedDict, total=False):
+class CheckKeywords(TypedDict, total=False):
     """What is expected of a trace, in the words of a suite."""
 
     outcome: Literal[

@@ -23,13 +23,13 @@ from karat.traces.recorder import Recorder
 from karat.traces.turns import conversation
 
 if TYPE_CHECKING:
-    from karat.checks.expectations import Expectations
+    from karat.checks.expectations import CheckKeywords
 
 OF_SUITE = ("effects", "words")
 NAME = "check"
 
 
-class Difference(NamedTuple):
+class ComparedValues(NamedTuple):
     """Two values that should be equal: where that was asked for, what was found, and what was wanted."""
 
     label: str
@@ -42,14 +42,14 @@ class ExpectationError(AssertionError):
 
     __module__ = "karat"  # the name under which it is caught, and which a failed test shows
 
-    def __init__(self, record: CaseRecord, differences: tuple[Difference, ...]) -> None:
+    def __init__(self, record: CaseRecord, differences: tuple[ComparedValues, ...]) -> None:
         super().__init__("\n".join((f"{record.status}: {first_reason(record)}", *why_not_passed(record))))
         self.verdict = record.verdict
         self.trace = record.trace
         self.differences = differences
 
 
-def check(trace: Trace | Mapping[str, object], **expected: Unpack[Expectations]) -> Verdict:
+def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]) -> Verdict:
     """Assert what a trace must show: `karat.check(turn, tool_calls_none=["refund"], must_say_any=["sorry"])`.
 
     The keywords are the keys of `expected` in a suite, and `effects` and `words` of its top. Raises an
@@ -69,12 +69,12 @@ def check(trace: Trace | Mapping[str, object], **expected: Unpack[Expectations])
     return found
 
 
-def _differences(record: CaseRecord, project: Project) -> tuple[Difference, ...]:
+def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, ...]:
     checks = catalog_for(project).compile(record.case)
     found = []
     for spec, one, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):
         if result.status is Status.FAILED and (pair := one.compared(record.trace)) is not None:
-            found.append(Difference(spec.path, *pair))
+            found.append(ComparedValues(spec.path, *pair))
     return tuple(found)
 
 
