@@ -86,15 +86,7 @@ def running(scratch: Path, cases: int, repeat: int) -> Commands:
     commands = {
         f"karat run of {cases:,} cases": (KARAT, "run", suite, "--target", target, "--results-dir", "results", "-q"),
         f"run {cases:,} empty tests": (*PYTEST, str(_parametrized(scratch, cases))),
-        f"run {cases:,} cases in pytest": (
-            *PYTEST,
-            *WITH,
-            suite,
-            "--karat-target",
-            target,
-            "--karat-record",
-            "results",
-        ),
+        f"run {cases:,} cases in pytest": (*PYTEST, *WITH, suite, *ours_with),
     }
     rows = _measured(commands, scratch, repeat)
     run, tests, ours = rows.values()

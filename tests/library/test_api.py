@@ -251,7 +251,7 @@ async def test_the_async_twins(suite: Suite) -> None:
     assert await karat.alint("suite.json") == karat.lint("suite.json")
 
 
-WITHOUT_TWIN = ("converse", "open_runner", "open_viewer")
+WITHOUT_TWIN = ("check", "converse", "open_runner", "open_viewer")
 """What is only ever awaited, and what serves until it is stopped."""
 TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
 
