@@ -1,5 +1,7 @@
 """`python -m benchmarks.published tau-bench --from CLONE`: published conversations, rewards, and Karat's verdicts.
 
+`bfcl`, `tau2` and `peers` hold Karat against other judges in the same way (`--help`).
+
 Nothing of the clone is kept. Its tools are run to explain disagreements, unless `--without-database` says otherwise.
 The exit code is 1 if a disagreement has no explanation.
 """
@@ -26,6 +28,7 @@ from benchmarks.published.agreement import (
     judge,
     recomputed_reward,
 )
+from benchmarks.published.commands import add_commands
 from benchmarks.published.contracts import agreement_suite
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.database import Database
@@ -50,6 +53,10 @@ class Work(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parsed(arguments)
+    return int(given.run(given))
+
+
+def _judge_tau_bench(given: argparse.Namespace) -> int:
     policy = policy_file(given.clone, given.domain)
     source = given.trajectories or published_file(given.clone, given.model, given.domain)
     for needed in (policy, source):
@@ -128,6 +135,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     tau.add_argument("--only", choices=("agreement", "words"), help="one part of it")
     tau.add_argument("--without-database", action="store_true", help="do not run the tools of the clone")
     tau.add_argument("--out", type=Path, metavar="FOLDER", help="keep the recording there")
+    tau.set_defaults(run=_judge_tau_bench)
+    add_commands(commands)
     return parser.parse_args(arguments)
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 from karat.checks.catalog import catalog_for
 from karat.errors import UsageError
 from karat.journal.reader import Journal
-from karat.model.suite import Case, Suite
+from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
 from karat.plugins.project import find_project as find_project
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.catalog import refuse_one_file as refuse_one_file
-from karat.reports.run_result import ResultsPlace, RunResult
+from karat.reports.run_result import Allowed, ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.running import rescoring
 from karat.running.rescoring import AnyJournal, AnySuite, load_in
@@ -31,6 +31,7 @@ from karat.running.rescoring import load_file as load_file
 from karat.running.rescoring import load_recorded_suite as load_recorded_suite
 from karat.running.rescoring import open_journal as open_journal
 from karat.running.rescoring import project_for as project_for
+from karat.running.rescoring import trusting as trusting
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
 from karat.running.suite_files import schema as schema
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from karat.model.audit import AuditReport
     from karat.model.comparison import Comparison
     from karat.model.history import History
+    from karat.plugins.project import Project
     from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.self_test import Proof
     from karat.targets.config import TargetConfig
@@ -68,6 +70,13 @@ def load_suite(suite: AnySuite) -> Suite:
 aload_suite = asynchronous(load_suite)
 _aload_suite = asynchronous(load_in)
 aconvert = asynchronous(convert)
+
+
+def target_names() -> list[str]:
+    """The targets that the configuration of this folder names."""
+    from karat.targets.config import read_config
+
+    return list(read_config(find_project()).targets)
 
 
 def self_test() -> Iterator[Proof]:
@@ -114,10 +123,10 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     options, request = RunOptions.of(how), RunRequest.of(how, chosen)
-    project = project_for(suite)
-    allowed = rescoring.resolve_allowances(how.get("allow_partial"), how.get("allow_unknown"), project)
+    project = trusting(project_for(suite), how.get("trust_code"))
+    allowed = _allowances(how, project)
     with ResultsPlace(how.get("results_dir")) as place:
-        loaded = await _aload_suite(suite, project)
+        loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
         return place.kept_for(await run_suite(loaded, target, options, request, place.folder, project), allowed)
 
 
@@ -159,6 +168,11 @@ async def arerun(
 rerun = synchronous(arerun)
 
 
+def _allowances(how: ResumeKeywords, project: Project) -> Allowed:
+    partial, unknown, unjudged = how.get("allow_partial"), how.get("allow_unknown"), how.get("allow_unjudged")
+    return rescoring.resolve_allowances(partial, unknown, unjudged, project)
+
+
 async def _continue_run(
     journal: AnyJournal,
     status: Collection[StatusName],
@@ -177,13 +191,14 @@ async def _continue_run(
 
     refuse_unknown(how, ResumeKeywords)
     options, request = RunOptions.of(how), RunRequest.of(how)
-    project = project_for(suite, journal)
-    allowed = rescoring.resolve_allowances(how.get("allow_partial"), how.get("allow_unknown"), project)
+    project = trusting(project_for(suite, journal), how.get("trust_code"))
+    allowed = _allowances(how, project)
     previous = PreviousRun(
         open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
     )
     with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as place:
-        loaded = await _aload_suite(load_recorded_suite(previous.journal, project) if suite is None else suite, project)
+        suite = load_recorded_suite(previous.journal, project) if suite is None else suite
+        loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
         result = await resume_suite(previous, loaded, target, options, request, place.folder, project)
         return place.kept_for(result, allowed)
 
@@ -197,6 +212,8 @@ def rescore(
     reports: Sequence[str] = (),
     allow_partial: bool | None = None,
     allow_unknown: bool | None = None,
+    allow_unjudged: bool | None = None,
+    trust_code: bool | None = None,
     each: Each | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, on as many processors as `workers`.
@@ -205,13 +222,17 @@ def rescore(
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     `each` is called with what became of each case, in suite order.
     """
-    project = project_for(suite, journal)
+    project = trusting(project_for(suite, journal), trust_code)
     loaded = None if suite is None else load_in(suite, project)
-    allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, project)
+    allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, allow_unjudged, project)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
         run = open_journal(journal, project)
-        result = rescoring.rescore(run, loaded, place.folder, project, further, workers=workers, each=each)
+        if loaded is not None:
+            loaded = leave_unjudged_of(loaded, allowed.unjudged)
+        result = rescoring.rescore(
+            run, loaded, place.folder, project, further, workers=workers, each=each, allow_unjudged=allow_unjudged
+        )
         return place.kept_for(result, allowed)
 
 
@@ -228,8 +249,8 @@ def compare_runs(
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
-    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
-    baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
+    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
+    five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
     """
     from karat.running.comparisons import compare_runs
 
@@ -255,11 +276,13 @@ def load_baseline(file: str | Path) -> BaselineFile:
     return comparisons.load_baseline(Path(file))
 
 
-def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
-    """The last runs of a suite, case by case: what broke when, and what is flaky."""
+def history(
+    folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
+) -> History:
+    """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
     from karat.running import comparisons
 
-    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite)
+    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
 
 aset_baseline = asynchronous(set_baseline)
@@ -292,7 +315,7 @@ def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0
     project = project_for(suite, journal)
     loaded = None if suite is None else load_in(suite, project)
     run = rescoring.require_auditable(open_journal(journal, project), loaded)
-    return Auditor(run, seed, Allowance(*rescoring.resolve_allowances(None, None, project)))
+    return Auditor(run, seed, Allowance(*rescoring.resolve_allowances(None, None, None, project)[:2]))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
@@ -346,7 +369,7 @@ def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerSer
 async def ainspect(
     where: str,
     *,
-    prompt: str | None = None,
+    prompt: str | Sequence[str] | None = None,
     name: str | None = None,
     kind: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -354,12 +377,15 @@ async def ainspect(
     """Look at an agent that has no target yet, and find a target that works for it.
 
     `where` is an address, a spec such as `langgraph:module:graph`, or a name of karat.toml; `kind` says what answers at
-    an address. The prompt is sent to see what comes of it, and again to prove the target.
+    an address. The prompt is sent to see what comes of it, and again to prove the target. A service takes several: one
+    for which a tool is called, one for which it fails.
     """
-    from karat.inspections.catalog import GREETING, inspector, target
+    from karat.inspections.catalog import inspect_target, target
+    from karat.inspections.masking import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
-    return await inspector(config.kind)(config, GREETING if prompt is None else prompt)
+    prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt or ())
+    return without_passwords(await inspect_target(config, prompts))
 
 
 inspect = synchronous(ainspect)

@@ -43,8 +43,9 @@ def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
 def _both_ways(catalog: CheckCatalog) -> Iterator[Proof]:
     for cls in catalog.classes.values():
         seen = {example.status for example in cls.examples}
-        found = ", ".join(s for s in (Status.PASSED, Status.FAILED) if s in seen)
-        yield Proof(f"{cls.name} shows that it can pass and fail", "passed, failed", found)
+        wanted = [status for status in Status if status in cls.shows]
+        found = ", ".join(status for status in wanted if status in seen)
+        yield Proof(f"{cls.name} shows how it can come out", ", ".join(wanted), found)
 
 
 def _statuses() -> Iterator[Proof]:
@@ -57,9 +58,13 @@ def _statuses() -> Iterator[Proof]:
         ("pf", soft, CaseStatus.PARTIAL),
         ("pff", soft, CaseStatus.FAIL),
         ("pe", soft, CaseStatus.ERROR),
+        ("pn", Scoring(), CaseStatus.PARTIAL),
+        ("pn", Scoring(allow_unjudged=True), CaseStatus.PASS),
+        ("n", Scoring(allow_unjudged=True), CaseStatus.PARTIAL),
+        ("fn", Scoring(), CaseStatus.FAIL),
         ("", Scoring(), CaseStatus.ERROR),
     )
-    letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR}
+    letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR, "n": Status.UNJUDGED}
     for spelled, rules, status in table:
         results = tuple(CheckResult("proof", Group.FORMATTING, letters[letter]) for letter in spelled)
         yield Proof(f"scoring of {spelled or 'nothing'!r} by {rules}", status, verdicts.verdict(results, rules).status)

@@ -15,23 +15,27 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from karat.engine.work import CaseResult
 from karat.errors import ArtifactError, ExitCode, KaratError
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, begin, encode
 from karat.model.run import Footer, Header, Summary
-from karat.model.verdict import CaseStatus, Shortfall
+from karat.model.suite import Case
 from karat.reports.artifacts import reserve, utc_now
 from karat.reports.escaping import terminal
 from karat.reports.facts import counts, incomplete
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat_pytest.failures import GateFailure, describe_error, describe_gate
 from karat_pytest.gates import judge_gates
-from karat_pytest.runs import SuiteRun, node_name, read_suite_file, sent_form
+from karat_pytest.runs import SuiteRun, node_name, read_suite_file
 
 if TYPE_CHECKING:
     from karat_pytest.state import SessionState
 
 _read_header = msgspec.json.Decoder(Header).decode
+_read_result = msgspec.json.Decoder(CaseResult).decode
+_NO_LINE = msgspec.Raw(b"")
+"""In place of a line that is on disk."""
 
 
 class Book:
@@ -43,7 +47,8 @@ class Book:
         self.names = reserve(run.results_dir, Path(run.suite.file).stem, utc_now())
         begin(str(self.names.journal), header)
         self._writer = JournalWriter(str(self.names.journal))
-        self._records: list[tuple[int, CaseStatus, float | None, float | None, Shortfall]] = []
+        self._results: list[tuple[Case, CaseResult]] = []
+        self._cases = {case.id: case for case in run.suite.cases}
         self.runs: Counter[int] = Counter()
         self.has_gate = False
         self.summary: Summary | None = None
@@ -52,12 +57,11 @@ class Book:
     def path(self) -> Path:
         return self.names.journal
 
-    def add(self, place: int, sent: Sequence[Any]) -> None:
-        """Keep a record; it is on disk when this returns."""
-        status, soft, rate, failed, unknown, line = sent
-        self._writer.write(line.encode())
-        self.runs[place] += 1
-        self._records.append((place, CaseStatus(status), soft, rate, Shortfall(failed=failed, unknown=unknown)))
+    def add(self, name: str, done: CaseResult) -> None:
+        """Keep the result of a case; its line is on disk when this returns."""
+        self._writer.write(bytes(done.line))
+        self.runs[self.run.places[name]] += 1
+        self._results.append((self._cases[name], structs.replace(done, line=_NO_LINE)))
 
     def end(self, why: str, *, interrupted: bool = False) -> None:
         """Write the last line, with `why` cases are missing if any are."""
@@ -71,8 +75,9 @@ class Book:
         if most > self.header.repeat:
             self._raise_repeat(most)
         tally = Tally.of(self.header)
-        for record in self._records:
-            tally.add(*record)
+        for case, done in self._results:
+            place, rate, spent = self.run.places[case.id], case.min_pass_rate, done.spent
+            tally.add(place, done.status, done.soft, rate, done.shortfall, cluster=case.cluster, spent=spent)
         why = why or "cases were not run"
         self.summary = tally.summary(incomplete=why if missing else "", interrupted=interrupted and missing)
         with JournalWriter(str(self.path)) as journal:
@@ -117,8 +122,8 @@ class Journals:
         try:
             book = self._book(sent["suite"], sent["header"])
             book.has_gate = book.has_gate or sent["gate"]
-            for record in sent["records"]:
-                book.add(sent["place"], record)
+            for result in sent["results"]:
+                book.add(sent["case"], _read_result(result))
         except ArtifactError as error:
             self._failures[str(error)] = None
 
@@ -140,7 +145,7 @@ class Journals:
             case = named[name]
             place = run.places[case.id]
             for repeat in range(book.runs[place], 1 if run.options.until else run.options.most_runs):
-                book.add(place, sent_form(run.broken(case, "worker", message, repeat), case.min_pass_rate))
+                book.add(case.id, run.broken(case, "worker", message, repeat))
 
     def _run(self, nodeid: str) -> SuiteRun:
         """The run of a suite. The controller of xdist has read none, and reads it when it must."""

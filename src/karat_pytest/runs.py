@@ -21,7 +21,7 @@ from karat.engine.work import CaseResult, error_result, skipped
 from karat.errors import KaratError, UsageError
 from karat.journal.writer import encode
 from karat.model.keys import Keys, same_target
-from karat.model.suite import Case, Suite
+from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import TraceError
 from karat.plugins.project import Project, find_project
 from karat.reports.run_result import Allowed
@@ -54,12 +54,6 @@ def node_name(case_id: str) -> str:
     return visible(case_id).replace("::", "%3A%3A")
 
 
-def sent_form(done: CaseResult, rate: float | None) -> list[object]:
-    """A result as a report carries it between processes."""
-    short = done.shortfall
-    return [str(done.status), done.soft, rate, short.failed, short.unknown, bytes(done.line).decode()]
-
-
 class SuiteOnDisk(NamedTuple):
     """A suite file, read in the project that holds for it."""
 
@@ -87,7 +81,8 @@ class SuiteRun:
 
     def __init__(self, state: SessionState, nodeid: str, on_disk: SuiteOnDisk) -> None:
         self.nodeid = nodeid
-        self.suite, self.project = on_disk.suite, on_disk.project
+        self.project = on_disk.project
+        self.suite = leave_unjudged_of(on_disk.suite, self.allowed.unjudged)
         self.options: RunOptions = state.options
         self.run_id = f"{state.run_id}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
         self.notices: list[str] = []
@@ -116,7 +111,7 @@ class SuiteRun:
 
     @cached_property
     def allowed(self) -> Allowed:
-        return resolve_allowances(None, None, self.project)
+        return resolve_allowances(None, None, None, self.project)
 
     @cached_property
     def lines(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -14,18 +15,21 @@ from karat.errors import ExitCode, KaratError
 from karat.journal.reader import read_record
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Verdict
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.scoring.verdicts import case_verdict
 from karat.text.wording import visible
 from karat_pytest import state_of
 from karat_pytest.failures import CaseFailure, GateFailure, describe_case, describe_error, describe_gate
 from karat_pytest.gates import has_gates, judge_gates
-from karat_pytest.runs import SuiteRun, node_name, read_suite_file, sent_form
+from karat_pytest.runs import SuiteRun, node_name, read_suite_file
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from karat_pytest.state import SessionState
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 class SuiteCollector(pytest.File):
@@ -273,8 +277,8 @@ class SuiteHooks:
             "header": run.take_header(),
             "gate": run.has_gate,
             "notices": notices,
-            "records": [sent_form(done, item.case.min_pass_rate) for done in new],
-            "place": run.places[item.case.id],
+            "case": item.case.id,
+            "results": [_encode(done).decode() for done in new],
         }
 
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:

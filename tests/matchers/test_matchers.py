@@ -66,6 +66,12 @@ JSON = st.recursive(
             {"$text": "Main St. 5"}, ["main  st 5", "MAIN ST., 5!", "Main\u00a0St 5"], ["main st 55", "5", 5], id="text"
         ),
         pytest.param(
+            {"$loosely": "St. John's"},
+            ["st john's", 'STJOHN"S', "s-t_john's"],
+            ["St. Johns", "St (John's)", 5],
+            id="loosely",
+        ),
+        pytest.param(
             {"$set": [{"$gt": 0}, 1, {"n": 2}]},
             [[1, 7, {"n": 2}], [{"n": 2, "m": 3}, 7, 1]],
             [[1, {"n": 2}], [1, 0, {"n": 2}], [1, 7, {"n": 2}, 9], {"n": 2}, "abc"],
@@ -130,6 +136,7 @@ def test_a_difference_says_where_and_what(expected: object, value: object, told:
         ({"$only": [1]}, "wrong-type", ("$only",)),
         ({"$text": " ! "}, "empty-expectation", ("$text",)),
         ({"$text": 5}, "wrong-type", ("$text",)),
+        ({"$loosely": 5}, "wrong-type", ("$loosely",)),
         ({"$set": 5}, "wrong-type", ("$set",)),
     ],
 )

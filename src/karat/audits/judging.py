@@ -35,6 +35,7 @@ WATCHED: Mapping[Channel, str] = {
     "steps": "steps",
     "tokens": "tokens",
     "metadata": "metadata",
+    "spans": "spans",
 }
 """The channels of which it is known whether a change touched them, and where a trace keeps them."""
 

@@ -26,6 +26,7 @@ from karat.model.audit import (
     UnratedOperator,
 )
 from karat.model.run import CaseRecord, RunView
+from karat.model.suite import judged_part
 from karat.model.verdict import CaseStatus
 from karat.scoring.repeats import case_status
 from karat.text.forms.folding import fold
@@ -115,7 +116,9 @@ class Auditor:
         statuses: Counter[CaseStatus] = Counter()
         first: CaseRecord | None = None
         bad: tuple[CaseRecord, str] | None = None
-        for record in records:
+        for recorded in records:
+            # What only another tool can judge kills no mutant, and is not a reason to audit nothing.
+            record = structs.replace(recorded, case=judged_part(recorded.case))
             came_out, reason = _today(record, self.run.catalog)
             statuses[came_out] += 1
             if came_out is CaseStatus.PASS:

@@ -53,6 +53,8 @@ class Check:
     channels: ClassVar[frozenset[Channel]] = frozenset()
     metric: ClassVar[Metric | None] = None
     always: ClassVar[bool] = False
+    shows: ClassVar[frozenset[Status]] = frozenset({Status.PASSED, Status.FAILED})
+    """The statuses that its examples must show."""
     forbids: ClassVar[bool] = False
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
 

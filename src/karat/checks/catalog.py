@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
+from karat.checks.answer_text import AnswerText
 from karat.checks.answers import (
     AnswerAt,
     AnswerEquals,
@@ -35,6 +36,7 @@ from karat.checks.budgets import (
     MaxTokens,
     MaxToolCalls,
 )
+from karat.checks.code import Code, TrustedCode
 from karat.checks.conduct import EndedByItself, ValidArguments
 from karat.checks.database import Database
 from karat.checks.effects import NoFalseSuccess, OnlyEffects
@@ -48,18 +50,25 @@ from karat.checks.golden import (
 )
 from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.in_any_turn import InAnyTurn
+from karat.checks.json_text import JsonText
 from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
+from karat.checks.response_match import ResponseMatch
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
+from karat.checks.score_of import ScoreOf
 from karat.checks.sources import RequiredSource
+from karat.checks.spans import Spans
 from karat.checks.telemetry import Telemetry
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
+from karat.checks.tool_sets import ToolCallF1
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.trajectory import Trajectory
 from karat.checks.ui import Ui
 from karat.checks.uncertainty import MustLabelAssumptions
+from karat.checks.unjudged import Unjudged
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Suite
@@ -77,6 +86,7 @@ CHECKS: tuple[type[Check], ...] = (
     ToolCallsAny,
     ToolCallsNone,
     ToolCalls,
+    Trajectory,
     ToolOrder,
     ToolRequires,
     ValidArguments,
@@ -118,6 +128,14 @@ CHECKS: tuple[type[Check], ...] = (
     MaxSteps,
     MaxTokens,
     MaxCostUsd,
+    AnswerText,
+    JsonText,
+    ResponseMatch,
+    ToolCallF1,
+    Spans,
+    ScoreOf,
+    Code,
+    Unjudged,
 )
 
 ENTRY_POINTS = "karat.checks"
@@ -160,7 +178,7 @@ class CheckCatalog:
     @property
     def declared(self) -> Declared:
         """What karat.toml declares for every suite."""
-        return Declared(self.project.effects, self.project.words)
+        return Declared(self.project.effects, self.project.words, self.project.evaluators)
 
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""
@@ -179,19 +197,19 @@ class CheckCatalog:
 
     def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments, and what is wrong with it."""
-        spec = CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path))
         cls = self.find(name)
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
-            return ParsedCheck(spec, path, (CheckProblem("unknown-check", f"no check is called {name!r}. {near}"),))
-        known = {*get_type_hints(cls), NEGATED, GROUP}
+            return _refused(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
+        known = _arguments_of(cls)
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
-            return ParsedCheck(spec, path, (CheckProblem("unknown-argument", message),))
+            return _refused(name, path, CheckProblem("unknown-argument", message))
         try:
-            return self._asked(name, _encode(args), path)
+            # Formats name each check anew: without its place the same one is found again.
+            return self._asked(name, _encode(args), ())._replace(path=path)
         except msgspec.ValidationError as error:
-            return ParsedCheck(spec, path, (CheckProblem("invalid-value", f"{name}: {error}."),))
+            return _refused(name, path, CheckProblem("invalid-value", f"{name}: {error}."))
 
     def fields_of(self, name: str) -> Sequence[Field]:
         """The fields that ask for a check; none if there is no such check."""
@@ -246,6 +264,8 @@ class CheckCatalog:
             if cls is None:
                 fix = "Install the package that brings it, or name it under [checks] in karat.toml."
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
+            if cls is Code and self.project.trust_code:
+                cls = TrustedCode
             return modify(msgspec.json.decode(raw, type=cls), raw)
 
         return build
@@ -261,6 +281,12 @@ class CheckCatalog:
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
+
+
+@lru_cache(maxsize=256)
+def _arguments_of(cls: Any) -> frozenset[str]:
+    """The arguments that a check may be given: finding them out takes longer than reading a case."""
+    return frozenset((*get_type_hints(cls), NEGATED, GROUP))
 
 
 @lru_cache(maxsize=KEPT_CATALOGS)
@@ -327,6 +353,10 @@ def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None
             why = "Karat has that name already" if name in taken else "that is not a name for a field"
             raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
     known[cls.name] = cls
+
+
+def _refused(name: str, path: tuple[str | int, ...], why: CheckProblem) -> ParsedCheck:
+    return ParsedCheck(CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path)), path, (why,))
 
 
 def _spelled(path: tuple[str | int, ...]) -> str:

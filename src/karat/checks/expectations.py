@@ -34,6 +34,28 @@ class ExpectedCallKeys(TypedDict, total=False):
     """Such a call was not even asked for."""
 
 
+class TrajectoryCallKeys(TypedDict, total=False):
+    """A call of the reference."""
+
+    tool: str
+    """The name of the tool."""
+    arguments: object
+    """Arguments that it was given among others; matchers may be here."""
+
+
+class TrajectoryRuleKeys(TypedDict, total=False):
+    """The calls of a reference, and how those that were made are compared with them."""
+
+    calls: Sequence[TrajectoryCallKeys | Sequence[TrajectoryCallKeys]]
+    """The calls in order; calls in a list of their own were asked for together, in any order."""
+    without_failed: Literal[True]
+    """Calls that failed are not among those that were made."""
+    match: Literal["ordered", "in_order", "any_order", "subset", "superset"]
+    """`ordered` (the default: these and no others), `in_order` (others between), `any_order`, `subset` (no others),
+    `superset` (others too).
+    """
+
+
 class UiElementKeys(TypedDict, total=False):
     """Elements by role, accessible name and text, and how many of them the page must show."""
 
@@ -118,6 +140,128 @@ class TokenLimitsKeys(TypedDict, total=False):
     """The most of both together."""
 
 
+class TextRuleKeys(TypedDict, total=False):
+    """One thing that holds for the text of the answer, letter by letter."""
+
+    contains: str
+    """It is in the answer."""
+    contains_any: Sequence[str]
+    """One of these is in the answer."""
+    contains_all: Sequence[str]
+    """All of these are in the answer."""
+    starts_with: str
+    """The answer begins with it."""
+    equals: str
+    """The answer is this text."""
+    regex: str
+    """A JavaScript regex without flags that is found in the answer."""
+    near: str
+    """A text from which the answer is at most `distance` edits away."""
+    distance: int
+    """Letters added, removed or changed; 5 if not given."""
+    min_words: int
+    """The fewest words between white space."""
+    max_words: int
+    """The most words between white space."""
+    at: str
+    """A JSONPath: the value in the JSON of the answer that is held to this."""
+    ignore_case: Literal[True]
+    """Upper and lower case are the same."""
+    negated: Literal[True]
+    """The opposite must hold."""
+
+
+class JsonRuleKeys(TypedDict, total=False):
+    """JSON in the answer."""
+
+    part: Literal[True]
+    """It may be anywhere in the answer; without it, it is all of it."""
+    schema: Mapping[str, object]
+    """A JSON Schema that accepts it, of draft 7 unless it says."""
+    equals: object
+    """The value that it is."""
+    negated: Literal[True]
+    """The opposite must hold."""
+
+
+class MatchRuleKeys(TypedDict, total=False):
+    """References, and how alike the answers are to them."""
+
+    texts: Sequence[str]
+    """A reference for each turn."""
+    threshold: float
+    """The lowest mean of the ROUGE-1 F-measures."""
+
+
+class F1RuleKeys(TypedDict, total=False):
+    """Tools, and how well the set of those that were called fits them."""
+
+    tools: Sequence[str]
+    """The tools that are expected."""
+    threshold: float
+    """The lowest F1 score."""
+
+
+class SpanRuleKeys(TypedDict, total=False):
+    """Spans whose name fits a pattern, and what bounds them."""
+
+    pattern: str
+    """Their names, with * and ?, in any letter case."""
+    min: int
+    """The fewest of them."""
+    max: int
+    """The most of them."""
+    max_ms: float
+    """The longest that one of them, or `percentile`, takes."""
+    percentile: float
+    """The share of them that `max_ms` holds for."""
+    max_errors: int
+    """The most with an error."""
+    max_error_percent: float
+    """The largest share with an error."""
+
+
+class ScoredPartKeys(TypedDict, total=False):
+    """One of the checks, by its name and arguments."""
+
+    check: str
+    """The name of the check; docs/checks.md has them."""
+    args: Mapping[str, object]
+    """Its arguments."""
+    weight: float
+    """How much it counts; 1 if not given."""
+    turn: int
+    """The turn of the conversation that it judges."""
+
+
+class ScoreRuleKeys(TypedDict, total=False):
+    """Checks of which enough must hold."""
+
+    threshold: float
+    """The share of the weights that must hold."""
+    of: Sequence[ScoredPartKeys]
+    """The checks."""
+
+
+class CodeRuleKeys(TypedDict, total=False):
+    """Code that judges the answer, and what it is given."""
+
+    language: Literal["javascript", "python"]
+    """What it is written in."""
+    code: str
+    """An expression, or the body of a function of `output` and `context`."""
+    file: str
+    """A file that holds the function."""
+    function: str
+    """Its name in the file."""
+    context: Mapping[str, object]
+    """What it is given in addition to the answer."""
+    threshold: float
+    """The lowest score, where it gives a number."""
+    negated: Literal[True]
+    """The opposite must hold."""
+
+
 class CheckKeywords(TypedDict, total=False):
     """What is expected of a trace, in the words of a suite."""
 
@@ -131,6 +275,8 @@ class CheckKeywords(TypedDict, total=False):
     """None of these tools was even asked for."""
     tool_calls: Sequence[ExpectedCallKeys]
     """Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} were not."""
+    trajectory: TrajectoryRuleKeys
+    """All calls that were made with their arguments, next to those of a reference: {calls, match}."""
     tool_order: Sequence[str]
     """These calls were made in this order; others may stand between."""
     tool_requires: Mapping[str, Sequence[str]]
@@ -248,6 +394,22 @@ class CheckKeywords(TypedDict, total=False):
     """The most tokens: {input, output, total}, or a number for the total."""
     max_cost_usd: float
     """The most that the turn may cost: as spans or a service tell it, else by its tokens and [prices]."""
+    answer_text: Sequence[TextRuleKeys]
+    """What the answer holds letter by letter, one check per entry: letter case, white space and signs count."""
+    json_text: Sequence[JsonRuleKeys]
+    """JSON that the answer is, or holds in one `part` of it; one check per entry. No fence is taken off."""
+    response_match: MatchRuleKeys
+    """How many words the answer shares with a reference (ROUGE-1, `karat[rouge]`): {texts, threshold}."""
+    tool_call_f1: F1RuleKeys
+    """How well the set of tools that were called fits: the harmonic mean of precision and recall."""
+    spans: Sequence[SpanRuleKeys]
+    """Bounds for the spans of the turn by their names, one check per entry."""
+    score_of: Sequence[ScoreRuleKeys]
+    """Checks that count together, each by its weight; the share that holds must reach `threshold`."""
+    code: Sequence[CodeRuleKeys]
+    """Code that judges the answer, one check per entry; it is run only with `--trust-code`."""
+    unjudged: Sequence[str]
+    """What only another tool can judge, such as a rubric for a model: reported as not judged, one per entry."""
     effects: Mapping[str, Sequence[str]]
     """What tools change, and the words that claim it, as in a suite."""
     words: Mapping[str, object]

@@ -64,7 +64,7 @@ def _broken(record: Breakable) -> Iterator[Failure]:
     if error is not None:
         yield Failure(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))
     for number, result in enumerate(record.verdict.checks):
-        if result.status != Status.PASSED:
+        if result.status not in (Status.PASSED, Status.UNJUDGED):
             yield Failure(
                 number, label(record, number), result.name, result.status, result.group, _kind(result, record)
             )

@@ -18,13 +18,14 @@ from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
+from karat.model.cost import COST, Spent, spent_by
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.suite import Case
+from karat.model.suite import Case, leave_unjudged
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
 from karat.scoring import verdicts
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.traces.redact import Redactor
 
 NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
@@ -43,11 +44,17 @@ class OwnCases:
 
     by_suite: ClassVar = False
 
-    def __init__(self, journal: Journal, catalog: CheckCatalog) -> None:
+    def __init__(self, journal: Journal, catalog: CheckCatalog, allow_unjudged: bool | None = None) -> None:
         self._journal = journal
         self._catalog = catalog
+        self._allow_unjudged = allow_unjudged
+        self._keys = Keys(same_target(journal.header.options.get("target", {})))
 
     def judged(self, record: CaseRecord) -> CaseRecord:
+        if self._allow_unjudged is not None:
+            case = leave_unjudged(record.case, self._allow_unjudged)
+            if case is not record.case:
+                record = structs.replace(record, case=case, key=self._keys.of(case))
         if OF_CASE in record.trace.cuts and record.trace.error is None:
             return _judged_in_part(self._journal, record, self._catalog)
         return _judged(self._journal, record, record.case, self._catalog)
@@ -73,8 +80,9 @@ class SuiteCases:
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
         self._keys = Keys(same_target(journal.header.options.get("target", {})))
-        varies = journal.header.until or journal.header.at_most is True
-        self._runs = 1 if varies else journal.header.repeat
+        header = journal.header
+        varies = header.until or header.at_most is True
+        self._runs = 1 if varies else header.repeat - header.confirm
 
     def judged(self, record: CaseRecord) -> CaseRecord | None:
         """The record as it is judged now; None if the suite does not have its case any more."""
@@ -159,6 +167,8 @@ class Counts(Struct, frozen=True, array_like=True, gc=False):
     soft: float | None
     min_pass_rate: float | None
     shortfall: Shortfall
+    cluster: str
+    spent: Spent
 
 
 class Note(Struct, frozen=True, array_like=True, gc=False):
@@ -258,9 +268,13 @@ class Rewriting:
         return piece.lines
 
     def _count(self, counts: Counts) -> None:
-        self._tally.add(counts.index, counts.status, counts.soft, counts.min_pass_rate, counts.shortfall)
+        rate, cluster, spent = counts.min_pass_rate, counts.cluster, counts.spent
+        self._tally.add(counts.index, counts.status, counts.soft, rate, counts.shortfall, cluster=cluster, spent=spent)
 
 
 def _counts(record: CaseRecord) -> Counts:
-    verdict = record.verdict
-    return Counts(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
+    verdict, case, trace = record.verdict, record.case, record.trace
+    spent = spent_by(trace.tokens, trace.metadata.get(COST))
+    return Counts(
+        record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent
+    )

@@ -28,6 +28,7 @@ TYPES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 """What JSON Schema calls the types of values, in words."""
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
 _NO_WORD = lazy.pattern(r"[\W_]+")
+_NOT_HEARD = lazy.pattern(r"[ ,./\-_*^]")
 
 
 def is_number(value: object) -> bool:
@@ -267,6 +268,24 @@ class SameText(Matcher, Struct, frozen=True):
 
     def holds(self, value: object) -> bool:
         return isinstance(value, str) and plain_words(value) == plain_words(self.text)
+
+
+def bare_letters(text: str) -> str:
+    """A text without what `$loosely` does not look at: case, spaces, the signs , . / - _ * ^ and the kind of quote."""
+    return _NOT_HEARD.sub("", text).lower().replace("'", '"')
+
+
+class Loosely(Matcher, Struct, frozen=True):
+    """`$loosely`: a string of the same letters, whatever their case, with or without spaces and light punctuation."""
+
+    text: str
+
+    @property
+    def words(self) -> str:
+        return f"loosely {shown(self.text)}"
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, str) and bare_letters(value) == bare_letters(self.text)
 
 
 class InAnyOrder(Matcher, Struct, frozen=True):

@@ -18,6 +18,7 @@ from karat.matchers.operators import (
     Contains,
     Each,
     InAnyOrder,
+    Loosely,
     Matches,
     Not,
     OfLength,
@@ -191,6 +192,11 @@ def _words(operand: object, path: Path) -> Iterator[CheckProblem]:
         yield CheckProblem("empty-expectation", f"{path[-1]} takes a text with a letter or digit in it.", path)
 
 
+def _string(operand: object, path: Path) -> Iterator[CheckProblem]:
+    if not isinstance(operand, str):
+        yield _wrong("a text", operand, path)
+
+
 def _entries(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, list):
         yield _wrong("a list", operand, path)
@@ -223,7 +229,7 @@ _TYPE_NAME = {"enum": [*TYPES]}
 DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$eq": DollarKey("The value is just this one, objects with no other members.", _any, Equal, {}),
     "$ne": DollarKey("There is a value, and it is another one.", _any, Unequal, {}),
-    "$gt": DollarKey("It is over this number, or behind this string.", _limit, _bound("$gt"), _LIMIT),
+    "$gt": DollarKey("It is over this number, or sorts after this string.", _limit, _bound("$gt"), _LIMIT),
     "$gte": DollarKey("It is at least this.", _limit, _bound("$gte"), _LIMIT),
     "$lt": DollarKey("It is under this number, or before this string.", _limit, _bound("$lt"), _LIMIT),
     "$lte": DollarKey("It is at most this.", _limit, _bound("$lte"), _LIMIT),
@@ -306,6 +312,12 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         _words,
         SameText,
         {"type": "string", "minLength": 1},
+    ),
+    "$loosely": DollarKey(
+        "It is a string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote do not count.",
+        _string,
+        Loosely,
+        {"type": "string"},
     ),
     "$set": DollarKey(
         "It is a list of just these entries, in any order.",

@@ -58,6 +58,8 @@ class Declared(Struct, frozen=True):
 
     effects: Mapping[str, Sequence[str]] = {}
     words: Mapping[str, Sequence[str]] = {}
+    evaluators: Mapping[str, Mapping[str, Any]] = {}
+    """What evaluators of other tools mean, by their names: the `expected` that asks for the same."""
 
 
 class ParsedCheck(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import UNSET, Struct, UnsetType, field
 
 from karat.errors import ExitCode
+from karat.model.cost import NOTHING_SPENT, Spent, TokenPrices
 from karat.model.sequential import Sequential
 from karat.model.suite import Case
 from karat.model.trace import Trace
@@ -52,6 +53,10 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     target_version: str = ""
     until: Sequential | None = None
     """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
+    confirm: int = 0
+    """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
+    deterministic: bool = False
+    """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
     at_most: bool | UnsetType = UNSET
     """Whether `repeat` is the most that any case was run: others were not run again."""
 
@@ -84,9 +89,10 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     `incomplete` says why cases are missing, `interrupted` that a person or a deadline stopped the run, `broken`
     that it could not continue, `misconfigured` that the target refused access as configured. Of the `partial` cases,
     `partial_failed` counts those in which a check failed although the threshold held, `partial_unknown` those with an
-    unknown check. Cases that were skipped, or failed as expected, are counted apart. Over repeats, `pass_all` and
-    `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among those that lack
-    no run, and `runs` counts every run.
+    unknown check, `partial_unjudged` those with an expectation that only another tool can judge; `unjudged` counts such
+    expectations in all cases. Cases that were skipped, or failed as expected, are counted apart. Over repeats,
+    `pass_all` and `pass_any` are the shares of cases that passed every time and at least once (pass^N, pass@N), among
+    those that lack no run, and `runs` counts every run.
     """
 
     passed: int = 0
@@ -94,6 +100,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     partial: int = 0
     partial_failed: int = 0
     partial_unknown: int = 0
+    partial_unjudged: int = 0
+    unjudged: int = 0
     error: int = 0
     skipped: int = 0
     xfailed: int = 0
@@ -111,19 +119,36 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     undecided: int = 0
     saved: int = 0
     """Runs that were not needed, because the cases were decided before."""
+    fewest: int = 0
+    most: int = 0
+    """Over repeats, how often the case was run that was run least, and the one that was run most."""
+    clusters: int = 0
+    rate_low: float = 0.0
+    rate_high: float = 1.0
+    """Of the cases that count for the pass rate: how many clusters they are, and its interval at 95 %."""
+    spent: Spent = NOTHING_SPENT
+
+    @property
+    def judged(self) -> int:
+        """The cases that count for the pass rate: all but those that were skipped or failed as expected."""
+        return self.total - self.skipped - self.xfailed
 
     def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> ExitCode:
-        """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold."""
+        """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold.
+
+        What is not judged is refused here: where it was left to another tool, the case is not PARTIAL for it.
+        """
         if self.interrupted:
             return ExitCode.INTERRUPTED
         if self.broken:
             return ExitCode.INTERNAL
         if self.misconfigured:
             return ExitCode.USAGE
-        untold = self.partial and not (self.partial_failed or self.partial_unknown)
+        untold = self.partial and not (self.partial_failed or self.partial_unknown or self.partial_unjudged)
         refused = (not allow_partial and (self.partial_failed or untold)) or (
             not allow_unknown and (self.partial_unknown or untold)
         )
+        refused = refused or self.partial_unjudged
         if self.failed or self.error or self.incomplete or refused:
             return ExitCode.FAILED
         return ExitCode.OK if self.passed or self.partial or self.xfailed else ExitCode.NOTHING_SELECTED
@@ -158,6 +183,11 @@ class RunView(Protocol):
     @property
     def catalog(self) -> CheckCatalog:
         """The checks of the project in which it is read."""
+        ...
+
+    @property
+    def prices(self) -> TokenPrices | None:
+        """What tokens cost in that project."""
         ...
 
     @property

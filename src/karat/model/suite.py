@@ -36,11 +36,15 @@ class CheckSpec(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Scoring(Struct, frozen=True, omit_defaults=True, gc=False):
-    """How group scores become a status. `weights` of None means the documented default weights."""
+    """How group scores become a status. `weights` of None means the documented default weights.
+
+    `allow_unjudged`: what is not judged by nature is left to another tool, as the user of this run says.
+    """
 
     hard_fail: tuple[str, ...] = ()
     threshold: float | None = None
     weights: dict[str, float] | None = None
+    allow_unjudged: bool = False
 
 
 class Turn(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -82,6 +86,8 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     max_turns: int | None = None
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Word lists of the suite, by which a scripted user knows what he is asked."""
+    cluster: str = ""
+    """The name that it shares with the cases that it is a variant of; without one, it is a case of its own."""
 
     @property
     def catalog(self) -> CheckCatalog | None:
@@ -119,6 +125,38 @@ class Suite(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     target: str = ""
     """The target that the file names, used where the user names none."""
+    target_options: dict[str, object] = field(default_factory=dict)
+    """The options of that target."""
+
+
+UNJUDGED = "unjudged"
+"""The name of the check that only says what another tool must judge."""
+
+
+def leave_unjudged(case: Case, allowed: bool) -> Case:
+    """The case with what is not judged left to another tool, or not; most cases hold nothing of that kind."""
+    if case.scoring.allow_unjudged is allowed or not any(spec.name == UNJUDGED for _, spec in case.all_checks):
+        return case
+    return structs.replace(case, scoring=structs.replace(case.scoring, allow_unjudged=allowed))
+
+
+def judged_part(case: Case) -> Case:
+    """The case without what only another tool can judge."""
+    if not any(spec.name == UNJUDGED for _, spec in case.all_checks):
+        return case
+    turns = tuple(structs.replace(turn, checks=_judged(turn.checks)) for turn in case.turns)
+    return structs.replace(case, checks=_judged(case.checks), turns=turns)
+
+
+def _judged(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
+    return tuple(spec for spec in checks if spec.name != UNJUDGED)
+
+
+def leave_unjudged_of(suite: Suite, allowed: bool) -> Suite:
+    """The same for every case of a suite."""
+    cases = tuple(leave_unjudged(case, allowed) for case in suite.cases)
+    unchanged = all(new is old for new, old in zip(cases, suite.cases, strict=True))
+    return suite if unchanged else structs.replace(suite, cases=cases)
 
 
 class CaseChecks(tuple[CheckSpec, ...]):

@@ -25,6 +25,7 @@ Channel = Literal[
     "steps",
     "tokens",
     "metadata",
+    "spans",
     "case",
 ]
 

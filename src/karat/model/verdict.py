@@ -22,12 +22,13 @@ class Group(StrEnum):
 
 
 class Status(StrEnum):
-    """How one check came out. ERROR: the check itself could not be carried out."""
+    """How one check came out. ERROR: the check itself could not be carried out. UNJUDGED: only another tool can."""
 
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"
     ERROR = "error"
+    UNJUDGED = "unjudged"
 
 
 class CaseStatus(StrEnum):
@@ -86,10 +87,15 @@ class SoftScore(Struct, frozen=True):
 
 
 class Shortfall(Struct, frozen=True, omit_defaults=True):
-    """Why a case is PARTIAL and no PASS: a check failed although the threshold held, or one is unknown, or both."""
+    """Why a case is PARTIAL and no PASS: a check failed although the threshold held, one is unknown, one is not judged.
+
+    `count` is how many of its expectations are not judged, whatever its status.
+    """
 
     failed: bool = False
     unknown: bool = False
+    unjudged: bool = False
+    count: int = 0
 
 
 NOTHING_SHORT = Shortfall()
@@ -104,11 +110,19 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     soft: SoftScore = SoftScore(None, None, None)
     hard_fail_triggered: tuple[str, ...] = ()
     reason: str = ""
+    left_to_others: bool = False
+    """Whether what is not judged was left to another tool, and something else was judged."""
 
     @property
     def shortfall(self) -> Shortfall:
-        """Why it is PARTIAL, if it is."""
+        """Why it is PARTIAL, if it is, and how much of it is not judged."""
+        statuses = [check.status for check in self.checks]
+        count = statuses.count(Status.UNJUDGED)
         if self.status is not CaseStatus.PARTIAL:
-            return NOTHING_SHORT
-        statuses = {check.status for check in self.checks}
-        return Shortfall(failed=Status.FAILED in statuses, unknown=Status.UNKNOWN in statuses)
+            return Shortfall(count=count) if count else NOTHING_SHORT
+        return Shortfall(
+            failed=Status.FAILED in statuses,
+            unknown=Status.UNKNOWN in statuses,
+            unjudged=count > 0 and not self.left_to_others,
+            count=count,
+        )

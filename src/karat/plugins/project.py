@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
+from karat.model.cost import TokenPrices
 from karat.plugins.code import load_attribute
 from karat.plugins.tables import FILES, Tables, dotted, find_tables, line_of, read
 from karat.text.wording import did_you_mean, kind
@@ -57,9 +58,13 @@ class Project(Struct, frozen=True):
     """What tools change and the words that claim it, for suites that do not declare their own."""
     words: dict[str, list[str]] = field(default_factory=dict)
     """Word lists in place of the published ones."""
+    evaluators: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What evaluators of other tools mean, in the fields of `expected`."""
+    trust_code: bool = False
+    """Whether the user of this run trusts the code that suites hold; no file can say so."""
 
     def __hash__(self) -> int:
-        return hash((self.folder, self.file))
+        return hash((self.folder, self.file, self.trust_code))
 
     @property
     def root(self) -> Path:
@@ -132,7 +137,19 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         prices=read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None,
         effects=_effects(tables),
         words=_words(tables),
+        evaluators=_evaluators(tables),
     )
+
+
+def _evaluators(tables: Tables) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name, given in _table(tables, "evaluators").items():
+        if not isinstance(given, dict) or not given:
+            where = line_of(tables.file, dotted(tables.section, "evaluators"), name)
+            fix = f'Write what it asks for as in `expected`: {name} = {{ must_say_any = ["..."] }}.'
+            raise ConfigError(f"{name!r} is not a table of expectations.", where=where, fix=fix)
+        found[name] = given
+    return found
 
 
 def _effects(tables: Tables) -> dict[str, list[str]]:
@@ -189,3 +206,9 @@ def _report(tables: Tables, name: str, value: object) -> OwnReport:
     where = line_of(tables.file, dotted(tables.section, "reports"), name)
     fix = f"Write true, the path of its file, or '{PREFIX}file.py:Class'."
     raise ConfigError(f"the report is {kind(value)}.", where=where, fix=fix)
+
+
+def token_prices(project: Project) -> TokenPrices | None:
+    """What tokens cost in this project."""
+    prices = project.prices
+    return None if prices is None else (prices.input, prices.output)

@@ -17,6 +17,7 @@ from karat.model.suite import CheckSpec
 from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.escaping import last_lines
+from karat.text.units import percent
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
@@ -31,10 +32,11 @@ class Judged(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The checks of a case that did not pass, one that broke among the unknown."""
+    """The checks of a case that did not pass, one that broke among the unknown, and what another tool must judge."""
 
     failed: list[Judged]
     unknown: list[Judged]
+    unjudged: list[Judged]
 
 
 class Lacks(NamedTuple):
@@ -45,7 +47,7 @@ class Lacks(NamedTuple):
     missing_brief: list[str]
 
 
-NOTHING_AMISS: Final = Facts([], [])
+NOTHING_AMISS: Final = Facts([], [], [])
 NOTHING_LACKS: Final = Lacks([], [], [])
 
 
@@ -64,11 +66,12 @@ def facts(record: CaseRecord) -> Facts:
             break
     else:
         return NOTHING_AMISS
-    found = Facts([], [])
+    found = Facts([], [], [])
+    lists = {Status.FAILED: found.failed, Status.UNJUDGED: found.unjudged}
     for (turn, spec), result in zip(record.case.all_checks, results, strict=False):
         if result.status is not PASSED:
             judged = Judged(label(turn, spec.path or result.name), result)
-            (found.failed if result.status is Status.FAILED else found.unknown).append(judged)
+            lists.get(result.status, found.unknown).append(judged)
     return found
 
 
@@ -159,15 +162,20 @@ def counts(summary: Summary) -> str:
         (summary.xfailed, "known to fail"),
         (summary.skipped, "skipped"),
     )
-    return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)])
+    unjudged = f"; {counted(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
+    return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)]) + unjudged
 
 
 def _why_partial(summary: Summary) -> str:
     """What makes it PARTIAL instead of PASS, where that is more than a failed check above its threshold."""
-    if not summary.partial_unknown:
+    if not (summary.partial_unknown or summary.partial_unjudged):
         return ""
-    failed = f"{summary.partial_failed} with a failed check, " if summary.partial_failed else ""
-    return f" ({failed}{summary.partial_unknown} unknown)"
+    each = (
+        (summary.partial_failed, "with a failed check"),
+        (summary.partial_unknown, "unknown"),
+        (summary.partial_unjudged, "not judged"),
+    )
+    return f" ({', '.join(f'{count} {word}' for count, word in each if count)})"
 
 
 def seconds(run: RunView) -> float | None:
@@ -205,12 +213,17 @@ def repeats(summary: Summary) -> str:
     """What the repeats of cases add up to, else the empty string."""
     if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
         return ""
-    if summary.saved or summary.undecided:
-        possible = summary.runs + summary.saved
-        undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
-        share = f"{summary.saved / possible:.0%}"
-        return f"{summary.runs} runs, {summary.saved} of {possible} saved ({share}); {undecided}, {summary.flaky} flaky"
-    count = summary.repeat
+    count, fewest, most = summary.repeat, summary.fewest, summary.most
+    if summary.saved or summary.undecided or fewest != count:
+        return _uneven_repeats(summary, str(most) if fewest == most else f"{fewest} to {most}")
     among = f"cases with all {count} runs" if summary.incomplete or summary.interrupted else "cases"
-    always = f"{summary.pass_all:.1%} of {among} passed each time (pass^{count})"
-    return f"{count} repeats: {always}, {summary.pass_any:.1%} at least once (pass@{count}), {summary.flaky} flaky"
+    always = f"{percent(summary.pass_all)} of {among} passed each time (pass^{count})"
+    return f"{count} repeats: {always}, {percent(summary.pass_any)} at least once (pass@{count}), {summary.flaky} flaky"
+
+
+def _uneven_repeats(summary: Summary, each: str) -> str:
+    """Cases that were run as often as they needed: no share of them is that of so many repeats each."""
+    undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
+    possible, is_auto = summary.runs + summary.saved, summary.saved or summary.undecided
+    saved = f", {summary.saved} of {possible} saved ({summary.saved / possible:.0%}); {undecided}" if is_auto else ""
+    return f"{summary.runs} runs, {each} of each case{saved}, {summary.flaky} flaky"

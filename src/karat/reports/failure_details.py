@@ -35,7 +35,7 @@ def why_not_passed(record: CaseRecord, paint: Paint = plain, *, whole: bool = Fa
         yield f"{what:<{width}}  {lines[0]}"
         yield from (f"{' ' * (width + 2)}{_GUTTER}{line}" for line in lines[1:])
     known = facts(record)
-    checks = [*known.failed, *known.unknown]
+    checks = [*known.failed, *known.unknown, *known.unjudged]
     for check in checks if whole else checks[:CHECKS]:
         first, *more = _check_lines(record, check, None if whole else LINE)
         yield f"{paint(check.result.status, f'{check.result.status.value:<{width}}')}  {first}"
@@ -68,4 +68,7 @@ def first_reason(record: CaseRecord) -> str:
 
 def _first_check(record: CaseRecord) -> list[str]:
     known = facts(record)
-    return [f"{label}: expected {result.expected}" for label, result in (*known.failed, *known.unknown)[:1]]
+    return [
+        f"{label}: expected {result.expected}" + (f", found {result.found}" if result.found else "")
+        for label, result in (*known.failed, *known.unknown)[:1]
+    ]

@@ -85,8 +85,8 @@ class GitlabReport:
 def _shortcomings(record: CaseRecord) -> Iterator[Shortcoming]:
     """The checks that did not hold; where none was judged, why the case came out as it did."""
     known = facts(record)
-    for label, result in (*known.failed, *known.unknown):
+    for label, result in (*known.failed, *known.unknown, *known.unjudged):
         found = f", found {result.found}" if result.found else ""
         yield Shortcoming(label, f"{label} {result.status}: expected {result.expected}{found}")
-    if not known.failed and not known.unknown:
+    if not any(known):
         yield Shortcoming(str(record.status), "; ".join(reasons(record)) or str(record.status))

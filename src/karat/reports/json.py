@@ -8,13 +8,15 @@ from typing import ClassVar
 from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
-from karat.model.run import CaseRecord, RunView
+from karat.model.cost import TokenPrices
+from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 from karat.reports.facts import PASSED, Judged, facts, lacks, planned, required_sources, tokens
 from karat.reports.repeated import Together, repeated
+from karat.scoring.figures import pass_share, run_words
 
 
 class CheckRow(Struct, omit_defaults=True, gc=False):
@@ -27,10 +29,11 @@ class CheckRow(Struct, omit_defaults=True, gc=False):
     turn: int | None = None
 
 
-class Checks(Struct, gc=False):
+class Checks(Struct, omit_defaults=True, gc=False):
     passed: list[CheckRow]
     failed: list[CheckRow]
     unknown: list[CheckRow]
+    unjudged: list[CheckRow] = []
 
 
 class Synthesis(Struct, gc=False):
@@ -202,7 +205,7 @@ def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
         case.prompt,
         case.outcome,
         verdict.status,
-        Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown)),
+        Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown), _rows(known.unjudged)),
         _metrics(record, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
@@ -311,10 +314,31 @@ def _summary(run: RunView) -> dict[str, object]:
         "total": summary.total,
         "avg_soft_score": None if average is None else round(average, 4),
     }
+    if summary.unjudged:
+        row["unjudged"] = summary.unjudged
+    row["figures"] = _figures(summary, run.prices)
     if summary.skipped or summary.xfailed:
         row |= {"skip": summary.skipped, "xfail": summary.xfailed}
     if summary.incomplete or summary.interrupted:
         row |= {"incomplete": summary.incomplete or "interrupted", "planned": planned(run)}
     if summary.repeat != 1:
-        row |= {name: getattr(summary, name) for name in ("repeat", "runs", "pass_all", "pass_any", "flaky")}
+        row |= {
+            name: getattr(summary, name)
+            for name in ("repeat", "fewest", "most", "runs", "pass_all", "pass_any", "flaky")
+        }
     return row
+
+
+def _figures(summary: Summary, prices: TokenPrices | None) -> dict[str, object]:
+    """The figures that every page, report and terminal gives of the run."""
+    share, spent = pass_share(summary), summary.spent
+    return {
+        "pass_rate": None if share is None else round(share, 4),
+        "low": round(summary.rate_low, 4),
+        "high": round(summary.rate_high, 4),
+        "judged": summary.judged,
+        "clusters": summary.clusters,
+        "cost_usd": spent.cost_usd(prices),
+        "tokens": {"input": spent.input, "output": spent.output} if spent.counted else None,
+        "words": run_words(summary, prices),
+    }

@@ -31,6 +31,7 @@ from karat.reports.facts import (
 )
 from karat.reports.repeated import Together, repeated, run_name
 from karat.reports.transcript import transcript
+from karat.scoring.figures import run_words
 
 DETAILED_CASES: Final = 200
 DETAILED_CHECKS: Final = 30
@@ -75,6 +76,7 @@ class MarkdownReport:
         self._details: list[str] = []
         self._undetailed = 0
         self._made = 0
+        self._unjudged = bool(run.summary.unjudged)
         self._what = "Runs" if run.header.repeat > 1 else "Cases"
         self._together = Together(self._repeated) if run.header.repeat > 1 else None
         out.write("".join(_head(run)).encode())
@@ -113,8 +115,8 @@ class MarkdownReport:
         verdict = record.verdict
         score = _score(None if status is CaseStatus.ERROR else verdict.soft.value)
         start = f"| {markdown_cell(name)} | {status}{after} | {score} |"
-        if not (known.failed or known.unknown or verdict.hard_fail_triggered):
-            return f"{start} | | | | |"
+        if not (known.failed or known.unknown or known.unjudged or verdict.hard_fail_triggered):
+            return f"{start} | | | | |{' |' * self._unjudged}"
         lacking = lacks(record, self._catalog)
         cells = (
             _listed(lacking.missing_sources),
@@ -122,6 +124,7 @@ class MarkdownReport:
             _listed(verdict.hard_fail_triggered),
             _listed(check.label for check in known.failed),
             _listed(check.label for check in known.unknown),
+            *([_listed(check.label for check in known.unjudged)] if self._unjudged else ()),
         )
         return f"{start} {' | '.join(cells)} |"
 
@@ -160,10 +163,12 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
     total = f"{finished(summary)} of {planned(run)} cases" if unfinished else f"{summary.total} total"
     yield f"- Result: {counts(summary)}, {total}\n"
+    yield f"- Pass rate: {run_words(summary, run.prices)}\n"
     if repeated := repeats(summary):
         yield f"- {repeated}\n"
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
-    columns = (*COLUMNS, "Repeats") if header.repeat > 1 else COLUMNS
+    unjudged = ("Not judged",) if summary.unjudged else ()
+    columns = (*COLUMNS, *unjudged, "Repeats") if header.repeat > 1 else (*COLUMNS, *unjudged)
     yield f"| {' | '.join(columns)} |\n"
     yield f"|{'---|' * len(columns)}\n"
 
@@ -178,7 +183,7 @@ def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
     yield "\n"
     for what, lines in transcript(record):
         yield f"- {what.capitalize()}: {markdown_cell(' '.join(lines), SAID)}\n"
-    checks = [*known.failed, *known.unknown]
+    checks = [*known.failed, *known.unknown, *known.unjudged]
     for check in checks[:DETAILED_CHECKS]:
         yield from _check(record, check)
     if len(checks) > DETAILED_CHECKS:

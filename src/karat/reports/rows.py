@@ -39,6 +39,7 @@ class FlatRow(Struct, gc=False):
     threshold: float | None
     failed_checks: list[str]
     unknown_checks: list[str]
+    unjudged_checks: list[str]
     hard_fail_groups: list[str]
     prompt: str
     response: str
@@ -71,6 +72,7 @@ def flat_row(header: Header, record: CaseRecord) -> FlatRow:
         threshold=verdict.soft.threshold,
         failed_checks=[check.label for check in known.failed],
         unknown_checks=[check.label for check in known.unknown],
+        unjudged_checks=[check.label for check in known.unjudged],
         hard_fail_groups=list(verdict.hard_fail_triggered),
         prompt=case.prompt,
         response=trace.final_message,

@@ -29,10 +29,11 @@ _LINES: Final = "margin:0;white-space:pre-wrap;text-align:left"
 
 
 class Allowed(NamedTuple):
-    """What may be let pass although it is PARTIAL: a check that failed above its threshold, one that is unknown."""
+    """What may be let pass: a check that failed above its threshold, one that is unknown, what is not judged."""
 
     partial: bool = False
     unknown: bool = False
+    unjudged: bool = False
 
 
 class RunResult:

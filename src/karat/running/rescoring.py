@@ -44,6 +44,11 @@ def project_for(suite: AnySuite | None = None, journal: AnyJournal | None = None
     return journal.project if isinstance(journal, Journal) else find_project()
 
 
+def trusting(project: Project, code: bool | None) -> Project:
+    """The project, with the code that suites hold trusted if the user says so."""
+    return structs.replace(project, trust_code=True) if code else project
+
+
 def load_in(suite: AnySuite, project: Project) -> Suite:
     """Read a suite by the checks of a project, unless it was read already."""
     if isinstance(suite, Suite):
@@ -104,6 +109,7 @@ def rescore(
     now: Callable[[], datetime] = utc_now,
     workers: int = 1,
     each: Each | None = None,
+    allow_unjudged: bool | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
 
@@ -113,7 +119,7 @@ def rescore(
     if suite is None:
         header = _derived(recorded, {}, now)
         names = _reserved(header.suite, results_dir, now)
-        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project)), header, names.journal)
+        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project), allow_unjudged), header, names.journal)
 
         def as_before() -> Ending:
             return ending([*recorded.faults, *again.identity.faults], recorded.footer)
@@ -236,10 +242,14 @@ def _begins_a_journal(path: Path) -> bool:
         return False
 
 
-def resolve_allowances(partial: bool | None, unknown: bool | None, project: Project) -> Allowed:
+def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: bool | None, project: Project) -> Allowed:
     """What is accepted: as given, else as in karat.toml."""
     from karat.targets.config import read_config
 
     config = read_config(project)
-    choices = (partial, config.allow_partial), (unknown, config.allow_unknown)
+    choices = (
+        (partial, config.allow_partial),
+        (unknown, config.allow_unknown),
+        (unjudged, config.allow_unjudged),
+    )
     return Allowed(*(default if given is None else given for given, default in choices))

@@ -20,13 +20,14 @@ from karat.model.verdict import (
     Status,
     Verdict,
 )
-from karat.text.wording import said
+from karat.text.wording import counted, said
 
 DIGITS = 9
 """Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
 
 _PASS = CaseStatus.PASS
 _PASSED = Status.PASSED
+_UNJUDGED = Status.UNJUDGED
 _ALL_PASSED = {Status.PASSED}
 _FULL = SoftScore(1.0, None, None)
 
@@ -95,14 +96,36 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     if plain and results and all(result.status is _PASSED for result in results):
         return all_passed(tuple([result.group for result in results]), results)
     statuses = {result.status for result in results}
+    unjudged = Status.UNJUDGED in statuses
+    statuses.discard(Status.UNJUDGED)
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
-    if statuses == _ALL_PASSED and soft.passed is not False:
-        return Verdict(_PASS, results, groups, soft)
+    left = unjudged and scoring.allow_unjudged and bool(statuses)
+    if statuses == _ALL_PASSED and soft.passed is not False and unjudged is left:
+        return Verdict(_PASS, results, groups, soft, left_to_others=left)
     failed = {r.group for r in results if r.status is Status.FAILED} if Status.FAILED in statuses else set()
     triggered = tuple(group for group in scoring.hard_fail if group in failed)
+    if unjudged and not triggered and Status.ERROR not in statuses and _is_open(results, statuses, soft, scoring):
+        return Verdict(CaseStatus.PARTIAL, results, groups, soft, reason=_not_judged(results, statuses))
     status, reason = _status(statuses, triggered, soft)
-    return Verdict(status, results, groups, soft, triggered, reason)
+    return Verdict(status, results, groups, soft, triggered, reason, left)
+
+
+def _is_open(results: Sequence[CheckResult], statuses: set[Status], soft: SoftScore, scoring: Scoring) -> bool:
+    """Whether what is not judged decides: nothing else was judged or failed, or it could still lift the score."""
+    if statuses <= _ALL_PASSED and soft.passed is not False:
+        return True
+    if soft.passed is not False:
+        return False
+    best = [structs.replace(r, status=_PASSED) if r.status is Status.UNJUDGED else r for r in results]
+    return soft_score(group_scores(best), scoring).passed is True
+
+
+def _not_judged(results: Sequence[CheckResult], statuses: set[Status]) -> str:
+    count = sum(result.status is Status.UNJUDGED for result in results)
+    if not statuses:
+        return "nothing was judged: only another tool can judge what it expects"
+    return f"{counted(count, 'expectation')} not judged: another tool must judge {'them' if count > 1 else 'it'}"
 
 
 def all_passed(groups: tuple[str, ...], results: tuple[CheckResult, ...] = ()) -> Verdict:
@@ -131,6 +154,8 @@ def group_scores(results: Sequence[CheckResult]) -> dict[str, GroupScore]:
     """Passed over judged, for each group that has a check. What is unknown is judged and not passed."""
     counts: dict[str, list[int]] = {}
     for result in results:
+        if result.status is _UNJUDGED:
+            continue
         group = result.group
         if group in counts:
             count = counts[group]

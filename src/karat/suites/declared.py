@@ -31,7 +31,7 @@ def declared_keys(known: KnownKeys) -> dict[str, Key]:
 def declared_in(tree: Mapping[str, Any], project: Declared) -> Declared:
     """What holds for a suite: its own effects, or those of karat.toml; of each word list likewise."""
     own = {name: _entries(name, given, project) for name, given in _sound(tree.get("words")).items()}
-    return Declared(_sound(tree.get("effects")) or project.effects, {**project.words, **own})
+    return Declared(_sound(tree.get("effects")) or project.effects, {**project.words, **own}, project.evaluators)
 
 
 def _sound(given: object) -> dict[str, Any]:
@@ -49,6 +49,6 @@ def _entries(name: str, given: Any, project: Declared) -> list[str]:
 
 
 def with_declared(expected: Mapping[str, Any], declared: Declared) -> dict[str, Any]:
-    """What is expected, with what is declared beside it."""
+    """What is expected, with what is declared next to it."""
     effects = {"effects": declared.effects} if declared.effects else {}
     return {**expected, **effects, **({"words": declared.words} if declared.words else {})}

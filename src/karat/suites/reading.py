@@ -68,6 +68,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         metadata=dict(parsed.metadata),
         warnings=tuple(map(str, problems(file.path, parsed.warnings, document, warning=True))),
         target=parsed.target,
+        target_options=dict(parsed.target_options),
     )
     return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
 

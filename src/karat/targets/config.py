@@ -61,6 +61,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
+    deterministic: bool = False
+    """Whether it answers the same each time: then one run shows that a case broke."""
     options: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -107,6 +109,7 @@ class Config(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
+    allow_unjudged: bool = False
     targets: dict[str, TargetConfig] = field(default_factory=dict)
 
 
@@ -133,6 +136,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
     version: Text | None = None
+    deterministic: bool = False
     options: dict[str, object] = field(default_factory=dict)
 
 
@@ -146,6 +150,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     secrets: tuple[Text, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False
+    allow_unjudged: bool = False
     targets: dict[str, dict[str, object]] = field(default_factory=dict)
     checks: dict[str, object] = field(default_factory=dict)
     formats: dict[str, object] = field(default_factory=dict)
@@ -153,6 +158,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     prices: dict[str, object] = field(default_factory=dict)
     effects: dict[str, object] = field(default_factory=dict)
     words: dict[str, object] = field(default_factory=dict)
+    evaluators: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
 
 
@@ -181,6 +187,7 @@ def read_config(project: Project) -> Config:
         secrets=top.secrets,
         allow_partial=top.allow_partial,
         allow_unknown=top.allow_unknown,
+        allow_unjudged=top.allow_unjudged,
         targets=targets,
     )
 
@@ -279,6 +286,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         mcp_complete=recorded is not None and recorded.complete,
         limits=limits,
         version=given.version or "",
+        deterministic=given.deterministic,
         options={**given.options, **own},
     )
 

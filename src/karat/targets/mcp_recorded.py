@@ -12,7 +12,8 @@ from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.otlp.options import filled_in
-from karat.telemetry.otlp.mcp_proxy import CrossedCall, McpProxy
+from karat.telemetry.otlp.crossed import CrossedCall
+from karat.telemetry.otlp.mcp_proxy import McpProxy
 from karat.telemetry.spans.marks import conversation_in
 from karat.traces.recorder import completed
 from karat.traces.turns import conversation
@@ -24,6 +25,7 @@ UNOWNED = (
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
 UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
+LOST = "more crossed the MCP proxy while the case ran than there is room for, so calls of it may be missing"
 REMEMBERED = 20_000
 
 
@@ -63,18 +65,22 @@ class McpRecorded:
         self._running.append(context)
         began = time()
         if (speak := context.next_prompt) is not None:
-            context.next_prompt = lambda so_far: speak(self._joined(so_far, context, began))
+            context.next_prompt = lambda so_far: speak(self._completed(so_far, context, began))
         try:
-            return self._joined(await self._target.run(case, context), context, began)
+            return self._completed(await self._target.run(case, context), context, began)
         finally:
             self._running.remove(context)
             self._over |= dict.fromkeys(_names(context))
             for name in list(self._over)[:-REMEMBERED]:
                 del self._over[name]
 
-    def _joined(self, trace: Trace, context: RunContext, began: float) -> Trace:
+    def _completed(self, trace: Trace, context: RunContext, began: float) -> Trace:
+        """The trace with the calls that crossed the proxy since then, and with what is known to be lost of them."""
+        joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
+        return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
+
+    def _joined(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
         """The trace, and each of its turns, with the calls that were made since its prompt was sent."""
-        crossed = [one for one in list(self._proxy.crossed) if _start(one) >= began]
         names = _names(context)
         context.tool_schemas = {**self._proxy.tools, **context.tool_schemas}
         crossing = {one.call.name for one in crossed}
@@ -105,6 +111,11 @@ class McpRecorded:
             possible_calls=(*trace.possible_calls, *(PossibleCall(name, UNOWNED.format(name)) for name in names)),
             unobserved=unobserved,
         )
+
+
+def _with_loss(trace: Trace) -> Trace:
+    unobserved = {**trace.unobserved, "tools": LOST}
+    return structs.replace(trace, unobserved=unobserved, turns=tuple(map(_with_loss, trace.turns)))
 
 
 def _start(one: CrossedCall) -> float:

@@ -4,7 +4,8 @@ A line is a trace in the short form, with `case_id` and, for the second and late
 Or it is a whole trace, which says in `unobserved` what was not seen; or holds one under `trace`, as the lines of a
 journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
 checked before any case is run. What is kept of the file is where each case is in it, so a large file costs little
-memory. A file of OTLP JSON, as collectors write it, is replayed too.
+memory. A file of OTLP JSON, as collectors write it, is replayed too, and so are result files of other tools that
+hold answers (`recordings/`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,13 @@ from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trac
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.otlp.recording import OtlpRecording, is_otlp
+from karat.targets.recordings.base import RecordedCase
+from karat.targets.recordings.bfcl import restore_names
+from karat.targets.recordings.catalog import read_results
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.wording import counted, did_you_mean
 from karat.traces.clean import loads
+from karat.traces.turns import conversation
 
 PROBLEMS_CAP = 20
 OTHER_PROMPT = "the trace was recorded with another prompt: record it again"
@@ -78,6 +83,7 @@ class ReplayTarget:
         self._file: BufferedReader | None = None
         self._spans: OtlpRecording | None = None
         self._offsets: dict[str | tuple[str, int], int] = {}
+        self._results: dict[tuple[str, int], RecordedCase] = {}
 
     async def open(self) -> None:
         no_options(self._config)
@@ -88,7 +94,7 @@ class ReplayTarget:
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
         found = self._index(self._file) if self._spans is None else self._spans.index()
         problems = tuple(islice(found, PROBLEMS_CAP))
-        if problems or not (self._offsets or self._spans):
+        if problems or not (self._offsets or self._spans or self._results):
             await self.close()
             raise (
                 SuiteError(problems)
@@ -104,6 +110,8 @@ class ReplayTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._spans is not None:
             return await self._spans.run(case, context)
+        if self._results:
+            return await self._run_result(case, context)
         recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if case.is_conversation != bool(recorded.turns) and not recorded.form.error:
@@ -113,8 +121,41 @@ class ReplayTarget:
             return moved(await _played(recorded, case, context), along)
         return moved(_one_turn(recorded.form, case, case.prompt), along)
 
+    async def _run_result(self, case: Case, context: RunContext) -> Trace:
+        """What a result file of another tool holds of the case."""
+        found = self._results.get((case.id, context.repeat)) or self._by_prompt(case, context.repeat)
+        if found is None:
+            raise self._not_recorded(case.id, context.repeat)
+        try:
+            recorded = Recorded(case.id, context.repeat, read(restore_names(found.form, case)))
+        except ValueError as error:
+            raise TargetError(
+                "not-recorded", f"{self._path}: what it holds of this case cannot be read: {error}"
+            ) from None
+        if found.simulated and recorded.turns:
+            return conversation([_simulated_turn(turn, case) for turn in recorded.turns])
+        return await _played(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
+
+    def _by_prompt(self, case: Case, repeat: int) -> RecordedCase | None:
+        """The answers to the prompts of a case, from a file that does not name its cases."""
+        found = [
+            self._results.get((prompt, repeat)) for prompt in [turn.prompt for turn in case.turns] or [case.prompt]
+        ]
+        known = [one for one in found if one is not None and one.by_prompt]
+        if len(known) != len(found):
+            return None
+        return RecordedCase(case.id, {"turns": [one.form for one in known]}, repeat) if case.turns else known[0]
+
     def _index(self, file: BufferedReader) -> Iterator[Diagnostic]:
         """Find every case; what cannot be read is a problem with its line."""
+        try:
+            results = read_results(file)
+        except ValueError as error:
+            yield Diagnostic(str(self._path), 1, 1, "", str(error), "replay")
+            return
+        if results is not None:
+            self._results = {(one.case_id, one.repeat): one for one in results}
+            return
         number, offset = 0, 0
         while data := file.readline():
             number, start, offset = number + 1, offset, offset + len(data)
@@ -146,9 +187,10 @@ class ReplayTarget:
         return recorded
 
     def _not_recorded(self, case_id: str, repeat: int) -> TargetError:
-        if repeat and case_id in self._offsets:
+        known = [key for key in self._offsets if isinstance(key, str)] + [name for name, n in self._results if n == 0]
+        if repeat and case_id in known:
             return TargetError("not-recorded", f"{self._path} holds no repeat {repeat} of this case")
-        few = [key for key in self._offsets if isinstance(key, str)] if len(self._offsets) <= 1_000 else []
+        few = known if len(known) <= 1_000 else []
         near = did_you_mean(case_id, few)
         return TargetError("not-recorded", f"{self._path} holds no trace of this case. {near}".rstrip())
 
@@ -240,6 +282,12 @@ def _one_turn(form: Trace | Short, case: Case, prompt: str) -> Trace:
     if form.error is not None:
         raise TargetError(form.error.kind, form.error.message, detail=form.error.detail, partial=form)
     return form
+
+
+def _simulated_turn(form: Trace | Short, case: Case) -> Trace:
+    """A recorded turn of a simulated user, whose words are its own and not those of the case."""
+    said = form.input or ""
+    return structs.replace(_one_turn(form, case, said), input=said)
 
 
 async def _played(recorded: Recorded, case: Case, context: RunContext) -> Trace:

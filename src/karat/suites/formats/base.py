@@ -23,6 +23,7 @@ from karat.text.wording import quoted
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 YAML_SUFFIXES = (".yaml", ".yml")
+PROJECT_MARKS = (".git", "karat.toml", "pyproject.toml", "package.json")
 
 JsonObject = dict[str, Any]
 """An object whose shape was validated, which a type checker cannot follow."""
@@ -47,7 +48,7 @@ class CaseExpectations(NamedTuple):
 
 
 class ParsedSuite(NamedTuple):
-    """A file as its format reads it. `target`: the one that it names, used where the user names none.
+    """A file as its format reads it. `target`: the one that it names, with its options, where the user names none.
 
     `document` is where the paths of its diagnostics are found, if that is not the JSON or YAML tree of the file.
     """
@@ -61,6 +62,7 @@ class ParsedSuite(NamedTuple):
     metadata: Mapping[str, Json] = {}
     target: str = ""
     document: Document | None = None
+    target_options: Mapping[str, Json] = {}
 
 
 class Karat1Parts(NamedTuple):
@@ -136,11 +138,22 @@ class SuiteFile:
 
         return JsonDocument(utf8(self.data))
 
-    def read_other(self, name: str, path: Path = ()) -> bytes:
-        """The bytes of a file that the suite names at `path`, in its folder or below. Raises RefusedError."""
-        if os.path.isabs(name) or ".." in PurePath(name).parts:
+    @cached_property
+    def root(self) -> FilePath:
+        """The folder that a file of a suite may not be outside of: that of its project, else its own."""
+        own = self.folder.absolute()
+        return next((up for up in (own, *own.parents) if any((up / mark).exists() for mark in PROJECT_MARKS)), own)
+
+    def refuse_outside(self, name: str, path: Path = ()) -> None:
+        """Raise RefusedError for a file outside of the project of the suite."""
+        full = FilePath(os.path.realpath(self.folder / name))
+        if os.path.isabs(name) or not full.is_relative_to(os.path.realpath(self.root)):
             message = f"{quoted(name)} is not in the folder of the suite. Move it there."
             raise RefusedError(PathDiagnostic(path, message, "bad-file"))
+
+    def read_other(self, name: str, path: Path = ()) -> bytes:
+        """The bytes of a file that the suite names at `path`, in its project. Raises RefusedError."""
+        self.refuse_outside(name, path)
         if name not in self.others:
             try:
                 self.others[name] = read_bytes(self.folder / name)

@@ -86,14 +86,17 @@ class Expectations:
         self._suite.add_flaws(asked, path)
         self._checks.append((structs.replace(asked.spec, path=label), path))
 
-    def expect(self, expected: Mapping[str, Json], path: Path) -> None:
-        """Ask by the fields of `expected`, as Karat 1 has them; `path` is where the file has that object."""
+    def expect(self, expected: Mapping[str, Json], path: Path, places: Mapping[str, Path] | None = None) -> None:
+        """Ask by the fields of `expected`, as Karat 1 has them; `path` is where the file has that object.
+
+        `places`: where the file asks for a field, if it is not a key of that object.
+        """
         self.is_empty = self.is_empty and not expected
         wrong = _expected_shape(tuple(self._suite.catalog.fields)).validate(expected)
         self._suite.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
         if not wrong:
             self._expected |= expected
-            self._where |= {field: (*path, field) for field in expected}
+            self._where |= {field: (*path, field) for field in expected} | dict(places or {})
 
     def build(self, *, answered: bool) -> tuple[tuple[CheckSpec, ...], CaseExpectations]:
         """The checks, those of fields first, and what lint needs to know of them."""
@@ -135,14 +138,14 @@ class CaseBuilder(Expectations):
 
     def finish(self) -> tuple[Case, CaseExpectations]:
         specs, about = self.build(answered=self.answered and not self._turns)
-        built = [(prompt, turn.build(answered=not turn.is_empty)) for prompt, turn in self._turns]
+        built = [(prompt, turn.build(answered=self.answered and not turn.is_empty)) for prompt, turn in self._turns]
         for _, turn in self._turns:
             self.weights |= turn.weights
         more: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in self._more.items()}
         case = Case(
             id=self.id,
             prompt=built[0][0] if built else self._prompt,
-            outcome=str(self._expected.get("outcome", DEFAULT_OUTCOME)),
+            outcome=self._outcome,
             checks=specs,
             scoring=Scoring(
                 self.hard_fail, None if self.threshold is None else float(self.threshold), self.weights or None
@@ -151,6 +154,12 @@ class CaseBuilder(Expectations):
             **more,
         )
         return case, about._replace(turns=tuple(about for _, (_, about) in built))
+
+    @property
+    def _outcome(self) -> str:
+        """How the case must end: a conversation as its last turn, unless the case itself says it."""
+        last = self._turns[-1][1]._expected if self._turns else {}
+        return str(self._expected.get("outcome", last.get("outcome", DEFAULT_OUTCOME)))
 
     @property
     def problem(self) -> PathDiagnostic | None:

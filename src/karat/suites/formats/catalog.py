@@ -13,13 +13,25 @@ from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
+from karat.suites.formats.adk import AdkEvalSet
+from karat.suites.formats.agentevals import AgentEvals
 from karat.suites.formats.base import Format, SuiteFile
+from karat.suites.formats.bfcl import Bfcl
+from karat.suites.formats.deepeval import DeepEval
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
 from karat.suites.formats.karat1 import Karat1
+from karat.suites.formats.promptfoo.format import Promptfoo
+from karat.suites.formats.pydantic_evals import PydanticEvals
+from karat.suites.formats.tau2 import Tau2
+from karat.suites.formats.tau_bench import TauBench
 from karat.text.wording import did_you_mean, listed, said
 
-FORMATS: tuple[type[Format], ...] = (Karat1, EvalSet, GoldenSet)
+FORMATS: tuple[type[Format], ...] = (
+    *(Karat1, Bfcl, TauBench, Tau2, AgentEvals, DeepEval, PydanticEvals),
+    *(EvalSet, Promptfoo, AdkEvalSet, GoldenSet),
+)
+"""Asked in this order: the last of them take any object with `cases`, and any list."""
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")

@@ -111,7 +111,7 @@ def _candidates(
     args: Mapping[str, Json], fields: Sequence[Field], expected: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """What is expected already with a field of the check, in the ways in which its arguments might be written."""
-    values = [*args.values()] if len(args) == 1 else [dict(args), *args.values()]
+    values = [dict(args), *args.values()]
     for field in fields:
         for value in (written for one in values for written in (one, [one])):
             if shape_of(field.type, KnownKeys()).validate(value):

@@ -32,6 +32,7 @@ __all__ = [
     "matched",
     "matches_empty",
     "search",
+    "search_plain",
     "seen_matches",
 ]
 
@@ -82,6 +83,13 @@ def search(pattern: str, text: str) -> Span | None:
     if match is None:
         return None
     return match.span() if seen is text else original_span_of_lines(text, *match.span())
+
+
+def search_plain(pattern: str, text: str, flags: int) -> Span | None:
+    """Where the pattern first matches in the text as it is, by these flags and no others."""
+    compiled = compile_pattern(pattern, flags)
+    match = _within_budget(lambda limit: compiled.search(text, timeout=limit), pattern, text)
+    return None if match is None else match.span()
 
 
 def found_in_value(pattern: str, text: str) -> bool:

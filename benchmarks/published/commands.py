@@ -1,0 +1,91 @@
+"""`bfcl`, `tau2` and `peers`: Karat's verdicts next to those of BFCL, of tau2, and of the evaluators of other tools."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmarks.published import bfcl, bfcl_turns, peers, tau2
+
+One = TypeVar("One")
+TURNS = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
+
+
+def add_commands(commands: Any) -> None:
+    """Add the sub-commands to a parser."""
+    answers = commands.add_parser("bfcl", help="published answers to BFCL, and answers made from its gold")
+    answers.add_argument("--from", dest="data", type=Path, required=True, help="the folder `data` of bfcl_eval")
+    answers.add_argument("--results", type=Path, help="a folder of HuanzhiMao/BFCL-Result, such as 2024-08-11")
+    answers.add_argument("--models", nargs="*", help="whose answers; all by default")
+    answers.add_argument("--python", required=True, help="a Python that has bfcl_eval and mpmath")
+    answers.set_defaults(run=_judge_bfcl)
+    simulations = commands.add_parser("tau2", help="results of tau2")
+    simulations.add_argument("files", nargs="+", type=Path, help="files with `tasks` and `simulations`")
+    simulations.set_defaults(run=_judge_tau2)
+    others = commands.add_parser("peers", help="agentevals, DeepEval and pydantic-evals on the same answers")
+    for peer in peers.PEERS:
+        others.add_argument(f"--{peer.name}", metavar="PYTHON", help=f"a Python that has {peer.name}")
+    others.add_argument("--count", type=int, default=600, help="verdicts of each (default 600)")
+    others.set_defaults(run=_judge_peers)
+
+
+def _judge_bfcl(given: argparse.Namespace) -> int:
+    unexplained = 0
+    with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
+        folder = Path(scratch)
+        if given.results:
+            models = given.models or sorted(one.name for one in (given.results / "result").iterdir())
+            found = [
+                one
+                for name in models
+                for one in bfcl.judge_model(given.data, given.results, name, given.python, folder)
+            ]
+            unexplained += _print("BFCL, today's checker", found, lambda one: one.agrees, lambda one: one.kind)
+            as_json = [one for one in found if "-FC" in one.model]  # how texts were decoded back then is not known
+            _print(
+                "BFCL, published verdicts",
+                as_json,
+                lambda one: (one.status == "PASS") is one.published,
+                lambda one: one.published_kind,
+            )
+        for category in TURNS:
+            turns = [*bfcl_turns.judge_turns(given.data, category, given.python, folder)]
+            unexplained += _print(f"BFCL, {category}", turns, lambda one: one.agrees, lambda one: one.kind)
+    return 1 if unexplained else 0
+
+
+def _judge_tau2(given: argparse.Namespace) -> int:
+    found = [one for file in given.files for one in tau2.judge_file(file)]
+    return 1 if _print("tau2", found, lambda one: one.agrees, lambda one: one.kind) else 0
+
+
+def _judge_peers(given: argparse.Namespace) -> int:
+    unexplained = 0
+    for peer in peers.PEERS:
+        if python := getattr(given, peer.name):
+            with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
+                found = [*peers.compare(peer, python, Path(scratch), given.count)]
+            unexplained += _print(peer.name, found, lambda one: one.agrees, peer.explain)
+    return 1 if unexplained else 0
+
+
+def _print(title: str, found: Sequence[One], agrees: Callable[[One], bool], kind: Callable[[One], str]) -> int:
+    """Print how many agree, and the others class by class with an example; give the number that is not explained."""
+    kinds: dict[str, list[One]] = {}
+    for one in found:
+        if not agrees(one):
+            kinds.setdefault(kind(one), []).append(one)
+    same = len(found) - sum(map(len, kinds.values()))
+    share = f" ({100 * same / len(found):.2f} %)" if found else ""
+    print(f"\n### {title}\n\n{len(found)} verdicts, {same} agree{share}", flush=True)
+    for name, those in sorted(kinds.items(), key=lambda item: -len(item[1])):
+        print(f"{len(those)} × {name}\n    {_short(those[:1])}", flush=True)
+    return len(kinds.get("not explained", ()))
+
+
+def _short(examples: Iterable[object], most: int = 500) -> str:
+    text = " ".join(" ".join(map(str, examples)).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

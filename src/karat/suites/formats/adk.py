@@ -1,0 +1,271 @@
+"""Eval sets of Google's Agent Development Kit: new ones, and the lists that came before them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import CaseBuilder, SuiteBuilder
+from karat.text.wording import kind
+
+CONFIG = "test_config.json"
+TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
+DEFAULTS: Mapping[str, Any] = {TRAJECTORY: 1.0, RESPONSE: 0.8}
+MATCHES = {"EXACT": "ordered", "IN_ORDER": "in_order", "ANY_ORDER": "superset", "0": "ordered"}
+MATCHES |= {"1": "in_order", "2": "superset"}
+_LEGACY = ("query", "data")
+
+
+class Call(NamedTuple):
+    """A call of a tool that is expected."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class Turn(NamedTuple):
+    """One prompt, with the calls and the answer that are expected; None where the file does not say."""
+
+    prompt: str
+    calls: list[Call] | None
+    answer: str | None
+    path: Path
+
+
+class Criterion(NamedTuple):
+    """A metric and how much of it is enough."""
+
+    threshold: float
+    match: str = "ordered"
+    ignore_args: bool = False
+
+
+class AdkEvalSet(Format):
+    """An eval set, with the criteria of `test_config.json` next to it."""
+
+    name = "adk"
+    title = "ADK eval set"
+    description = "an object with 'eval_cases' or a list with 'query' (ADK)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        tree = file.tree
+        if isinstance(tree, dict):
+            return "eval_cases" in tree or "evalCases" in tree
+        first = next(iter(tree), None) if _is_list(tree) else None
+        if not isinstance(first, dict) or "id" in first:
+            return False
+        return "query" in first or isinstance(first.get("data"), list)
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        return EvalSetReader(file, catalog).read()
+
+
+def _is_list(tree: Any) -> bool:
+    """A list of JSON may be parsed as it is walked through."""
+    return isinstance(tree, Sequence) and not isinstance(tree, str)
+
+
+def field(tree: Any, name: str) -> Any:
+    """A field by its name in snake case or in camel case."""
+    if not isinstance(tree, dict):
+        return None
+    first, *rest = name.split("_")
+    return tree.get(name, tree.get("".join([first, *(part.capitalize() for part in rest)])))
+
+
+class EvalSetReader:
+    """Reads one eval set."""
+
+    def __init__(self, file: SuiteFile, catalog: SuiteCatalog) -> None:
+        self._file = file
+        self._suite = SuiteBuilder(file, catalog)
+        self._models: list[str] = []
+
+    def read(self) -> ParsedSuite:
+        tree = self._file.tree
+        criteria = self._criteria()
+        if _is_list(tree):
+            self._read_legacy(list(tree), criteria)
+            return self._suite.build("legacy")
+        cases = field(tree, "eval_cases")
+        key = "eval_cases" if "eval_cases" in tree else "evalCases"
+        for index, case in enumerate(cases if isinstance(cases, list) else ()):
+            self._read_case(case, (key, index), criteria)
+        name = field(tree, "name") or field(tree, "eval_set_id") or ""
+        return self._suite.build(name=str(name), description=str(field(tree, "description") or ""))
+
+    def _criteria(self) -> dict[str, Criterion]:
+        """The metrics to judge by; what needs a model is noted for every case."""
+        given: Any = DEFAULTS
+        if (self._file.folder / CONFIG).is_file() and not self._file.path.startswith("<"):
+            try:
+                given = field(json.loads(self._file.read_other(CONFIG)), "criteria")
+            except (ValueError, RefusedError) as error:
+                self._refuse_config(f"not a configuration: {str(error)[:100]}.")
+        found = {}
+        for name, value in (given if isinstance(given, dict) else DEFAULTS).items():
+            if name not in DEFAULTS:
+                self._models.append(str(name))
+                continue
+            try:
+                found[name] = _criterion(value)
+            except ValueError as error:
+                self._refuse_config(f"{name}: {error}.")
+        return found
+
+    def _refuse_config(self, message: str) -> None:
+        place = str(self._file.folder / CONFIG)
+        self._suite.diagnostics.append(PathDiagnostic((), message, "bad-config", place=(1, 1), file=place))
+
+    def _read_case(self, tree: Any, path: Path, criteria: Mapping[str, Criterion]) -> None:
+        eval_id = field(tree, "eval_id")
+        if not isinstance(eval_id, str):
+            self._suite.problem(path, f"expected a case with an 'eval_id', found {kind(tree)}.")
+            return
+        session = field(tree, "session_input") or {}
+        state = field(session, "state") if isinstance(session, dict) else None
+        metadata = {"session_state": state} if state else {}
+        conversation = field(tree, "conversation")
+        if not isinstance(conversation, list) or not conversation:
+            if field(tree, "conversation_scenario"):
+                why = "its user is played by a model (conversation_scenario)"
+                case = self._suite.case(eval_id, f"({why})", path, skip=why)
+                case.check("unjudged", {"what": why}, path, label="conversation_scenario")
+            else:
+                self._suite.problem(path, "the case has no conversation.", "no-checks")
+            return
+        key = (*path, "conversation")
+        turns = [self._turn(one, (*key, index)) for index, one in enumerate(conversation)]
+        wanted = field(tree, "final_session_state")
+        self._case(eval_id, turns, path, criteria, metadata, wanted if isinstance(wanted, dict) else {})
+
+    def _turn(self, one: Any, path: Path) -> Turn:
+        answer, calls = field(one, "final_response"), read_calls(field(one, "intermediate_data"))
+        prompt = content_text(field(one, "user_content"))
+        return Turn(prompt, calls, None if answer is None else content_text(answer), path)
+
+    def _read_legacy(self, tree: Sequence[Any], criteria: Mapping[str, Criterion]) -> None:
+        """A list of turns is one conversation; a list of objects with `data` holds several."""
+        if isinstance(tree[0], dict) and isinstance(tree[0].get("data"), list):
+            for index, one in enumerate(tree):
+                state = field(one.get("initial_state") or one.get("initial_session") or {}, "state")
+                turns = [_legacy_turn(each, (index, "data", n)) for n, each in enumerate(one.get("data") or ())]
+                metadata = {"session_state": state} if state else {}
+                self._case(str(one.get("name") or f"case-{index + 1}"), turns, (index,), criteria, metadata, {})
+            return
+        turns = [_legacy_turn(each, (index,)) for index, each in enumerate(tree)]
+        self._case(self._file.name.split(".")[0] or "case", turns, (), criteria, {}, {})
+
+    def _case(
+        self,
+        name: str,
+        turns: Sequence[Turn],
+        path: Path,
+        criteria: Mapping[str, Criterion],
+        metadata: dict[str, object],
+        state: Mapping[str, Any],
+    ) -> None:
+        for turn in turns:
+            if not turn.prompt.strip():
+                self._suite.problem(turn.path, "the user says nothing in text. Karat sends text alone.", "empty-value")
+        silent = all(turn.calls is None and turn.answer is None for turn in turns)
+        if silent and not state and not self._models:
+            message = "nothing is expected: it has neither tool calls nor a response. Add one of the two."
+            self._suite.problem(path, message, "no-checks")
+            return
+        case = self._suite.case(name, turns[0].prompt if turns else "", path, metadata=metadata)
+        case.answered = False
+        each = [case.turn(turn.prompt, turn.path) for turn in turns] if len(turns) > 1 else [case]
+        if TRAJECTORY in criteria:
+            self._expect_calls(case, each, turns, criteria[TRAJECTORY])
+        if RESPONSE in criteria and any(turn.answer for turn in turns):
+            self._expect_answers(case, turns, criteria[RESPONSE])
+        for key, value in state.items():
+            at = (*path, "final_session_state", key)
+            case.check("state", {"path": f"$[{json.dumps(key)}]", "value": {"$eq": value}}, at, label=f"state.{key}")
+        for metric in self._models:
+            case.check("unjudged", {"what": f"{metric} (it needs a model)"}, path, label=metric)
+
+    def _expect_calls(
+        self, case: CaseBuilder, each: Sequence[Any], turns: Sequence[Turn], criterion: Criterion
+    ) -> None:
+        rules = [_rule(turn, criterion) for turn in turns]
+        if criterion.threshold < 1 and len(turns) > 1:
+            of = [
+                {"check": "trajectory", "args": rule, "turn": number} if rule else {"check": "always", "args": {}}
+                for number, rule in enumerate(rules, 1)
+            ]
+            parts = [part for part in of if part["check"] != "always"]
+            # Turns of which nothing is asked hold: they lower the share that the others must reach.
+            needed = criterion.threshold * len(of) - (len(of) - len(parts))
+            if parts and needed > 0:
+                args = {"threshold": needed / len(parts), "of": parts}
+                case.check("score_of", args, case.path, label=TRAJECTORY)
+            return
+        for turn, builder, rule in zip(turns, each, rules, strict=True):
+            if rule:
+                builder.check("trajectory", rule, turn.path, label=TRAJECTORY)
+
+    def _expect_answers(self, case: CaseBuilder, turns: Sequence[Turn], criterion: Criterion) -> None:
+        if not all(turn.answer for turn in turns):
+            message = f"some turns have no response, so {RESPONSE} is not judged. Add 'final_response' to each."
+            self._suite.warn(case.path, message, "no-reference")
+            case.check("unjudged", {"what": f"{RESPONSE}: a turn has no reference"}, case.path, label=RESPONSE)
+            return
+        args = {"texts": [turn.answer for turn in turns], "threshold": criterion.threshold}
+        case.check("response_match", args, case.path, label=RESPONSE)
+
+
+def _criterion(value: Any) -> Criterion:
+    threshold = field(value, "threshold") if isinstance(value, dict) else value
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise ValueError(f"expected a threshold over 0 and up to 1, found {threshold!r}")
+    match = str(field(value, "match_type") or "EXACT").upper() if isinstance(value, dict) else "EXACT"
+    if match not in MATCHES:
+        raise ValueError(f"there is no match type {match!r}. Use EXACT, IN_ORDER or ANY_ORDER")
+    return Criterion(float(threshold), MATCHES[match], bool(field(value, "ignore_args")))
+
+
+def _rule(turn: Turn, criterion: Criterion) -> dict[str, Any]:
+    """The calls that are wanted; nothing where every turn would do."""
+    calls = turn.calls or []
+    if not calls and criterion.match != "ordered":
+        return {}
+    wanted = [
+        {"tool": call.name} if criterion.ignore_args else {"tool": call.name, "arguments": {"$eq": call.args}}
+        for call in calls
+    ]
+    return {"calls": wanted, "match": criterion.match}
+
+
+def _legacy_turn(tree: Any, path: Path) -> Turn:
+    uses = field(tree, "expected_tool_use")
+    calls = [Call(str(one.get("tool_name", "")), one.get("tool_input") or {}) for one in uses or ()]
+    answer = field(tree, "reference")
+    query = field(tree, "query")
+    return Turn(query if isinstance(query, str) else "", None if uses is None else calls, answer or None, path)
+
+
+def _call(found: Any) -> Call:
+    return Call(str(field(found, "name") or ""), field(found, "args") or {})
+
+
+def _parts(content: Any) -> Iterator[Any]:
+    yield from field(content, "parts") or ()
+
+
+def read_calls(data: Any) -> list[Call] | None:
+    """The calls of an invocation, as events or as a list of them; None where nothing is said of them."""
+    events = field(data, "invocation_events")
+    if isinstance(events, list):
+        parts = [part for event in events for part in _parts(field(event, "content"))]
+        return [_call(found) for part in parts if (found := field(part, "function_call"))]
+    return [_call(found) for found in field(data, "tool_uses") or ()] if isinstance(data, dict) else None
+
+
+def content_text(content: Any) -> str:
+    """The text of a message, a line for each part of it."""
+    return "\n".join(part["text"] for part in _parts(content) if isinstance(part, dict) and part.get("text"))

@@ -1,0 +1,200 @@
+"""Trajectories for agentevals: reference messages, and how an agent's own are compared with them.
+
+agentevals has functions and no file format: this reads what its callers keep in files. A file is a list of examples,
+one a line or one alone, or an object with `examples` and the arguments of `create_trajectory_match_evaluator` for all
+of them. An example has `reference_outputs` (messages of OpenAI or LangChain, or an object with `messages`); a LangSmith
+example has them as `outputs`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karat.suites.diagnostics import Document, Path
+from karat.suites.documents.json_lines import JsonLinesDocument
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    TranslatedTurn,
+    Translation,
+)
+from karat.text.wording import did_you_mean, listed, quoted
+
+MODES = {"strict": "ordered", "unordered": "any_order", "subset": "subset", "superset": "superset"}
+ARGUMENTS = ("exact", "ignore", "subset", "superset")
+_MODE, _ARGUMENTS, _OVERRIDES = "trajectory_match_mode", "tool_args_match_mode", "tool_args_match_overrides"
+_HOW = (_MODE, _ARGUMENTS, _OVERRIDES)
+_EXAMPLE = ("id", "name", "inputs", "outputs", "reference_outputs", "metadata", *_HOW)
+_ROLES = {"human": "user", "ai": "assistant", "HumanMessage": "user", "AIMessage": "assistant"}
+
+
+class AgentEvals(TranslatedFormat):
+    """Reference trajectories, compared call by call."""
+
+    name = "agentevals"
+    title = "agentevals trajectories"
+    description = "examples with 'reference_outputs', or LangSmith examples whose 'outputs' are messages (agentevals)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        rows, _, _ = _rows(file)
+        first = next(iter(rows), None)
+        return isinstance(first, dict) and _messages(_reference(first)) is not None
+
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+        rows, at, document = _rows(file)
+        problems = Problems()
+        how: Mapping[str, Any] = {}
+        if isinstance(file_tree := None if document else file.tree, dict) and at:
+            problems.unknown_keys(file_tree, (*_HOW, "examples", "name"), ())
+            how = {key: file_tree[key] for key in _HOW if key in file_tree}
+        cases = [
+            case
+            for index, row in enumerate(rows)
+            if (case := _case(row, index, (*at, index) if len(rows) > 1 or at or document else (), how, problems))
+        ]
+        return Translation(cases, problems.found, document=document)
+
+
+def _rows(file: SuiteFile) -> tuple[Sequence[Any], Path, Document | None]:
+    if file.name.endswith(".jsonl"):
+        document = JsonLinesDocument(file.data)
+        return document.rows, (), document
+    tree = file.tree
+    if isinstance(tree, dict):
+        return (
+            (tree["examples"], ("examples",), None)
+            if isinstance(tree.get("examples"), Sequence)
+            else ([tree], (), None)
+        )
+    return tree if isinstance(tree, Sequence) and not isinstance(tree, str) else [], (), None
+
+
+def _reference(example: Mapping[str, Any]) -> Any:
+    return example.get("reference_outputs", example.get("outputs") if "inputs" in example else None)
+
+
+def _messages(value: Any) -> list[Mapping[str, Any]] | None:
+    """The messages of a trajectory, or None if it is not one."""
+    found = value.get("messages") if isinstance(value, dict) else value
+    if not isinstance(found, list) or not found:
+        return None
+    plain = [one.get("kwargs", one) | {"role": _role(one)} if isinstance(one, dict) else None for one in found]
+    return [one for one in plain if one] if all(one and one["role"] for one in plain) else None
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    given = message.get("role") or message.get("type") or ""
+    name = message["id"][-1] if "lc" in message and isinstance(message.get("id"), list) else given
+    return _ROLES.get(str(name), "tool" if name == "ToolMessage" else str(name))
+
+
+def _case(row: Any, index: int, path: Path, how: Mapping[str, Any], problems: Problems) -> TranslatedCase | None:
+    messages = _messages(_reference(row)) if isinstance(row, dict) else None
+    if messages is None:
+        problems.add(path, "an example is an object with 'reference_outputs', a list of messages.", "wrong-type")
+        return None
+    problems.unknown_keys(row, _EXAMPLE, path)
+    place = (*path, "reference_outputs" if "reference_outputs" in row else "outputs")
+    fields = _expected({**how, **row}, messages, path, place, problems)
+    prompts = [_words(message) for message in messages if message["role"] == "user"] or [_input(row)]
+    name = str(row.get("id") or row.get("name") or f"trajectory-{index + 1}")
+    expected = Expected({"outcome": "completed", "trajectory": fields}, {"trajectory": place})
+    turns = [TranslatedTurn(prompt, Expected({}), path) for prompt in prompts] if len(prompts) > 1 else []
+    return TranslatedCase(name, prompts[0], expected, path, turns)
+
+
+def _expected(
+    how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, place: Path, problems: Problems
+) -> dict[str, Any]:
+    mode, arguments = how.get(_MODE, "strict"), how.get(_ARGUMENTS, "exact")
+    for key, value, known in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
+        if value not in known:
+            fix = did_you_mean(str(value), known) or f"Known are {listed(known, 'and')}."
+            problems.add((*path, key), f"unknown mode {quoted(str(value))}. {fix}", "unknown-value")
+    overrides = how.get(_OVERRIDES) or {}
+    steps: list[Any] = []
+    for number, message in enumerate(messages):
+        calls = []
+        for call in message.get("tool_calls") or ():
+            name, given = _call(call)
+            if not isinstance(given, dict):
+                problems.add(
+                    (*place, number), "a tool call has 'name' and 'args', or a 'function' with JSON arguments."
+                )
+                continue
+            calls.append({"tool": name, **_arguments(given, overrides.get(name) or arguments, mode)})
+        if calls:
+            steps.append(calls if len(calls) > 1 else calls[0])
+    return {"calls": steps, "match": MODES.get(mode, "ordered")}
+
+
+def _call(call: Any) -> tuple[str, Any]:
+    about = call.get("function", call) if isinstance(call, dict) else {}
+    given = about.get("arguments", about.get("args"))
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = None
+    return str(about.get("name", "")), given
+
+
+def _arguments(given: Mapping[str, Any], how: Any, mode: str) -> dict[str, Any]:
+    """What agentevals takes for the same arguments: it compares both ways for `unordered`, and turned for `subset`."""
+    if isinstance(how, list):
+        return {"arguments": members} if (members := _at_keys(given, how)) else {}
+    if mode == "unordered" and how in ("subset", "superset"):
+        how = "exact"
+    if mode == "subset":
+        how = {"subset": "superset", "superset": "subset"}.get(how, how)
+    if how == "ignore":
+        return {}
+    if how == "superset":
+        return {"arguments": {name: {"$eq": value} for name, value in given.items()}} if given else {}
+    if how == "subset":
+        optional = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in given.items()}
+        return {"arguments": {"$only": optional}}
+    return {"arguments": {"$eq": dict(given)}}
+
+
+def _at_keys(given: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """The values at these keys alone, `a.b` for one within another."""
+    wanted = [_at_key(given, str(key).split(".")) for key in keys]
+    return wanted[0] if len(wanted) == 1 else {"$all": wanted} if wanted else {}
+
+
+def _at_key(given: Any, parts: Sequence[str]) -> dict[str, Any]:
+    """The value at a path; where the reference has none, there is none, whatever of the path is missing."""
+    first, *more = parts
+    value = given.get(first) if isinstance(given, dict) else None
+    nothing = [{"$absent": True}, {"$eq": None}]
+    if not more:
+        return {first: {"$any": nothing} if value is None else {"$eq": value}}
+    below = _at_key(value, more)
+    inner: Any = value
+    for part in more:
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    return {first: {"$any": [*nothing, {"$not": {"$type": "object"}}, below]} if inner is None else below}
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return str(content or "")
+
+
+def _input(row: Mapping[str, Any]) -> str:
+    """The prompt where no message of the reference is one: `inputs`, or its only text."""
+    given = row.get("inputs")
+    if messages := _messages(given):
+        return next((_words(one) for one in messages if one["role"] == "user"), "")
+    if isinstance(given, dict) and len(given) == 1:
+        given = next(iter(given.values()))
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False) if given else "(no input)"

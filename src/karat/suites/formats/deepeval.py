@@ -1,0 +1,201 @@
+"""Goldens of DeepEval: JSON, JSON lines or CSV, single turns and conversations, in snake or camel case.
+
+A golden says what to ask, and not which metric judges the answer. The tools that it expects are judged as the tool
+correctness metric does with all of its score. A text is compared by a model, and is not judged, unless karat.toml says
+under [evaluators.expected_output] what it asks for: `answer_text = [{ equals = "{{expected_output}}" }]`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karat.suites.diagnostics import Document, Path, RefusedError, refuse
+from karat.suites.documents.json_lines import JsonLinesDocument
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.builder import TextPlaces
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    TranslatedTurn,
+    Translation,
+    add_fields,
+    fill,
+)
+
+_SINGLE = (
+    *(
+        "id",
+        "input",
+        "actual_output",
+        "expected_output",
+        "context",
+        "retrieval_context",
+        "additional_metadata",
+        "comments",
+    ),
+    *(
+        "tools_called",
+        "expected_tools",
+        "source_file",
+        "name",
+        "custom_column_key_values",
+        "multimodal",
+        "images_mapping",
+    ),
+)
+_CONVERSATION = ("scenario", "expected_outcome", "user_description", "persona", "turns")
+_KNOWN = tuple(dict.fromkeys((*_SINGLE, *_CONVERSATION)))
+_MARKS = (
+    "actual_output",
+    "expected_output",
+    "retrieval_context",
+    "expected_tools",
+    "tools_called",
+    "context",
+    "source_file",
+)
+_LONGEST = 300
+_CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class DeepEval(TranslatedFormat):
+    """What to ask, and what a good answer would be."""
+
+    name = "deepeval"
+    title = "DeepEval goldens"
+    description = "goldens with 'input' and 'expected_output' or 'expected_tools', or with 'scenario' (DeepEval)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        if file.name.endswith(".csv"):
+            columns = {_snake(name) for name in next(csv.reader(io.StringIO(file.text[:65_536])), [])}
+        else:
+            rows, _ = _json_rows(file)
+            first = next(iter(rows), None)
+            columns = {_snake(name) for name in first} if isinstance(first, dict) else set()
+        return ("input" in columns and not columns.isdisjoint(_MARKS)) or (
+            "scenario" in columns and not columns.isdisjoint(("expected_outcome", "turns", "user_description"))
+        )
+
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+        problems = Problems()
+        rows, document = _csv_rows(file, problems) if file.name.endswith(".csv") else _json_rows(file)
+        goldens = [_golden(row, (index,), problems) for index, row in enumerate(rows)]
+        names = [str(golden.get("name") or "") for golden in goldens]
+        own = all(names) and len(set(names)) == len(names)
+        cases = [
+            _case(golden, names[index] if own else f"golden-{index + 1}", (index,), evaluators, problems)
+            for index, golden in enumerate(goldens)
+        ]
+        return Translation(cases, problems.found, document=document)
+
+
+def _snake(name: str) -> str:
+    return _CAMEL.sub("_", name).lower()
+
+
+def _json_rows(file: SuiteFile) -> tuple[Sequence[Any], Document | None]:
+    if file.name.endswith(".jsonl"):
+        document = JsonLinesDocument(file.data)
+        if document.diagnostics:
+            raise RefusedError(*document.diagnostics)
+        return document.rows, document
+    tree = file.tree
+    return (tree, None) if isinstance(tree, Sequence) and not isinstance(tree, str) else ([], None)
+
+
+def _csv_rows(file: SuiteFile, problems: Problems) -> tuple[Sequence[Any], Document]:
+    """Rows of a table. Lists are written with `|`, tools as JSON or with `;`."""
+    document = TextPlaces()
+    reader = csv.reader(io.StringIO(file.text, newline=""), strict=True)
+    rows: list[Any] = []
+    try:
+        head = [_snake(name) for name in next(reader, [])]
+        at = reader.line_num + 1
+        for cells in reader:
+            document.places[(len(rows),)] = (at, 1)
+            at = reader.line_num + 1
+            if len(cells) > len(head):
+                problems.add((len(rows),), f"the row has {len(cells)} cells, the head {len(head)}.", "syntax")
+            if cells:
+                rows.append({name: _cell(name, text) for name, text in zip(head, cells, strict=False) if text})
+    except csv.Error as error:
+        raise refuse(f"not a table: {error}.", "syntax", (reader.line_num or 1, 1)) from None
+    return rows, document
+
+
+def _cell(name: str, text: str) -> Any:
+    if name in ("context", "retrieval_context"):
+        return text.split("|")
+    if name in ("expected_tools", "tools_called") and not text.lstrip().startswith("["):
+        return [{"name": one.strip()} for one in text.split(";") if one.strip()]
+    return text
+
+
+def _golden(row: Any, path: Path, problems: Problems) -> dict[str, Any]:
+    """A golden in snake case; columns that a team added are notes of its own."""
+    if not isinstance(row, dict):
+        problems.add(path, "a golden is an object with 'input' or 'scenario'.", "wrong-type")
+        return {}
+    golden = {_snake(name): value for name, value in row.items()}
+    problems.unknown_keys(golden, _KNOWN, path, only_near=True)
+    for name in ("expected_tools", "tools_called", "turns"):
+        if isinstance(given := golden.get(name), str):
+            try:
+                golden[name] = json.loads(given)
+            except ValueError:
+                problems.add((*path, name), f"'{name}' is not JSON.", "wrong-type")
+                golden[name] = []
+    return golden
+
+
+def _case(
+    golden: Mapping[str, Any], name: str, path: Path, evaluators: Evaluators, problems: Problems
+) -> TranslatedCase:
+    key = "expected_outcome" if "scenario" in golden else "expected_output"
+    fields: dict[str, Any] = {}
+    places: dict[str, Path] = {}
+    if tools := golden.get("expected_tools"):
+        fields |= {"outcome": "completed", "trajectory": _tools(tools, (*path, "expected_tools"), problems)}
+        places["trajectory"] = (*path, "expected_tools")
+    if (text := golden.get(key)) is not None:
+        mapped = fill(evaluators[key], {key: text}) if key in evaluators else {"unjudged": [f"{key}: {_short(text)}"]}
+        add_fields(fields, mapped)
+        places |= dict.fromkeys(mapped, (*path, key))
+    if not fields:
+        fields["unjudged"] = ["a metric of DeepEval: the golden itself expects nothing"]
+    if "outcome" not in fields and set(fields) == {"unjudged"}:
+        fields["outcome"] = "completed"
+    prompts = [str(turn.get("content", "")) for turn in golden.get("turns") or () if turn.get("role") == "user"]
+    turns = [TranslatedTurn(prompt, Expected({}), path) for prompt in prompts]
+    notes = {key: value for key, value in golden.items() if key not in _KNOWN}
+    if turns and "scenario" in golden:
+        notes["scenario"] = golden["scenario"]
+    more = {"metadata": notes} if notes else {}
+    prompt = str(golden.get("input", golden.get("scenario", "")))
+    return TranslatedCase(name, prompt, Expected(fields, places), path, turns, more)
+
+
+def _short(text: Any) -> str:
+    words = " ".join(str(text).split())
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+
+
+def _tools(tools: Any, path: Path, problems: Problems) -> dict[str, Any]:
+    """All of these were called, others too; with the same parameters where the golden has them."""
+    calls = []
+    for index, tool in enumerate(tools if isinstance(tools, list) else [tools]):
+        about = {_snake(key): value for key, value in tool.items()} if isinstance(tool, dict) else {"name": tool}
+        if not isinstance(about.get("name"), str) or not about["name"].strip():
+            problems.add((*path, index), "an expected tool has a 'name'.", "wrong-type")
+            continue
+        given = about.get("input_parameters")
+        calls.append({"tool": about["name"], **({"arguments": {"$eq": given}} if isinstance(given, dict) else {})})
+    return {"calls": calls, "match": "superset"}

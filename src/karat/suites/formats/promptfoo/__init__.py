@@ -1,0 +1,1 @@
+"""promptfoo configurations: prompts, tests and variables as cases, assertions as checks."""

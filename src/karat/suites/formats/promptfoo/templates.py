@@ -1,0 +1,104 @@
+"""Templates of prompts and values: `{{ name }}` is replaced at once, all else by a sandbox that runs nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+LONGEST = 1 << 20
+_PLAIN = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
+_MARKS = ("{{", "{%", "{#")
+
+
+class BadTemplateError(Exception):
+    """A template that cannot be filled in, and why."""
+
+
+def is_template(text: str) -> bool:
+    """Whether a text holds something to fill in."""
+    return "{" in text and any(mark in text for mark in _MARKS)
+
+
+def render(text: str, values: Mapping[str, Any]) -> str:
+    """The text with its variables filled in; one that is not set is empty, as its tool has it."""
+    if not is_template(text):
+        return text
+    if _has_only_names(text):
+        return _PLAIN.sub(lambda found: _spelled(values.get(found[1])), text)
+    if len(text) > LONGEST:
+        raise BadTemplateError("the template is too long")
+    # Late: few templates need more than names.
+    from jinja2 import TemplateError
+
+    try:
+        filled = _template(text).render(values)
+    except (TemplateError, ValueError, TypeError, OverflowError, RecursionError, ArithmeticError, LookupError) as error:
+        raise BadTemplateError(f"the template cannot be filled in: {str(error)[:200]}") from None
+    if len(filled) > LONGEST:
+        raise BadTemplateError("the filled in template is too long")
+    return filled
+
+
+def render_tree(value: Any, values: Mapping[str, Any]) -> Any:
+    """The same for every text of a value."""
+    if isinstance(value, str):
+        return render(value, values)
+    if isinstance(value, list):
+        return [render_tree(below, values) for below in value]
+    if isinstance(value, dict):
+        return {key: render_tree(below, values) for key, below in value.items()}
+    return value
+
+
+def _spelled(value: Any) -> str:
+    """A value within a text as JavaScript spells it there."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, list):
+        return ",".join(map(_spelled, value))
+    return "[object Object]" if isinstance(value, dict) else json.dumps(value)
+
+
+@lru_cache(maxsize=1024)
+def _has_only_names(text: str) -> bool:
+    rest = _PLAIN.sub("", text)
+    return not any(mark in rest for mark in _MARKS)
+
+
+@lru_cache(maxsize=1024)
+def _template(text: str) -> Template:
+    return _environment().from_string(text)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2.exceptions import SecurityError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Sandbox(ImmutableSandboxedEnvironment):
+        """No products and powers, which make much out of little, and no calls."""
+
+        intercepted_binops = frozenset({"*", "**", "%"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            raise SecurityError(f"{operator} is not allowed")
+
+        def call(self, *args: Any, **more: Any) -> Any:
+            raise SecurityError("calls are not allowed")
+
+    made = Sandbox(finalize=lambda value: _spelled(value) if not isinstance(value, str) else value)
+    made.globals.clear()
+    made.filters |= {"dump": json.dumps, "json": json.dumps, "string": _spelled}
+    for name in ("center", "indent", "wordwrap", "format", "pprint", "batch", "slice"):
+        made.filters.pop(name, None)
+    return made

@@ -1,0 +1,247 @@
+"""Datasets of pydantic-evals: cases with inputs, and evaluators for each and for all.
+
+Evaluators of its own are checks here. Those that ask a model are not judged, and neither are those that are code,
+unless karat.toml says under [evaluators.NAME] what one asks for, with its arguments as `{{argument}}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from karat.suites.diagnostics import Path
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+    add_fields,
+    fill,
+)
+from karat.text.wording import did_you_mean, quoted
+
+_TOP = ("$schema", "name", "cases", "evaluators", "report_evaluators", "metadata")
+_CASE = ("name", "inputs", "metadata", "expected_output", "evaluators")
+_TYPES = {
+    "dict": "object",
+    "list": "array",
+    "tuple": "array",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "NoneType": "null",
+}
+Fields = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+
+class _Evaluator(NamedTuple):
+    """How an evaluator is read: the names of its arguments in order, and what it asks for; None: a model judges it."""
+
+    arguments: tuple[str, ...]
+    fields: Callable[[Arguments], Fields | None]
+
+
+class PydanticEvals(TranslatedFormat):
+    """Inputs, expected outputs and evaluators."""
+
+    name = "pydantic-evals"
+    title = "pydantic-evals dataset"
+    description = "an object with 'cases' that have 'inputs' (pydantic-evals)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        cases = file.tree.get("cases") if isinstance(file.tree, dict) and "karat" not in file.tree else None
+        first = next(iter(cases), None) if isinstance(cases, Sequence) and not isinstance(cases, str) else None
+        return isinstance(first, dict) and "inputs" in first
+
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+        tree = file.tree
+        problems = Problems()
+        problems.unknown_keys(tree, _TOP, ())
+        common = _listed(tree.get("evaluators"))
+        cases = []
+        for index, row in enumerate(tree["cases"]):
+            path = ("cases", index)
+            if not isinstance(row, dict) or "inputs" not in row:
+                problems.add(path, "a case is an object with 'inputs'.", "wrong-type")
+                continue
+            problems.unknown_keys(row, _CASE, path)
+            cases.append(_case(row, index, path, common, evaluators, problems))
+        reports = _listed(tree.get("report_evaluators"))
+        metadata = {"report_evaluators": reports} if reports else {}
+        return Translation(cases, problems.found, str(tree.get("name") or ""), metadata=metadata)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
+def _case(
+    row: Mapping[str, Any],
+    index: int,
+    path: Path,
+    common: Sequence[Any],
+    evaluators: Evaluators,
+    problems: Problems,
+) -> TranslatedCase:
+    fields: Fields = {}
+    places: dict[str, Path] = {}
+    own = _listed(row.get("evaluators"))
+    asked = [(one, (*path, "evaluators", number)) for number, one in enumerate(own)]
+    asked += [(one, ("evaluators", number)) for number, one in enumerate(common)]
+    for spec, place in asked:
+        more = _fields(spec, row.get("expected_output"), place, evaluators, problems)
+        if not add_fields(fields, more):
+            name = next(iter(more))
+            message = f"two evaluators ask for '{name}' in ways that cannot be joined. Keep one."
+            problems.add(place, message, "duplicate-field")
+        places |= {key: place for key in more if key not in places}
+    if not fields:
+        fields["unjudged"] = ["no evaluator: the dataset holds the expected output alone"]
+    fields.setdefault("outcome", "completed")
+    more_keys = {"metadata": {"notes": row["metadata"]}} if row.get("metadata") is not None else {}
+    name = str(row.get("name") or f"Case {index + 1}")
+    return TranslatedCase(name, _prompt(row["inputs"]), Expected(fields, places), path, more=more_keys)
+
+
+def _prompt(inputs: Any) -> str:
+    if isinstance(inputs, dict) and len(inputs) == 1:
+        inputs = next(iter(inputs.values()))
+    return inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False, default=str)
+
+
+def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, problems: Problems) -> Fields:
+    """What an evaluator asks for: `Name`, `{Name: value}`, `{Name: {argument: value}}`, or {name, arguments}."""
+    if isinstance(spec, str):
+        name, given = spec, None
+    elif isinstance(spec, dict) and len(spec) == 1:
+        ((name, given),) = spec.items()
+    elif isinstance(spec, dict) and "name" in spec:
+        name, given = str(spec["name"]), spec.get("arguments")
+    else:
+        problems.add(place, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
+        return {}
+    if name in evaluators:
+        values = given if isinstance(given, dict) else {"value": given}
+        return dict(fill(evaluators[name], {**values, "expected_output": expected}))
+    known = _BUILT_IN.get(name)
+    if known is None:
+        if near := did_you_mean(name, _BUILT_IN):
+            problems.add(place, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
+        return {
+            "unjudged": [f"{name}: code of the project; say what it asks for under [evaluators.{name}] of karat.toml"]
+        }
+    arguments = _arguments(given, known.arguments)
+    for key in arguments.keys() - {*known.arguments, "evaluation_name"}:
+        message = f"unknown argument {quoted(key)} of {name}. {did_you_mean(key, known.arguments)}".rstrip()
+        problems.add((*place, name), message, "unknown-field")
+    try:
+        fields = known.fields({**arguments, "expected_output": expected})
+    except (KeyError, TypeError, ValueError) as error:
+        problems.add(
+            place, f"{name} has no {error} as it should. Known are {', '.join(known.arguments)}.", "wrong-type"
+        )
+        return {}
+    return {"unjudged": [_left(name, arguments)]} if fields is None else fields
+
+
+def _arguments(given: Any, names: Sequence[str]) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if isinstance(given, dict) and set(given) & {*names, "evaluation_name"}:
+        return given
+    values = given if isinstance(given, list) and names and len(names) > 1 and names[0] != "expected_tools" else [given]
+    return dict(zip(names, values, strict=False))
+
+
+def _left(name: str, arguments: Arguments) -> str:
+    words = " ".join(
+        str(arguments.get("rubric") or arguments.get("criteria") or next(iter(arguments.values()), "")).split()
+    )
+    return f"{name}: {words[:300]}".rstrip(": ")
+
+
+def _equals(value: Any) -> Fields:
+    return {"answer_text": [{"equals": value}]} if isinstance(value, str) else {"json_text": [{"equals": value}]}
+
+
+def _contains(given: Arguments) -> Fields | None:
+    value = given["value"]
+    if isinstance(value, str) or (given.get("as_strings") and isinstance(value, int | float)):
+        folded = {} if given.get("case_sensitive", True) else {"ignore_case": True}
+        return {"answer_text": [{"contains": str(value), **folded}]}
+    if given.get("as_strings"):
+        return None
+    if isinstance(value, dict):
+        return {"answer_at": {"$": {name: {"$eq": one} for name, one in value.items()}}}
+    return {"answer_at": {"$": {"$contains": {"$eq": value}}}}
+
+
+def _is_instance(given: Arguments) -> Fields | None:
+    name = str(given["type_name"])
+    if name in ("str", "object"):
+        return {"outcome": "completed"}
+    return {"answer_at": {"$": {"$type": _TYPES[name]}}} if name in _TYPES else None
+
+
+def _trajectory(names: Sequence[str], match: str, given: Arguments, *, failed: bool = False) -> Fields:
+    counted = {} if given.get("include_failed", failed) else {"without_failed": True}
+    return {"trajectory": {"calls": [{"tool": str(name)} for name in names], "match": match, **counted}}
+
+
+def _argument_correctness(given: Arguments) -> Fields:
+    wanted = given["expected_arguments"]
+    members = {name: {"$eq": value} for name, value in wanted.items()}
+    arguments = {"$eq": wanted} if given.get("match_mode") == "exact" else members
+    success = {} if given.get("include_failed") else {"success": True}
+    asked = {"arguments": arguments} if arguments else {}
+    return {"tool_calls": [{"tool": given["tool_name"], **asked, **success}]}
+
+
+def _max_duration(given: Arguments) -> Fields:
+    return {"max_seconds": float(given["seconds"])}
+
+
+def _by_model(given: Arguments) -> None:
+    return None
+
+
+_AGENTIC = ("include_failed", "evaluation_name")
+_BUILT_IN: Mapping[str, _Evaluator] = {
+    "Equals": _Evaluator(("value",), lambda given: _equals(given["value"])),
+    "EqualsExpected": _Evaluator(
+        (), lambda given: {} if given["expected_output"] is None else _equals(given["expected_output"])
+    ),
+    "Contains": _Evaluator(("value", "case_sensitive", "as_strings"), _contains),
+    "IsInstance": _Evaluator(("type_name",), _is_instance),
+    "MaxDuration": _Evaluator(("seconds",), _max_duration),
+    "ToolCorrectness": _Evaluator(
+        ("expected_tools", "allow_extra", *_AGENTIC),
+        lambda given: _trajectory(
+            given["expected_tools"], "superset" if given.get("allow_extra") else "any_order", given
+        ),
+    ),
+    "TrajectoryMatch": _Evaluator(
+        ("expected_trajectory", "order", *_AGENTIC),
+        lambda given: _trajectory(
+            given["expected_trajectory"], "any_order" if given.get("order") == "any_order" else "ordered", given
+        ),
+    ),
+    "ArgumentCorrectness": _Evaluator(
+        ("tool_name", "expected_arguments", "match_mode", "occurrence", *_AGENTIC), _argument_correctness
+    ),
+    "MaxToolCalls": _Evaluator(("max_calls", *_AGENTIC), lambda given: {"max_tool_calls": int(given["max_calls"])}),
+    "MaxModelRequests": _Evaluator(("max_requests",), _by_model),
+    "HasMatchingSpan": _Evaluator(("query",), _by_model),
+    "LLMJudge": _Evaluator(
+        ("rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion"),
+        _by_model,
+    ),
+    "GEval": _Evaluator(
+        ("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"), _by_model
+    ),
+}

@@ -1,0 +1,98 @@
+"""Tasks of tau-bench and tau2 as contracts: the writes of the gold actions and no other, and words of some answer.
+
+Both rewards ask whether the database is the one after the gold actions. A file of tasks holds no database: the contract
+is that the calls that change something were made with the same arguments and succeeded, and that no tool that changes
+something in any task of the file succeeded with others. Calls of the simulated user are those of `user.NAME`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+USER = "user."
+NO_WRITES = "the database: it must be as it was, and no task of the file names a tool that changes it"
+"""What is not judged where the gold changes nothing, and nothing is known that could."""
+_READS = re.compile(r"(?:get|find|search|list|check|look|lookup|read|fetch|query|show|view|calculate|think)(?:_|$)")
+_HANDS_OVER = re.compile(r"(?:transfer|request)\w*_human_agents?(?:_|$)")
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+class Action(NamedTuple):
+    """A gold call. `compared`: the arguments that count, None for all."""
+
+    tool: str
+    arguments: dict[str, Any]
+    compared: Sequence[str] | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change something, by its name: reads, sums, thoughts and a hand-over change nothing."""
+        name = self.tool.removeprefix(USER)
+        return not (_READS.match(name) or _HANDS_OVER.match(name))
+
+
+def writing_tools(actions: Iterable[Action]) -> list[str]:
+    return sorted({action.tool for action in actions if action.writes})
+
+
+def same_database(actions: Sequence[Action], tools: Sequence[str]) -> list[dict[str, Any]]:
+    """The writes of the gold one to one, and no other write with `tools`."""
+    writes = [action for action in actions if action.writes]
+    return [*_wanted(writes), *_unwanted(writes, tools)]
+
+
+def _wanted(writes: Sequence[Action]) -> Iterator[dict[str, Any]]:
+    for action in _distinct(writes):
+        yield {
+            "tool": action.tool,
+            "arguments": {"$eq": action.arguments},
+            "success": True,
+            "times": writes.count(action),
+        }
+
+
+def _unwanted(writes: Sequence[Action], tools: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for tool in tools:
+        others = [{"$ne": action.arguments} for action in _distinct(writes) if action.tool == tool]
+        arguments = {"arguments": {"$all": others}} if others else {}
+        yield {"tool": tool, **arguments, "success": True, "never": True}
+
+
+def same_actions(actions: Sequence[Action]) -> list[dict[str, Any]]:
+    """A call for each action, with the arguments that count, as far as the call has them."""
+    found: list[dict[str, Any]] = []
+    for action in actions:
+        entry = {"tool": action.tool, **_compared(action)}
+        if entry not in found:
+            found.append(entry)
+    return found
+
+
+def _compared(action: Action) -> dict[str, Any]:
+    if action.compared is None:
+        members = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in action.arguments.items()}
+        return {"arguments": {"$only": members}}
+    given = action.arguments
+    counted = {name: {"$eq": given[name]} if name in given else {"$absent": True} for name in action.compared}
+    return {"arguments": counted} if counted else {}
+
+
+def _distinct(writes: Sequence[Action]) -> list[Action]:
+    return [action for index, action in enumerate(writes) if action not in writes[:index]]
+
+
+def said_by_agent(words: Sequence[str]) -> dict[str, Any]:
+    """`in_any_turn` for words that some answer has: numbers as whole numbers, with or without separators."""
+    numbers = [number_regex(word) for word in words if _NUMBER.fullmatch(word)]
+    texts = [word for word in words if not _NUMBER.fullmatch(word)]
+    asked: Mapping[str, Any] = {"must_match_regex": numbers, "expected_contains": texts}
+    return {key: value for key, value in asked.items() if value}
+
+
+def number_regex(number: str) -> str:
+    """A number as an answer may write it: with separators of thousands, with a sign, not inside a longer number."""
+    whole, dot, decimals = number.partition(".")
+    zeros = "0*" if dot else r"(?:\.0+)?"
+    return rf"(?<!\d)(?<!\d[.,]){',?'.join(whole)}{re.escape(dot)}{decimals}{zeros}(?![.,]?\d)"
