@@ -88,15 +88,16 @@ def self_test() -> Iterator[Proof]:
     return proofs(catalog_for(find_project()))
 
 
-def judge(case: Case, trace: Trace) -> Verdict:
+def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]) -> Verdict:
     """Judge what an agent did in one case, by the checks of the project in which its suite was read.
 
-    A case that was made by hand, or read from a journal, is judged by those of this folder's project.
+    A case that was made by hand, or read from a journal, is judged by those of this folder's project. A case may be a
+    dict with the keys of a Karat 1 case, and a trace one with the keys that a `python:` agent may return.
     """
-    given: object = trace
-    if not isinstance(given, Trace):
-        fix = "Make a karat.Trace, or run a function that returns this with karat.run."
-        raise UsageError(f"{type(given).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
+    from karat.running.trace_checks import read_case, read_trace  # it loads targets, which few need to judge
+
+    case = case if isinstance(case, Case) else read_case(case, find_project())
+    trace = read_trace(trace, case)
     if trace.case_id not in ("", case.id):
         raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
     if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):

@@ -21,13 +21,14 @@ from karat.engine.attempts import Attempts, Policy
 from karat.engine.events import CaseFinished, Listener
 from karat.engine.executors import Executor, InlineExecutor, NullExecutor
 from karat.engine.plan import Item
-from karat.engine.retries import Retries
+from karat.engine.retries import Retries, failed_attempt
 from karat.engine.runner import open_executor
-from karat.engine.work import Settings
+from karat.engine.work import CaseResult, Settings
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord
+from karat.model.sequential import Sequential
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
@@ -98,6 +99,12 @@ class CaseRunner:
         More cases than can be run at once wait their turn. `index` is the place of the case in its suite; without it,
         cases are numbered as they come. Raises ConfigError if the target lets no case in as it is configured.
         """
+        return read_record((await self.run_to_line(case, index=index, repeat=repeat)).line)
+
+    async def run_to_line(
+        self, case: Case, *, index: int | None = None, repeat: int = 0, until: Sequential | None = None
+    ) -> CaseResult:
+        """As `run`, for who keeps a journal: the line of the record, which is not read back."""
         if self._slots is None:
             raise UsageError("the runner is closed.", fix="Run cases inside `async with`.", slug="closed-runner")
         if case.catalog is not None and case.catalog.project.folder != self._project.folder:
@@ -105,16 +112,15 @@ class CaseRunner:
             raise UsageError(f"the case {case.id!r} is of another project.", fix=fix, slug="bad-suite")
         case = resolve(case, self._agent.ui_vocabulary)
         number = next(self._numbers) if index is None else index
-        item = Item(number, repeat, self._keys.of(case), case)
+        item = Item(number, repeat, self._keys.of(case), case, until)
         async with self._slots:
             done = await self.attempts.run(item)
             if done.error != DENIED:
                 self.attempts.tell(CaseFinished(item, done))
             await self.attempts.wait_until_stopped(item)
-        record = read_record(done.line)
-        if done.error == DENIED and record.trace.error is not None:
-            raise ConfigError(f"no case can be run: {record.trace.error.message}", slug="denied")
-        return record
+        if done.error == DENIED and (error := failed_attempt(done).error) is not None:
+            raise ConfigError(f"no case can be run: {error.message}", slug="denied")
+        return done
 
     def _executor(self, total: int) -> Executor:
         options, limits, redactor = self._options, self._agent.limits, self._redactor

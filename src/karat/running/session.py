@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from karat.journal.writer import begin
 from karat.model.keys import same_target
 from karat.model.run import Header, Summary
 from karat.model.sequential import fewest_passes
-from karat.model.suite import Case, Suite
+from karat.model.suite import Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
@@ -172,52 +172,69 @@ class Session:
     def _plan(self) -> Plan:
         identity = self._agent.identity
         cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
-        self._check_provable(cases)
         options = self._options
+        check_provable(self._suite, options)
         return Plan(
             cases, same_target(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
         )
 
-    def _check_provable(self, cases: Sequence[Case]) -> None:
-        """Where not even runs that all pass would prove a case, nothing is to be run."""
-        until, most = self._options.until, self._options.most_runs
-        for rate in {until.bound(case.min_pass_rate): None for case in cases if not case.skip} if until else ():
-            if until is not None and fewest_passes(rate, until.confidence, most) is None:
-                fix = "Raise --max-repeats, or lower the rate."
-                message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
-                raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
-
     def _header(self, total: int, previous: PreviousRun | None) -> Header:
-        options, request = self._options, self._request
-        file = Path(self._project.folder, self._suite.file)
-        return Header(
-            run_id=self._run_id,
-            suite=text(self._suite.file),
-            suite_format=self._suite.format,
-            suite_version=self._suite.version,
-            suite_sha256=self._suite.sha256,
-            target=text(self._agent.name),
-            options={
-                "target": dict(self._agent.identity),
-                "selection": request.selection.kept,
-                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
-                "timeout": options.timeout,
-                "shuffle": options.shuffle,
-                **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
-                **tape_in_header(self._agent),
-            },
-            versions={"karat": __version__, "python": platform.python_version()},
-            started_at=self._now().isoformat(timespec="milliseconds"),
-            total=total,
-            repeat=options.most_runs,
-            until=options.until,
-            confirm=options.confirm,
-            derived_from=text(previous.journal.path) if previous else "",
-            project=revision(Path(request.folder)),
-            suite_revision=revision(file) if file.is_file() else None,
-            target_version=text(self._agent.version)[:LONGEST_VERSION],
-            deterministic=self._agent.deterministic,
+        header = run_header(
+            self._suite, self._agent, self._options, self._request, self._project, run_id=self._run_id, now=self._now()
         )
+        derived_from = text(previous.journal.path) if previous else ""
+        return structs.replace(header, total=total, derived_from=derived_from)
+
+
+def check_provable(suite: Suite, options: RunOptions) -> None:
+    """Raise UsageError where not even runs that all pass would prove a case: then nothing is to be run."""
+    until, most = options.until, options.most_runs
+    for rate in {until.bound(case.min_pass_rate): None for case in suite.cases if not case.skip} if until else ():
+        if until is not None and fewest_passes(rate, until.confidence, most) is None:
+            fix = "Raise --max-repeats, or lower the rate."
+            message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
+            raise UsageError(message, where=suite.file, fix=fix, slug="hopeless-repeats")
+
+
+def run_header(
+    suite: Suite,
+    agent: ResolvedTarget,
+    options: RunOptions,
+    request: RunRequest,
+    project: Project,
+    *,
+    run_id: str,
+    now: datetime,
+) -> Header:
+    """What the journal of a run of these cases begins with; what is secret in it is still to be removed."""
+    file = Path(project.folder, suite.file)
+    return Header(
+        run_id=run_id,
+        suite=text(suite.file),
+        suite_format=suite.format,
+        suite_version=suite.version,
+        suite_sha256=suite.sha256,
+        target=text(agent.name),
+        options={
+            "target": dict(agent.identity),
+            "selection": request.selection.kept,
+            "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
+            "timeout": options.timeout,
+            "shuffle": options.shuffle,
+            **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
+            **tape_in_header(agent),
+        },
+        versions={"karat": __version__, "python": platform.python_version()},
+        started_at=now.isoformat(timespec="milliseconds"),
+        total=len(suite.cases) * options.most_runs,
+        repeat=options.most_runs,
+        until=options.until,
+        confirm=options.confirm,
+        project=revision(Path(request.folder)),
+        suite_revision=revision(file) if file.is_file() else None,
+        target_version=text(agent.version)[:LONGEST_VERSION],
+        deterministic=agent.deterministic,
+    )
 
 
 def _drop_if_empty(journal: Path) -> None:

@@ -68,15 +68,20 @@ class McpRecorded:
         context.marks.process_env |= {name: value.replace(general, own) for name, value in addressed.items()}
         self._running.append(context)
         began = time()
+        if (speak := context.next_prompt) is not None:
+            context.next_prompt = lambda so_far: speak(self._completed(so_far, context, began))
         try:
-            trace = await self._target.run(case, context)
-            joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
-            return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
+            return self._completed(await self._target.run(case, context), context, began)
         finally:
             self._running.remove(context)
             self._over |= dict.fromkeys(_names(context))
             for name in list(self._over)[:-REMEMBERED]:
                 del self._over[name]
+
+    def _completed(self, trace: Trace, context: RunContext, began: float) -> Trace:
+        """The trace with the calls that crossed the proxy since then, and with what is known to be lost of them."""
+        joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
+        return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
 
     def _joined(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
         """The trace, and each of its turns, with the calls that were made since its prompt was sent."""
