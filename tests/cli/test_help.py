@@ -14,6 +14,8 @@ import pytest
 from cli.support import SCRIPT, Karat, case, eval_set, journal_of, program, write
 from karat.cli.main import COMMANDS
 from karat.cli.main import karat as group
+from karat.world.requests import ServiceRequest
+from karat.world.tape import Answer, Exchange, Tape
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
 CONFIGURATION = '[targets.staging]\nuse = "python:my_agent.py:answer"\n'
@@ -37,7 +39,7 @@ def examples(command: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
 
 
-ELSEWHERE = ("--prompt", "karat view")
+ELSEWHERE = ("--prompt", "karat view", "karat tape stdio")
 """What asks an app of the reader's (see tests/inspections), or serves until it is stopped (see tests/viewer)."""
 EVERY = [
     (command, line)
@@ -56,6 +58,10 @@ def world(karat: Karat) -> None:
         write(name, "def ask(prompt): return 'hello'\nanswer = ask\n")
     write("my_graph.py", GRAPH)
     write("karat.toml", CONFIGURATION)
+    write("shop.karat.yaml", "karat: 1\ncases: [{id: refund, prompt: Hi, expected: {must_say_any: [hello]}}]\n")
+    asked = ServiceRequest("openai", "POST", "/v1/chat/completions", text="Hi")
+    exchange = Exchange(case="refund", request=asked, answer=Answer(200, text="hello"), recorded="2026-01-01")
+    Tape(path=Path("shop.tape.yaml"), runs={("refund", 0): [exchange]}).write()
     program()
     karat("run", "checkout.json", "-t", "staging")
     journal_of().rename(RECORDED)

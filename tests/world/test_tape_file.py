@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from karat.errors import ConfigError
 from karat.world.requests import ServiceRequest
-from karat.world.tape import Answer, Event, Exchange, Tape, read_tape, seal_tape
+from karat.world.tape import Answer, Exchange, StreamEvent, Tape, read_tape, seal_tape
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -56,7 +56,11 @@ def test_bodies_come_back_byte_for_byte(tmp_path: Path, body: bytes) -> None:
 
 
 def test_streams_come_back_with_their_pauses(tmp_path: Path) -> None:
-    events = (Event(12, 'data: {"a": 1}\n\n'), Event(0, "data: café\n\n"), Event(3, "data: [DONE]\r\n\r\n"))
+    events = (
+        StreamEvent(12, 'data: {"a": 1}\n\n'),
+        StreamEvent(0, "data: café\n\n"),
+        StreamEvent(3, "data: [DONE]\r\n\r\n"),
+    )
     path = written(tmp_path / "s.tape.yaml", exchange(answer=Answer(200, events=events)))
     assert read_tape(path).exchanges[0].answer.events == events
 

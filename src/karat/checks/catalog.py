@@ -201,7 +201,7 @@ class CheckCatalog:
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
             return _refused(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
-        known = _arguments_of(cls)
+        known = _arguments_of(cls)  # type: ignore[arg-type]  # a class is hashable, whatever its instances are
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
             return _refused(name, path, CheckProblem("unknown-argument", message))

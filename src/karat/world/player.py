@@ -12,7 +12,7 @@ from msgspec import Struct, field, structs
 
 from karat.options import TapeMode
 from karat.traces.redact import Redactor
-from karat.world.requests import Difference, Leaves, ServiceRequest, first_difference
+from karat.world.requests import Leaves, RequestDifference, ServiceRequest, first_difference
 from karat.world.tape import Answer, Exchange, Tape
 
 SECONDS_BETWEEN_WRITES = 2.0
@@ -141,11 +141,11 @@ def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
         return Miss(request, number, f"no request of {request.title} was recorded")
     found = first_difference(near.request.compared(leaves), request.compared(leaves))
     if found is None:
-        found = Difference("the address", near.request.title, request.title)
+        found = RequestDifference("the address", near.request.title, request.title)
     return Miss(request, number, _cause(found, request), f"recorded: {found.recorded}\nasked:    {found.asked}")
 
 
-def _cause(found: Difference, request: ServiceRequest) -> str:
+def _cause(found: RequestDifference, request: ServiceRequest) -> str:
     role = ""
     with suppress(ValueError, IndexError, KeyError, TypeError, AttributeError):  # a body of another shape
         place = found.path.partition("[")[2].partition("]")[0]

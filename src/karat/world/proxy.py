@@ -15,7 +15,7 @@ from karat.telemetry.otlp.upstream import EVENTS, Upstream, UpstreamReply, broke
 from karat.world.player import CaseOnTape, Miss, TapePlayer
 from karat.world.requests import read_json
 from karat.world.stdio import LIVE, PREFIX, RECORDED, TO_RECORD
-from karat.world.tape import KEPT_HEADERS, Answer, Event
+from karat.world.tape import KEPT_HEADERS, Answer, StreamEvent
 
 OWN_PATH = "/karat-"
 """An address that begins so is that of one run of a case."""
@@ -133,7 +133,7 @@ class TapeProxy:
             wire.send(reply.head(Connection="close", **moved) + b"\r\n")
             events = []
             for after_ms, data in _events(reply, wire):
-                events.append(Event(after_ms, data.decode("utf-8", "replace")))
+                events.append(StreamEvent(after_ms, data.decode("utf-8", "replace")))
                 wire.send(data)
             keep(Answer(reply.status, headers, events=tuple(events)))
             return False

@@ -137,7 +137,7 @@ def read_json(body: bytes) -> Json | None:
     return None if isinstance(found, str | int | float | bool | None) else Json(found)
 
 
-class Difference(Struct, frozen=True):
+class RequestDifference(Struct, frozen=True):
     """The first place at which two requests differ; an end without a value is missing there."""
 
     path: str
@@ -145,12 +145,12 @@ class Difference(Struct, frozen=True):
     asked: str
 
 
-def first_difference(recorded: object, asked: object, path: str = "$") -> Difference | None:
+def first_difference(recorded: object, asked: object, path: str = "$") -> RequestDifference | None:
     """The first place, in order of the recorded value, at which another one differs from it."""
     if isinstance(recorded, dict) and isinstance(asked, dict):
         for key in dict.fromkeys([*recorded, *asked]):
             if key not in recorded or key not in asked:
-                return Difference(f"{path}.{key}", _shown(recorded, key), _shown(asked, key))
+                return RequestDifference(f"{path}.{key}", _shown(recorded, key), _shown(asked, key))
             if (found := first_difference(recorded[key], asked[key], f"{path}.{key}")) is not None:
                 return found
         return None
@@ -159,9 +159,9 @@ def first_difference(recorded: object, asked: object, path: str = "$") -> Differ
             if (found := first_difference(one, other, f"{path}[{number}]")) is not None:
                 return found
         if len(recorded) != len(asked):
-            return Difference(path, f"{len(recorded)} items", f"{len(asked)} items")
+            return RequestDifference(path, f"{len(recorded)} items", f"{len(asked)} items")
         return None
-    return None if recorded == asked else Difference(path, *_around(recorded, asked))
+    return None if recorded == asked else RequestDifference(path, *_around(recorded, asked))
 
 
 def _shown(table: Mapping[str, object], key: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 
-class Service(Struct, frozen=True):
+class TapedService(Struct, frozen=True):
     """A service with an address of its own. Without `upstream` it is known only where one of its variables is set."""
 
     name: str
@@ -24,24 +24,24 @@ class Service(Struct, frozen=True):
 
 
 SERVICES = (
-    Service("openai", "https://api.openai.com", {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"}),
-    Service(
+    TapedService("openai", "https://api.openai.com", {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"}),
+    TapedService(
         "anthropic",
         "https://api.anthropic.com",
         {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_BASE": "", "ANTHROPIC_API_URL": ""},
     ),
-    Service(
+    TapedService(
         "gemini",
         "https://generativelanguage.googleapis.com",
         {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": ""},
     ),
-    Service("groq", "https://api.groq.com", {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"}),
-    Service("mistral", "https://api.mistral.ai", {"MISTRAL_API_BASE": "/v1"}),
-    Service("cohere", "https://api.cohere.com", {"CO_API_URL": "", "COHERE_API_BASE": ""}),
-    Service("ollama", "http://127.0.0.1:11434", {"OLLAMA_HOST": "", "OLLAMA_API_BASE": ""}),
-    Service("azure", "", {"AZURE_OPENAI_ENDPOINT": "", "AZURE_API_BASE": ""}),
-    Service("vertex", "", {"GOOGLE_VERTEX_BASE_URL": "", "VERTEXAI_API_BASE": ""}),
-    Service("bedrock", "", {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "", "AWS_BEDROCK_RUNTIME_ENDPOINT": ""}),
+    TapedService("groq", "https://api.groq.com", {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"}),
+    TapedService("mistral", "https://api.mistral.ai", {"MISTRAL_API_BASE": "/v1"}),
+    TapedService("cohere", "https://api.cohere.com", {"CO_API_URL": "", "COHERE_API_BASE": ""}),
+    TapedService("ollama", "http://127.0.0.1:11434", {"OLLAMA_HOST": "", "OLLAMA_API_BASE": ""}),
+    TapedService("azure", "", {"AZURE_OPENAI_ENDPOINT": "", "AZURE_API_BASE": ""}),
+    TapedService("vertex", "", {"GOOGLE_VERTEX_BASE_URL": "", "VERTEXAI_API_BASE": ""}),
+    TapedService("bedrock", "", {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "", "AWS_BEDROCK_RUNTIME_ENDPOINT": ""}),
 )
 
 UNPROXIED = "127.0.0.1,localhost,::1"
@@ -49,7 +49,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy
 
 
 def variables_for(
-    services: Iterable[Service], url_of: Callable[[str], str], *, proxy: str = "", unproxied: Iterable[str] = ()
+    services: Iterable[TapedService], url_of: Callable[[str], str], *, proxy: str = "", unproxied: Iterable[str] = ()
 ) -> dict[str, str]:
     """The environment that points every client at the tape.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from karat.options import TapeMode
-from karat.world.services import SERVICES, Service
+from karat.world.services import SERVICES, TapedService
 
 MISS = "tape-miss"
 """The kind of error of a case whose request has no recording."""
@@ -55,9 +55,9 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
     plays: TapeMode
     secrets: tuple[str, ...] = ()
 
-    def known_services(self, environ: Mapping[str, str]) -> tuple[tuple[Service, str], ...]:
+    def known_services(self, environ: Mapping[str, str]) -> tuple[tuple[TapedService, str], ...]:
         """Each service with its address."""
-        own = [Service(name, one.url, dict.fromkeys(one.env, "")) for name, one in self.services.items()]
+        own = [TapedService(name, one.url, dict.fromkeys(one.env, "")) for name, one in self.services.items()]
         found = [(one, one.address(environ)) for one in SERVICES]
         # A variable that the project names is the project's: later ones win.
         return (*((one, address) for one, address in found if address), *((one, one.upstream) for one in own))

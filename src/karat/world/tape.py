@@ -30,7 +30,7 @@ KEPT_HEADERS = ("content-type", "mcp-protocol-version", "mcp-session-id", "retry
 RECORD_AGAIN = "Record it again with --tape record."
 
 
-class Event(Struct, frozen=True, forbid_unknown_fields=True):
+class StreamEvent(Struct, frozen=True, forbid_unknown_fields=True):
     """A piece of a stream, as it came, and how long after the one before it."""
 
     after_ms: int
@@ -47,7 +47,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """How the JSON was written, where that is not in the shortest way."""
     text: str = ""
     base64: str = ""
-    events: tuple[Event, ...] = ()
+    events: tuple[StreamEvent, ...] = ()
 
     @classmethod
     def of_body(cls, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -145,12 +145,7 @@ class Tape(Struct, kw_only=True):
 
 def read_tape(path: Path) -> Tape:
     """Read a tape. Raises ConfigError for one that is missing, was cut off or edited, or is of a newer Karat."""
-    try:
-        if path.stat().st_size > LARGEST:
-            raise _bad(path, f"the tape has more than {LARGEST:,} bytes.", "Split the suite.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise _bad(path, f"the tape cannot be read: {error.strerror}.", RECORD_AGAIN) from error
+    data = _bytes(path)
     file = _parsed(path, data)
     runs: dict[tuple[str, int], list[Exchange]] = {}
     for number, (one, intact) in enumerate(_exchanges(path, file), 1):
@@ -168,7 +163,7 @@ def read_tape(path: Path) -> Tape:
 
 def seal_tape(path: Path) -> int:
     """Accept what was edited by hand; how many exchanges were."""
-    file = _parsed(path, path.read_bytes())
+    file = _parsed(path, _bytes(path))
     runs: dict[tuple[str, int], list[Exchange]] = {(case, 0): [] for case in file.cases}
     edited = 0
     for one, intact in _exchanges(path, file):
@@ -176,6 +171,15 @@ def seal_tape(path: Path) -> int:
         runs.setdefault((one.case, one.repeat), []).append(one)
     Tape(path=path, runs=runs).write()
     return edited
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise _bad(path, f"the tape has more than {LARGEST:,} bytes.", "Split the suite.")
+        return path.read_bytes()
+    except OSError as error:
+        raise _bad(path, f"the tape cannot be read: {error.strerror}.", RECORD_AGAIN) from error
 
 
 def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
