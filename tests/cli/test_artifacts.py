@@ -14,7 +14,7 @@ from cli.support import Karat, case, eval_set, journal_of, report_of, results, t
 from karat.running.session import Session
 
 STAMP = r"\d{8}T\d{6}Z"
-SUMMARY = ["pass", "fail", "partial", "error", "total", "avg_soft_score"]
+SUMMARY = ["pass", "fail", "partial", "error", "total", "avg_soft_score", "figures"]
 CASE = [
     "id",
     "category",
@@ -220,12 +220,19 @@ def test_the_journal_holds_the_truth(report: Any) -> None:
     head, *cases, foot = lines
     keys = ["kind", "format", "run_id", "suite", "suite_format", "suite_version", "suite_sha256", "target", "options"]
     held = [*keys, "versions", "started_at", "total", "repeat", "derived_from"]
-    assert list(head) == [*held, "project", "suite_revision", "target_version", "until"]
+    assert list(head) == [*held, "project", "suite_revision", "target_version", "until", "confirm", "deterministic"]
     assert [line["case"]["id"] for line in cases] == ["P", "F", "E", "U"]
     assert [line["verdict"]["status"] for line in cases] == [entry["status"] for entry in report["cases"]]
     assert cases[1]["trace"]["final_message"] == "GitHub: 12 | 7"
     counts = {"passed": 1, "failed": 1, "partial": 1, "partial_unknown": 1, "error": 1, "total": 4}
-    assert foot["summary"] == {**counts, **soft_of(report, foot)}
+    figures = report["summary"]["figures"]
+    rate = {"clusters": 4, "spent": {"runs": 4}}
+    held = {name: value for name, value in foot["summary"].items() if name not in ("rate_low", "rate_high")}
+    assert held == {**counts, **soft_of(report, foot), **rate}
+    assert (round(foot["summary"]["rate_low"], 4), round(foot["summary"]["rate_high"], 4)) == (
+        figures["low"],
+        figures["high"],
+    )
 
 
 def soft_of(report: Any, foot: Any) -> dict[str, float]:
