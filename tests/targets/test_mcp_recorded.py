@@ -22,10 +22,11 @@ from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext
 from karat.targets.config import TargetConfig
 from karat.targets.limits import Limits
-from karat.targets.mcp_recorded import LOST, McpRecorded
+from karat.targets.mcp_recorded import LOST, UNREAD, McpRecorded
 from karat.targets.python import Conversation
 from karat.telemetry.otlp import crossed
 from karat.telemetry.otlp.mcp_proxy import McpProxy
+from karat.traces.turns import conversation
 from targets.http.server import Asked, http, serving
 
 
@@ -187,7 +188,7 @@ async def test_absence_is_judged_for_a_service_whose_tools_all_cross(
 
 
 class Inside:
-    """A target that calls one tool through the proxy, in this process."""
+    """A target in this process: each word of a prompt is a turn, which calls that tool through the proxy."""
 
     limits, options = Limits(), {}
 
@@ -199,9 +200,32 @@ class Inside:
     async def close(self) -> None: ...
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        context.begin_turn("x")
-        await asyncio.to_thread(call, "plain", self._url, **context.marks.headers)
-        return Trace(case_id="x", final_message="I did nothing.")
+        turns = []
+        for word in case.prompt.split():
+            context.begin_turn(word)
+            await asyncio.to_thread(self._turn, word, context.marks.headers)
+            turns.append(Trace(case_id="x", final_message="I did nothing."))
+        return conversation(turns, None) if len(turns) > 1 else turns[0]
+
+    def _turn(self, word: str, headers: dict[str, str]) -> None:
+        if word == "garbage":
+            with pytest.raises(HTTPError, match="502"):
+                call("x", self._url, b"\x1f\x8b", **headers)
+        elif word != "nothing":
+            call(word, self._url, **headers)
+
+
+async def recorded(server: str, prompt: str, before: str = "", complete: bool = True) -> Trace:
+    """The trace of a case in this process; `before` is called when it has not begun, and for nobody."""
+    target = McpRecorded(Inside, TargetConfig(kind="python", spec="", mcp_complete=complete), server)
+    await target.open()
+    try:
+        if before:
+            await asyncio.to_thread(call, before, target._proxy.url)
+            await asyncio.sleep(0.01)
+        return await target.run(Case(id="x", prompt=prompt, checks=()), RunContext())
+    finally:
+        await target.close()
 
 
 @pytest.mark.parametrize(("kept", "found"), [(0, LOST), (10, "")])
@@ -209,14 +233,29 @@ async def test_calls_that_had_no_room_may_be_any_call(
     server: str, monkeypatch: pytest.MonkeyPatch, kept: int, found: str
 ) -> None:
     monkeypatch.setattr(crossed, "KEPT", kept)
-    target = McpRecorded(Inside, TargetConfig(kind="python", spec="", mcp_complete=True), server)
-    await target.open()
-    try:
-        trace = await target.run(Case(id="x", prompt="x", checks=()), RunContext())
-    finally:
-        await target.close()
+    trace = await recorded(server, "plain")
     assert trace.unobserved.get("tools", "") == found
     assert [one.name for one in trace.tool_calls] == ([] if found else ["plain"])
+
+
+async def test_what_cannot_be_read_in_a_case_may_be_any_call_of_it(server: str) -> None:
+    trace = await recorded(server, "garbage")
+    assert (trace.tool_calls, trace.unobserved) == ((), {"tools": UNREAD})
+
+
+async def test_a_call_before_a_case_is_not_one_of_it(server: str) -> None:
+    trace = await recorded(server, "nothing", before="plain")
+    assert (trace.tool_calls, trace.possible_calls, trace.unobserved) == ((), (), {})
+
+
+async def test_a_call_is_one_of_its_turn(server: str) -> None:
+    trace = await recorded(server, "plain nothing stream")
+    assert [[one.name for one in turn.tool_calls] for turn in trace.turns] == [["plain"], [], ["stream"]]
+
+
+async def test_that_nothing_else_was_called_is_only_known_where_the_user_vouches_for_it(server: str) -> None:
+    assert (await recorded(server, "plain", complete=False)).unobserved.keys() == {"tools"}
+    assert (await recorded(server, "plain")).unobserved == {}
 
 
 def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_was_not(
