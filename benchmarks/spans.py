@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -28,13 +29,13 @@ MOST_CPU = 3.0
 MOST_GROWTH = 1.1
 SENDER = """
 import http.client, sys
-port, = map(int, sys.argv[1:])
+port, path = int(sys.argv[1]), sys.argv[2]
 body = sys.stdin.buffer.read(int(sys.stdin.buffer.readline()))
 wire = http.client.HTTPConnection("127.0.0.1", port)
 for line in sys.stdin.buffer:
     for number in range(*map(int, line.split())):
         sent = body.replace(b"\\xa5" * 16, number.to_bytes(16, "big"))
-        wire.request("POST", "/v1/traces", sent, {"Content-Type": "application/x-protobuf"})
+        wire.request("POST", path, sent, {"Content-Type": "application/x-protobuf"})
         answer = wire.getresponse()
         answer.read()
         assert answer.status == 200, answer.status
@@ -91,8 +92,8 @@ def _received(body: bytes, batches: int) -> Iterator[tuple[int, float, float]]:
     """Block after block: how many spans were kept, the CPU until then, and the peak of memory in MB."""
     receiver = Receiver()
     receiver.open()
-    port = receiver.endpoint.rpartition(":")[2]
-    command = [sys.executable, "-c", SENDER, port]
+    to = urlsplit(receiver.endpoint)
+    command = [sys.executable, "-c", SENDER, str(to.port), f"{to.path}/v1/traces"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sender:
         assert sender.stdin is not None
         assert sender.stdout is not None

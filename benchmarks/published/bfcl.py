@@ -145,7 +145,7 @@ def _check(
         for name in asked
     )
     found = dict(zip(asked, run_checker(python, text), strict=True))
-    return [tuple(found.get(row["id"], (False, "no calls", ""))) for row in rows]  # type: ignore[misc]  # three each
+    return [tuple(found.get(row["id"], (False, "no calls", ""))) for row in rows]
 
 
 def run_checker(python: str, text: str, *how: str) -> list[Any]:

@@ -47,7 +47,7 @@ def judge_turns(data: Path, category: str, python: str, folder: Path, seed: int 
     file = data / f"BFCL_v4_{category}.json"
     asked = {row["id"]: row for row in lines(file)}
     gold = {row["id"]: row["ground_truth"] for row in lines(data / "possible_answer" / file.name)}
-    answers = {name: _changed(gold[name], chance) for name in asked}
+    answers = {name: change_gold(gold[name], chance) for name in asked}
     recording = folder / "turns.jsonl"
     rows = [{"id": name, "result": [[_text(turn)] for turn in turns]} for name, (_, turns) in answers.items()]
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -66,7 +66,7 @@ def _text(calls: Sequence[str]) -> str:
     return f"[{', '.join(calls)}]" if calls else "I cannot do that."
 
 
-def _changed(gold: Sequence[Sequence[str]], chance: Random) -> tuple[str, list[list[str]]]:
+def change_gold(gold: Sequence[Sequence[str]], chance: Random) -> tuple[str, list[list[str]]]:
     turns = [list(turn) for turn in gold]
     full = [turn for turn in turns if turn]
     change, turn = chance.choice(CHANGES), chance.choice(full)

@@ -94,7 +94,7 @@ def _call(chance: Random) -> Row:
 
 def _near(calls: Sequence[Row], chance: Random) -> list[Row]:
     """Calls that are the same, or differ in one thing."""
-    found = json.loads(json.dumps(calls))
+    found: list[Row] = json.loads(json.dumps(calls))
     change = chance.choice(("same", "same", "same", "drop", "add", "swap", "value", "key", "twice"))
     if change == "add" or (not found and change != "same"):
         found.insert(chance.randint(0, len(found)), _call(chance))

@@ -72,6 +72,13 @@ _aload_suite = asynchronous(load_in)
 aconvert = asynchronous(convert)
 
 
+def target_names() -> list[str]:
+    """The targets that the configuration of this folder names."""
+    from karat.targets.config import read_config
+
+    return list(read_config(find_project()).targets)
+
+
 def self_test() -> Iterator[Proof]:
     """Prove every check with its own examples, and the scoring with known verdicts."""
     from karat.self_test import proofs
@@ -241,8 +248,8 @@ def compare_runs(
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
-    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also a
-    baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
+    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
+    five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
     """
     from karat.running.comparisons import compare_runs
 
@@ -268,11 +275,13 @@ def load_baseline(file: str | Path) -> BaselineFile:
     return comparisons.load_baseline(Path(file))
 
 
-def history(folder: str | Path | None = None, *, suite: str = "", runs: int = 20, since: str = "") -> History:
-    """The last runs of a suite, case by case: what broke when, and what is flaky."""
+def history(
+    folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
+) -> History:
+    """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
     from karat.running import comparisons
 
-    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite)
+    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
 
 aset_baseline = asynchronous(set_baseline)
@@ -359,7 +368,7 @@ def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerSer
 async def ainspect(
     where: str,
     *,
-    prompt: str | None = None,
+    prompt: str | Sequence[str] | None = None,
     name: str | None = None,
     kind: str | None = None,
     options: Mapping[str, object] | None = None,
@@ -367,12 +376,15 @@ async def ainspect(
     """Look at an agent that has no target yet, and find a target that works for it.
 
     `where` is an address, a spec such as `langgraph:module:graph`, or a name of karat.toml; `kind` says what answers at
-    an address. The prompt is sent to see what comes of it, and again to prove the target.
+    an address. The prompt is sent to see what comes of it, and again to prove the target. A service takes several: one
+    for which a tool is called, one for which it fails.
     """
-    from karat.inspections.catalog import GREETING, inspector, target
+    from karat.inspections.catalog import inspect_target, target
+    from karat.inspections.masking import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
-    return await inspector(config.kind)(config, GREETING if prompt is None else prompt)
+    prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt or ())
+    return without_passwords(await inspect_target(config, prompts))
 
 
 inspect = synchronous(ainspect)

@@ -187,6 +187,20 @@ class HowToRun(CaseKeywords, total=False):
         float | None,
         Option(over=0.5, under=1, metavar="C", help="With --repeat auto: how sure.", default_text="0.95"),
     ]
+    baseline: Annotated[
+        str | None,
+        Option(metavar="B", help="With --confirm: what a case must have fallen from, such as @baseline or @last-5."),
+    ]
+    confirm: Annotated[
+        int,
+        Option(
+            default=0,
+            least=0,
+            most=1_000,
+            metavar="N",
+            help="Run each case N times more that fell from --baseline: one flip of a flaky case proves no break.",
+        ),
+    ]
     run_timeout: Annotated[
         float | None, Option(over=0, metavar="S", help="Seconds for the run of a suite; resume the rest.")
     ]

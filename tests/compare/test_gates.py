@@ -30,9 +30,13 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compa
     ("before", "after", "gate", "verdict"),
     [
         pytest.param(many(20), many(20), {"max_new_failures": 0}, "met", id="none-broke"),
-        pytest.param(many(20), many(18, 2), {"max_new_failures": 1}, "broken", id="two-broke"),
-        pytest.param(many(9, letters=["ppp"]), {**many(9, letters=["ppp"]), "case-0": "ppf"}, {"max_new_failures": 0},
-                     "undecided", id="one-flickers"),
+        pytest.param(many(20), many(18, 2), {"max_new_failures": 1}, "undecided", id="two-fell-in-single-runs"),
+        pytest.param(many(18, 2), many(20), {"max_new_failures": 0}, "met", id="only-those-that-fell-count"),
+        pytest.param(many(9, letters=["pppp"]), {**many(9, letters=["pppp"]), "case-0": "ffff", "case-1": "ffff"},
+                     {"max_new_failures": 1}, "broken", id="two-broke"),
+        pytest.param(many(9, letters=["pppp"]), {**many(9, letters=["pppp"]), "case-0": "ppfp", "case-1": "pffp"},
+                     {"max_new_failures": 0}, "met", id="flaky-ones-do-not-count"),
+        pytest.param(many(9, letters=["pfpp"]), many(9, letters=["pppp"]), {"max_new_failures": 0}, "met", id="rose"),
         pytest.param(many(200), many(200), {"min_pass_rate": 0.95}, "met", id="rate-met"),
         pytest.param(many(200), many(120, 80), {"min_pass_rate": 0.9}, "broken", id="rate-broken"),
         pytest.param(many(100), many(93, 7), {"min_pass_rate": 0.9}, "undecided", id="rate-undecided"),
@@ -55,10 +59,13 @@ def test_verdicts(
 
 
 def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Comparison]) -> None:
-    before = many(60, letters=["pppp"])
-    flickering = {name: "ppfp" if number < 4 else "pppp" for number, name in enumerate(before)}
-    (told,) = runs(before, flickering, max_new_failures=2).gates
-    assert told.decides == "about 20 repeats of 4 flaky cases: case-0, case-1, case-2, case-3"
+    (told,) = runs(many(60), {**many(60), "case-4": "f"}, max_new_failures=0).gates
+    assert told.says == "0 of 60 cases broke, 1 fell in too few runs to tell"
+    assert told.decides == (
+        "run them again: karat run --baseline BASE --confirm 5, and 5 runs as the base (@last-5): case-4"
+    )
+    (told,) = runs(many(9, letters=["pppp"]), {**many(9, letters=["p"]), "case-4": "f"}, max_new_failures=0).gates
+    assert told.decides == "run them again: karat run --baseline BASE --confirm 2: case-4"
     (told,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
     assert "repeat these 5 times to see whether they are flaky: case-39; otherwise about" in told.decides
 
@@ -112,9 +119,10 @@ def test_gates_of_the_configuration_and_of_a_category(
     paths = [str(journal(tmp_path, "a", base)), str(journal(tmp_path, "b", new))]
     ran = karat_line("compare", *paths)
     assert ran.code == 1
-    assert "gate BROKEN: max_new_failures = 0: 2 of 120 cases broke" in ran.out
+    assert "gate UNDECIDED: max_new_failures = 0: 0 of 120 cases broke, 2 fell in too few runs to tell" in ran.out
     assert "gate met: non_inferior = 0.2" in ran.out
-    assert "gate met: max_new_failures = 3 (category y): 2 of 60 cases broke" in ran.out
+    assert "gate met: max_new_failures = 3 (category y): 0 of 60 cases broke, 2 fell" in ran.out
+    assert "note: 3 gates: each is called broken only at 98.33 %, so that all of them together" in ran.out
     assert karat_line("compare", *paths, "--max-new-failures", "2").code == 0
 
 
@@ -149,7 +157,7 @@ def test_a_baseline_is_small_stable_and_compared_with(
     assert karat_line("baseline", "set", "@last", "--file", "b.jsonl").code == 0
     lines = Path("b.jsonl").read_text().splitlines()
     assert [line.count("this is bad") for line in lines] == [0, 0, 0, 0]
-    assert all(len(line) < 400 for line in lines)
+    assert all(len(line) < 600 for line in lines)
     shown = karat_line("baseline", "show", "b.jsonl").out
     assert "x-2  1 of 2 passed: must_say_any, must_not_say[0]" in shown
     assert "1 of 3 cases passed each time" in shown
@@ -160,7 +168,7 @@ def test_a_baseline_is_small_stable_and_compared_with(
     assert by_file.counts == by_journal.counts
     ran = karat_line("compare", "b.jsonl", str(after), "--max-new-failures", "0")
     assert ran.code == 1
-    assert "gate BROKEN" in ran.out
+    assert "gate UNDECIDED" in ran.out
     assert karat_line("compare", str(after), "b.jsonl").code == 4
 
 

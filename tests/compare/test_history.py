@@ -109,3 +109,23 @@ def test_a_run_is_read_once_for_as_long_as_its_journal_stays_the_same(
     assert "cannot be read" in "".join(api.history().unreadable)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
     assert len(api.history().runs) == 2
+
+
+def test_runs_against_another_target_or_with_other_settings_are_not_mixed_in(
+    project: Path, karat_line: Callable[..., Ran]
+) -> None:
+    (project / "karat.toml").write_text(
+        "[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'ok' }\n[targets.b]\nuse = 'python:bot:answer'\n"
+    )
+    (project / "bot.py").write_text("import os\ndef answer(prompt):\n    return os.environ.get('SAYS', 'no')\n")
+    cases = {"version": "0.3", "cases": [{"id": "one", "prompt": "x", "expected": {"must_say_any": ["ok"]}}]}
+    for target in ("a", "b", "a"):
+        karat.run(cases, target, results_dir="karat-results")
+    (project / "karat.toml").write_text("[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'yes, ok' }\n")
+    karat.run(cases, "a", results_dir="karat-results")
+    found = api.history()
+    assert (len(found.runs), found.target, found.left_out, found.other_targets) == (1, "a", 3, ("a", "b"))
+    assert [case.strip for case in api.history(target="b").cases] == ["F"]
+    said = karat_line("history").out
+    assert "1 run of" in said
+    assert "not shown: 3 runs of this suite against another target or with other settings; --target b" in said

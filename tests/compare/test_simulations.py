@@ -14,6 +14,7 @@ import pytest
 from karat.compare import stats
 from karat.model import sequential
 from karat.model.sequential import Sequential, fewest_passes
+from karat.scoring.intervals import Clusters, Estimate, Runs, alone, pass_rate
 
 RUNS = 2_000
 SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]
@@ -28,9 +29,9 @@ Counts = TypeVar("Counts", bound=Mapping[object, int])
 decided = cache(sequential.decided)
 
 
-def of_each(estimated: Callable[[Counts, float], stats.Estimate], drawn: Iterator[Counts]) -> list[stats.Estimate]:
+def of_each(estimated: Callable[[Counts, float], Estimate], drawn: Iterator[Counts]) -> list[Estimate]:
     """The estimates of many runs. Runs that came out alike have the same one, and it is made once."""
-    known: dict[frozenset[tuple[object, int]], stats.Estimate] = {}
+    known: dict[frozenset[tuple[object, int]], Estimate] = {}
     found = []
     for counts in drawn:
         key = frozenset(counts.items())
@@ -46,11 +47,11 @@ def true_rates(chance: Chance, mean: float, spread: float, shape: tuple[int, int
     return chance.beta(mean * spread, (1 - mean) * spread, shape)
 
 
-def single(chance: Chance, mean: float, spread: float, cases: int, repeats: int, runs: int) -> Iterator[stats.Rates]:
+def single(chance: Chance, mean: float, spread: float, cases: int, repeats: int, runs: int) -> Iterator[Clusters[Runs]]:
     passed = chance.binomial(repeats, true_rates(chance, mean, spread, (runs, cases)))
     for row in passed:
         counts = np.bincount(row, minlength=repeats + 1)
-        yield {(k, repeats): int(count) for k, count in enumerate(counts) if count}
+        yield alone({(k, repeats): int(count) for k, count in enumerate(counts) if count})
 
 
 def pairs(
@@ -65,7 +66,7 @@ def pairs(
     for row in before * (repeats + 1) + after:
         counts = np.bincount(row, minlength=len(every))
         there = np.flatnonzero(counts)
-        yield dict(zip([every[kind] for kind in there], counts[there].tolist(), strict=True))
+        yield alone(dict(zip([every[kind] for kind in there], counts[there].tolist(), strict=True)))
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.8, 0.95, 0.99])
@@ -74,7 +75,7 @@ def pairs(
 @pytest.mark.parametrize("runs", SOME)
 def test_intervals_of_rates_hold_the_true_rate(mean: float, cases: int, repeats: int, spread: float, runs: int) -> None:
     chance = np.random.default_rng([cases, repeats, int(mean * 100), int(min(spread, 99))])
-    found = of_each(stats.pass_rate, single(chance, mean, spread, cases, repeats, runs))
+    found = of_each(pass_rate, single(chance, mean, spread, cases, repeats, runs))
     assert np.mean([estimate.low <= mean <= estimate.high for estimate in found]) >= LEAST
 
 
@@ -104,8 +105,8 @@ def test_false_alarms_of_worse_are_rare(mean: float, cases: int, repeats: int) -
     chance = np.random.default_rng([cases, repeats])
     alarms = 0
     for pair in pairs(chance, (mean, mean), SPREAD, cases, repeats, RUNS):
-        broke = sum(count for (base, new), count in pair.items() if new[0] < base[0])
-        mended = sum(count for (base, new), count in pair.items() if new[0] > base[0])
+        broke = sum(count for (((base, new), _),), count in pair.items() if new[0] < base[0])
+        mended = sum(count for (((base, new), _),), count in pair.items() if new[0] > base[0])
         p = stats.mcnemar(broke, mended) if repeats == 1 else stats.permutation(pair)
         alarms += p <= 1 - CONFIDENCE and stats.score_difference(pair, CONFIDENCE).high < 0
     assert alarms / RUNS <= 0.05

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 import unicodedata
@@ -8,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from karat.console import ending
 from karat.console.ending import MOST, next_steps, show_details, show_summary
-from karat.console.screen import CaseLines, Screen, Verbosity, show, wants_colour, width
+from karat.console.screen import CaseLines, Screen, Verbosity, show, wants_colour, width, wrap
 from karat.model.run import CaseRecord, Summary
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Group, Status
@@ -130,7 +132,7 @@ def test_summary_line(summary: Summary, line: str) -> None:
 
 @pytest.mark.parametrize("finished_at", ["", "soon", "2026-11-15T18:30:14"], ids=["none", "no-time", "no-zone"])
 def test_a_run_of_unknown_length_has_a_summary(finished_at: str) -> None:
-    assert summed_up(MemoryRun((), Summary(passed=1, total=1), finished_at=finished_at)) == "1 passed\n"
+    assert summed_up(MemoryRun((), Summary(passed=1, total=1), finished_at=finished_at)).startswith("1 passed\n")
 
 
 def test_an_interrupted_run_is_incomplete() -> None:
@@ -218,3 +220,37 @@ def test_long_answers_and_many_failures_are_cut_unless_all_is_asked_for() -> Non
 def test_commands_to_go_on_with(summary: Summary, steps: list[str]) -> None:
     run = MemoryRun((), summary, path="a b/s.jsonl")
     assert [command for _, command in next_steps(run)] == steps
+
+
+NARROW = [
+    pytest.param("short", 20, "short", id="fits"),
+    pytest.param("one two three four", 10, "one two\nthree four", id="at-words"),
+    pytest.param(
+        "    expected  alpha beta gamma", 24, "    expected  alpha beta\n            gamma", id="under-its-text"
+    ),
+    pytest.param("  " + "x" * 30 + " y", 20, "  " + "x" * 30 + "\n  y", id="a-long-word-stays-whole"),
+    pytest.param("\x1b[1mone two\x1b[0m three", 13, "\x1b[1mone two\x1b[0m three", id="colours-take-no-room"),
+    pytest.param(
+        "  look at them  karat view some/folder", 20, "  look at them  karat view some/folder", id="a-command"
+    ),
+    pytest.param("宽宽 宽宽 宽宽", 10, "宽宽 宽宽\n宽宽", id="wide-letters"),
+]
+
+
+@pytest.mark.parametrize(("line", "columns", "shown"), NARROW)
+def test_narrow_terminals_break_at_words(line: str, columns: int, shown: str) -> None:
+    assert wrap(line, columns) == shown
+
+
+@pytest.mark.parametrize(
+    ("installed", "says"), [(True, "  karat view "), (False, "pip install 'karat[viewer]' && karat view ")]
+)
+def test_a_hint_works_where_it_is_given(installed: bool, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "find_spec", lambda name: installed or None)
+    assert says in summed_up(every_status())
+
+
+def test_quiet_lines_keep_what_was_found() -> None:
+    out = io.StringIO()
+    show_details(every_status().records(), Screen(out, Verbosity.QUIET))
+    assert re.search(r"^FAIL .*: expected .*, found .", out.getvalue(), re.MULTILINE)

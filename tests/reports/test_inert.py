@@ -237,3 +237,26 @@ TRACE = Trace(
 )
 def test_evidence(at: EvidenceLocation, shown: str) -> None:
     assert evidence(TRACE, at) == shown
+
+
+def frame(file: str, code: str) -> str:
+    return f'  File "{file}", line 7, in call\n    {code}\n'
+
+
+OWN = frame("/home/me/agent.py", "return client.ask(prompt)")
+DEEP = "".join(frame(f"/env/lib/python3.11/site-packages/lib/part{n}.py", f"step({n})") for n in range(9))
+
+
+@pytest.mark.parametrize(
+    ("log", "shown"),
+    [
+        pytest.param(OWN + DEEP, True, id="over-deep-frames-of-a-library"),
+        pytest.param(OWN + "x" * 10 + DEEP * 40, True, id="over-many"),
+        pytest.param(DEEP, False, id="none-of-ones-own"),
+    ],
+)
+def test_the_frame_of_ones_own_code_is_kept(log: str, shown: bool) -> None:
+    lines = last_lines(f"Traceback (most recent call last):\n{log}ValueError: bad\n", "ValueError: bad")
+    assert ("return client.ask(prompt)" in "\n".join(lines)) is shown
+    assert "step(8)" in lines[-1]
+    assert len(lines) <= 5

@@ -65,7 +65,7 @@ def written(run: MemoryRun) -> str:
 def test_fields_and_their_order() -> None:
     report = json.loads(written(every_status()))
     assert list(report) == ["generated_at", "eval_file", "target", "summary", "cases"]
-    assert list(report["summary"]) == ["pass", "fail", "partial", "error", "total", "avg_soft_score"]
+    assert list(report["summary"]) == ["pass", "fail", "partial", "error", "total", "avg_soft_score", "figures"]
     for case in report["cases"]:
         assert list(case)[: len(CASE_FIELDS)] == CASE_FIELDS
         assert set(case) - set(CASE_FIELDS) <= {"tool_calls"}
@@ -157,8 +157,8 @@ def test_the_runs_of_a_case_are_one_entry() -> None:
         "runs": 3,
         "passed": 2,
         "rate": 0.6667,
-        "low": 0.2077,
-        "high": 0.9385,
+        "low": 0.1253,
+        "high": 0.9823,
         "flaky": True,
         "shown": 1,
     }

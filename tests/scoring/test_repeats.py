@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.model.sequential import Sequential
 from karat.model.verdict import CaseStatus
-from karat.scoring.repeats import Tally, case_status, is_flaky, is_lost, wilson
+from karat.reports.facts import repeats
+from karat.scoring.repeats import case_status, is_flaky, is_lost, wilson
+from karat.scoring.tally import Tally
 
 PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 
@@ -169,3 +172,33 @@ def test_errors_do_not_count_towards_the_average() -> None:
     tally.add(0, PASS, 0.5, None)
     tally.add(1, ERROR, 0.0, None)
     assert tally.summary().avg_soft_score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("runs", "until", "says"),
+    [
+        ([2, 2], None, "2 repeats: 100% of cases passed each time (pass^2), 100% at least once (pass@2), 0 flaky"),
+        ([16, 16], Sequential(), "32 runs, 16 of each case, 68 of 100 saved (68%); all decided, 0 flaky"),
+        ([16, 20], Sequential(), "36 runs, 16 to 20 of each case, 64 of 100 saved (64%); all decided, 0 flaky"),
+    ],
+)
+def test_what_was_run_is_said_and_not_what_might_have_been(
+    runs: list[int], until: Sequential | None, says: str
+) -> None:
+    tally = Tally(50 if until else 2, until)
+    for index, number in enumerate(runs):
+        for _ in range(number):
+            tally.add(index, CaseStatus.PASS, None, None)
+    assert repeats(tally.summary()) == says
+
+
+def test_a_rate_knows_its_clusters_and_leaves_skipped_cases_out() -> None:
+    tally = Tally()
+    for index, status in enumerate([CaseStatus.PASS] * 10 + [CaseStatus.FAIL, CaseStatus.SKIP, CaseStatus.XFAIL]):
+        tally.add(index, status, None, None, cluster="one" if index < 10 else "")
+    found = tally.summary()
+    assert (found.passed, found.judged, found.clusters) == (10, 11, 2)
+    apart = Tally()
+    for index in range(11):
+        apart.add(index, CaseStatus.PASS if index < 10 else CaseStatus.FAIL, None, None)
+    assert found.rate_low < apart.summary().rate_low, "ten variants prove less than ten cases"

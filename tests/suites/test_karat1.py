@@ -328,3 +328,23 @@ def test_lint_looks_at_conversations(tmp_path: Path) -> None:
         problem.slug for problem in lint(locate_suite(read_bytes(path), str(path), CATALOG), CATALOG, Surroundings())
     }
     assert slugs <= set(SLUGS)
+
+
+def test_rows_share_a_cluster_unless_they_name_their_own() -> None:
+    expected, rows = {"must_say_any": ["ok"]}, [{"n": "1"}, {"n": "2"}]
+    cases = [
+        {"id": "a-{n}", "prompt": "x", "each": rows, "expected": expected},
+        {"id": "b-{n}", "prompt": "x", "each": rows, "cluster": "row-{n}", "expected": expected},
+        {"id": "c", "prompt": "x", "cluster": "row-1", "expected": expected},
+        {"id": "d", "prompt": "x", "expected": expected},
+    ]
+    found = karat.load_suite({"karat": 1, "cases": cases}).cases
+    assert [case.cluster for case in found] == ["a-{n}", "a-{n}", "row-1", "row-2", "row-1", ""]
+
+
+def test_templates_of_one_id_are_two_clusters() -> None:
+    cases = [
+        {"id": "{name}", "prompt": "x", "each": [{"name": name}], "expected": {"must_say_any": ["ok"]}} for name in "ab"
+    ]
+    found = karat.load_suite({"karat": 1, "cases": cases}).cases
+    assert [case.cluster for case in found] == ["{name}", "{name} #2"]

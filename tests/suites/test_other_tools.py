@@ -280,7 +280,7 @@ def test_the_turns_of_a_conversation_are_those_of_the_question(tmp_path: Path) -
 
 
 def test_a_mapping_says_what_an_evaluator_that_is_code_asks_for(tmp_path: Path) -> None:
-    asked = {
+    asked: dict[str, dict[str, Any]] = {
         "OwnCheck": {"max_tool_calls": "{{limit}}"},
         "LLMJudge": {"must_say_any": ["{{rubric}} or {{expected_output}}"]},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -16,8 +17,14 @@ import pytest
 
 import karat
 from karat.model.run import CaseRecord
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.targets.base import RunContext
 from karat.targets.config import TargetConfig
+from karat.targets.limits import Limits
+from karat.targets.mcp_recorded import LOST, McpRecorded
 from karat.targets.python import Conversation
+from karat.telemetry.otlp import crossed
 from karat.telemetry.otlp.mcp_proxy import McpProxy
 
 
@@ -137,6 +144,39 @@ def test_where_the_user_vouches_for_it_nothing_else_was_called(server: str, tmp_
     }
     records = judged(tmp_path, "silent_agent", server, cases, complete=True)
     assert statuses(records) == {"other": "PASS", "forbidden": "FAIL", "none": "PASS"}
+
+
+class Inside:
+    """A target that calls one tool through the proxy, in this process."""
+
+    limits, options = Limits(), {}
+
+    def __init__(self, config: TargetConfig) -> None:
+        self._url = config.env.get("KARAT_MCP_URL", "")
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        context.begin_turn("x")
+        await asyncio.to_thread(call, "plain", self._url, **context.marks.headers)
+        return Trace(case_id="x", final_message="I did nothing.")
+
+
+@pytest.mark.parametrize(("kept", "found"), [(0, LOST), (10, "")])
+async def test_calls_that_had_no_room_may_be_any_call(
+    server: str, monkeypatch: pytest.MonkeyPatch, kept: int, found: str
+) -> None:
+    monkeypatch.setattr(crossed, "KEPT", kept)
+    target = McpRecorded(Inside, TargetConfig(kind="python", spec="", mcp_complete=True), server)
+    await target.open()
+    try:
+        trace = await target.run(Case(id="x", prompt="x", checks=()), RunContext())
+    finally:
+        await target.close()
+    assert trace.unobserved.get("tools", "") == found
+    assert [one.name for one in trace.tool_calls] == ([] if found else ["plain"])
 
 
 def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_was_not(

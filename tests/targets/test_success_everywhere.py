@@ -357,7 +357,7 @@ async def test_the_rule_of_the_configuration_comes_first(tmp_path: Path) -> None
 
 
 async def test_names_of_a_target(tmp_path: Path) -> None:
-    names = ["Desk-send_email", "final_answer", "finish", "look_up", "transfer_to_b", "final_result"]
+    names = ["Desk-send_email", "final_answer", "finish", "look_up", "transfer_to_b", "final_result", "final_result_A"]
     line = {"case_id": "one", "final_message": "Done.", "tool_calls": [{"name": name} for name in names]}
     (tmp_path / "traces.jsonl").write_text(json.dumps(line) + "\n")
     rest: dict[str, Any] = {

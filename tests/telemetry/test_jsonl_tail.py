@@ -179,10 +179,17 @@ async def test_without_an_end_the_log_must_come_to_rest(log: Path, monkeypatch: 
     assert await reading == ['{"a": 1}', '{"b": 2}']
 
 
-@pytest.mark.parametrize("end", [None, ends], ids=["no-end-line", "end-line"])
-async def test_silence_is_a_broken_capture(log: Path, end: jsonl_tail.Fits | None) -> None:
+async def test_silence_is_a_broken_capture_where_a_line_ends_a_turn(log: Path) -> None:
     with pytest.raises(CaptureBrokenError, match=r"nothing of this turn was written to .* within 0\.05 s"):
-        await read(LogSegment(log, mine, end), 0.05)
+        await read(LogSegment(log, mine, ends), 0.05)
+
+
+async def test_silence_is_no_lines_where_none_ends_a_turn(log: Path) -> None:
+    assert await read(LogSegment(log, mine), 0.05) == []
+    segment = LogSegment(log, mine)
+    log.unlink()
+    with pytest.raises(CaptureBrokenError, match="nothing of this turn"):
+        await read(segment, 0.05)
 
 
 async def test_a_missing_log_is_a_broken_capture(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 from msgspec import structs
 
 from karat.model.trace import TEXT_CAP, Message, ToolCall, Trace, TraceError
-from karat.traces.limits import cap_trace
+from karat.traces.limits import NOTE_CAP, cap_trace
+from karat.traces.redact import Redactor
 
 SMALL = Trace(
     case_id="a",
@@ -114,3 +115,19 @@ def test_whatever_it_holds_it_can_be_written(hostile: Trace) -> None:
     trace = cap_trace(hostile)
     assert b"\xef\xbf\xbd" in msgspec.json.encode(trace)
     assert msgspec.json.decode(msgspec.json.encode(trace), type=Trace) == trace
+
+
+def test_a_long_fault_is_cut_where_no_half_of_a_secret_can_stay() -> None:
+    """Of what was written last, the end is kept, from a whole line or word on; a message keeps its beginning."""
+    secret = "hush-1234-hush"
+    detail = f"x{secret}\n".ljust(NOTE_CAP + 8, "y")
+    words = f"x{secret} ".ljust(NOTE_CAP + 8, "y")
+    message = "z" * (NOTE_CAP - 9) + secret
+    for given in (detail, words):
+        error = cap_trace(
+            Trace(case_id="a", final_message="a" * (TEXT_CAP + 1), error=TraceError("agent", message, given))
+        ).error
+        assert error is not None
+        cleaned = Redactor([secret]).walked(error)
+        assert cleaned.detail == "…" + given[len(secret) + 2 :]
+        assert cleaned.message == "z" * (NOTE_CAP - 9) + "[removed]…"

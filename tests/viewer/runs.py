@@ -112,11 +112,15 @@ class Site:
 
     @property
     def root(self) -> str:
-        return self.address.partition("/?")[0]
+        return self.address.removesuffix("/")
+
+    @property
+    def origin(self) -> str:
+        return self.root.rpartition("/")[0]
 
     @property
     def token(self) -> str:
-        return self.address.partition("token=")[2]
+        return self.root.rpartition("/")[2]
 
 
 @contextmanager

@@ -1,14 +1,27 @@
-"""Regexes that were written for an accessibility snapshot (`- listitem: ...`), tried on that of the answer alone."""
+"""Regexes that were written for an accessibility snapshot (`- listitem: ...`), tried on the answer alone.
+
+It is tried on the snapshot of the answer, where a target gives one, and on its Markdown written as such a snapshot.
+"""
 
 from __future__ import annotations
 
 import re
 
+import regex
+
+from karat.checks.markdown_nodes import snapshot_of
 from karat.checks.page import below, nodes
 from karat.model.trace import Trace
 from karat.text import phrases
 from karat.text.forms.offsets import Span
-from karat.text.regexes import safe_regex
+from karat.text.regexes import lazy, safe_regex
+
+_GAP = r"(?:\\s[*+?]*|\[[^\]]*\][*+?]*|\s)*"
+_NODES = "listitem|textbox|combobox|listbox|checkbox|menuitem|gridcell|columnheader|rowheader|treeitem|tablist|tabpanel"
+_NAMED = "heading|button|link|img|region|article|row|cell|option|tab|radio|dialog"
+_LAST = rf'(?:{_NODES})\b|(?:{_NAMED})(?:\|[a-z]+)*\)?{_GAP}\\?"'
+FOR_SNAPSHOTS = lazy.regex(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})", regex.I)
+"""A node as accessibility snapshots write it: its role after a hyphen, one that is a plain word too with its name."""
 
 
 def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
@@ -19,16 +32,24 @@ def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
     """
     text = trace.final_message
     found = [(_lines_of(text, span), span) for _, span in safe_regex.seen_matches(pattern, text)]
-    if found or not trace.answer_page:
-        return found
-    page = trace.answer_page
+    if not found and trace.answer_page:
+        found = _in_snapshot(pattern, trace.answer_page, text)
+    return found or found_in_markdown(pattern, text)
+
+
+def found_in_markdown(pattern: str, text: str) -> list[tuple[str, Span]]:
+    """What a regex for snapshots finds in a Markdown text written as one; nothing of any other regex."""
+    return _in_snapshot(pattern, snapshot_of(text), text) if FOR_SNAPSHOTS.search(pattern) else []
+
+
+def _in_snapshot(pattern: str, page: str, answer: str) -> list[tuple[str, Span]]:
     lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.matched(pattern, page)}
     texts = (
         _words(page, index)
         for index, node in enumerate(nodes(page))
         if page.count("\n", 0, node.start) in lines and _names(pattern, node.role)
     )
-    return [(words, span) for words in texts if (span := _place(trace.final_message, words))]
+    return [(words, span) for words in texts if (span := _place(answer, words))]
 
 
 def _lines_of(text: str, span: Span) -> str:

@@ -84,6 +84,12 @@ class RequiredLevers(Check, Struct, frozen=True):
             says("roll back", page="- listitem: roll back", answer_page="- paragraph: roll back"),
             Status.FAILED,
         ),
+        Example(
+            {"count": 2, "regex": r"^\s*-\s*listitem:\s*.+"},
+            says("## Levers\n\n1. **Roll back** the deploy\n2. Page the owner\n"),
+            Status.PASSED,
+        ),
+        Example({"count": 2, "regex": r"^\s*-\s*listitem:"}, says("- roll back\n\nPage the owner."), Status.FAILED),
     )
     count: int
     regex: str = LEVER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -46,12 +47,14 @@ def indicators(text: str, success: Sequence[str], failure: Sequence[str], words:
 
 
 @lru_cache(maxsize=256)
-def _alternatives(success: tuple[str, ...], failure: tuple[str, ...], words: WordLists) -> regex.Pattern[str]:
+def _alternatives(
+    success: tuple[str, ...], failure: tuple[str, ...], words: WordLists
+) -> re.Pattern[str] | regex.Pattern[str]:
     kinds = {
         "neutral": any_of(words.entries("neutral_indicator")),
         "failure": literal(failure) if failure else any_of(words.entries("failure_indicator")),
         "success": literal(success) if success else any_of(words.entries("success_indicator")),
     }
+    source = "|".join(f"(?P<{kind}>{source})" for kind, source in kinds.items())
     # The published lists are in an order in which the longest comes first; of words of a case that is not known.
-    flags = regex.POSIX if success or failure else 0
-    return regex.compile("|".join(f"(?P<{kind}>{source})" for kind, source in kinds.items()), flags)
+    return regex.compile(source, regex.POSIX) if success or failure else re.compile(source)

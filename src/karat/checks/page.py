@@ -24,6 +24,18 @@ PICKERS = frozenset({"listbox", "radiogroup", "combobox"})
 FORMS = frozenset({"form", "dialog", "alertdialog"})
 CONTROLS = frozenset({"button", "link", "menuitem", "option", "radio", "checkbox", "switch", "tab", "menuitemradio"})
 COMPONENTS = frozenset({"region", "article", "group", "figure", "complementary"})
+ROLES = frozenset({
+    "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell", "checkbox",
+    "code", "columnheader", "combobox", "comment", "complementary", "contentinfo", "definition", "deletion", "dialog",
+    "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell", "group", "heading",
+    "iframe", "image", "img", "insertion", "link", "list", "listbox", "listitem", "log", "main", "mark", "marquee",
+    "math", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "meter", "navigation", "none", "note",
+    "option", "paragraph", "presentation", "progressbar", "radio", "radiogroup", "region", "row", "rowgroup",
+    "rowheader", "scrollbar", "search", "searchbox", "sectionfooter", "sectionheader", "separator", "slider",
+    "spinbutton", "status", "strong", "subscript", "suggestion", "superscript", "switch", "tab", "table", "tablist",
+    "tabpanel", "term", "text", "textbox", "time", "timer", "toolbar", "tooltip", "tree", "treegrid", "treeitem",
+})  # fmt: skip
+"""The roles of WAI-ARIA and those that Playwright writes besides: an element of another is on no page."""
 TALK = frozenset({"log", "feed"})
 UNSURE = "the page shows it only where it may repeat the prompt"
 

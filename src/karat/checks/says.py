@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from karat.checks.answer_nodes import found_in_markdown
 from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
@@ -95,6 +96,8 @@ class MustMatchRegex(Check, Struct, frozen=True):
         Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("Signals\ngithub: 12 commits"), Status.PASSED),
         Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("See GitHub: 12 commits"), Status.FAILED),
         Example({"pattern": "total$"}, CUT_SHORT, Status.UNKNOWN),
+        Example({"pattern": '- heading "Levers"'}, says("## Levers\n1. Roll back"), Status.PASSED),
+        Example({"pattern": r"-\s*listitem: Roll"}, says("## Levers\nRoll back"), Status.FAILED),
     )
     pattern: str
 
@@ -110,7 +113,9 @@ class MustMatchRegex(Check, Struct, frozen=True):
         return regex_flaws(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.present(trace, safe_regex.find_required(self.pattern, trace.final_message))
+        text = trace.final_message
+        in_nodes = (span for _, span in found_in_markdown(self.pattern, text))
+        return self.present(trace, safe_regex.find_required(self.pattern, text) or next(in_nodes, None))
 
 
 class MustNotMatchRegex(Check, Struct, frozen=True):

@@ -70,7 +70,7 @@ class TrajectoryRule(TypedDict):
     ]
 
 
-class Wanted(Struct, frozen=True):
+class ReferenceCall(Struct, frozen=True):
     """A call of the reference as the arguments of a check hold it."""
 
     tool: str
@@ -118,7 +118,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
         Example({"calls": [FORTY]}, calls("pay"), Status.UNKNOWN),
         Example({"calls": [{"tool": "find"}]}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
-    calls: tuple[Wanted | tuple[Wanted, ...], ...]
+    calls: tuple[ReferenceCall | tuple[ReferenceCall, ...], ...]
     match: MatchMode = "ordered"
     without_failed: bool = False
 
@@ -128,11 +128,11 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
             yield CheckRequest(expected["trajectory"], ("trajectory",))
 
     @cached_property
-    def steps(self) -> list[list[Wanted]]:
-        return [[one] if isinstance(one, Wanted) else [*one] for one in self.calls]
+    def steps(self) -> list[list[ReferenceCall]]:
+        return [[one] if isinstance(one, ReferenceCall) else [*one] for one in self.calls]
 
     @cached_property
-    def wanted(self) -> list[Wanted]:
+    def wanted(self) -> list[ReferenceCall]:
         return [one for step in self.steps for one in step]
 
     @property

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, structs
 
 from karat.checks.base import PAGE, Check, CheckRequest, Phrase
 from karat.checks.elements import COMPONENT, Element, UiElement, count, words_of
-from karat.checks.page import COMPONENTS, UNSURE, Node, components, nodes
+from karat.checks.page import COMPONENTS, ROLES, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
 from karat.errors import ConfigError
@@ -23,6 +23,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold
 from karat.text.regexes import lazy
+from karat.text.wording import did_you_mean
 
 HEADING = '{"role": "heading", "name": "My Activity"}'
 HOW_TO_DEFINE = (
@@ -34,6 +35,7 @@ UNMARKED = f"no element of the page has the role of a component ({', '.join(sort
 NO_COMPONENTS = f"{UNMARKED}: {INSTEAD}"
 SHOWN_OTHERWISE = "{}, and it shows the heading {}: write what must show as an object, such as {}"
 LOOSE_HEADING = "the heading {} is new and in no component: {}"
+NAME_A_ROLE = "Write the role that the page's snapshot has, such as region, or name or text alone."
 LONGEST = 80
 LISTED = 6
 
@@ -102,6 +104,9 @@ class Ui(Check, Struct, frozen=True):
         Example({"sentence": "The panel title becomes My Activity"}, shows(ACTIVITY, before="- main"), Status.PASSED),
         Example({"sentence": "The panel title becomes Alerts"}, shows(ACTIVITY, before="- main"), Status.FAILED),
         Example({"sentence": "The confetti falls."}, shows(ACTIVITY), Status.UNKNOWN),
+        Example({"elements": [{"role": "card", "name": "My Activity"}]}, shows(ACTIVITY), Status.UNKNOWN),
+        Example({"elements": [{"role": "card", "visible": False}]}, shows(ACTIVITY), Status.UNKNOWN),
+        Example({"elements": [{"role": "list", "within": {"role": "card"}}]}, shows(ACTIVITY), Status.UNKNOWN),
         Example({"elements": [{"role": "link", "name": "Milk"}]}, shows(ECHO), Status.FAILED),
         Example({"elements": [{"role": "link", "name": "Milk", "visible": False}]}, shows(ECHO), Status.UNKNOWN),
         Example({"elements": [{"role": "link", "name": "Milk"}]}, shows(LIKE), Status.UNKNOWN),
@@ -147,6 +152,8 @@ class Ui(Check, Struct, frozen=True):
     def _judged(self, element: Element, trace: Trace) -> CheckResult:
         if element.any:
             return self._any(element, trace)
+        if why := _unknown_role(element, trace):
+            return self.unknown(why)
         if element.new and (trace.page_before is None or trace.cut("page_before")):
             return self.unknown(trace.why_incomplete("page_before") or "the page was not captured before the turn")
         found = count(element, trace)
@@ -278,6 +285,19 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, Mapping | list | tuple):
         for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(inner)
+
+
+def _unknown_role(element: Element, trace: Trace) -> str:
+    """Why the page cannot show whether it is there: no element of any page has such a role."""
+    role = element.role
+    if (
+        role
+        and role != COMPONENT
+        and role not in ROLES
+        and not any(node.role == role for node in nodes(trace.page or ""))
+    ):
+        return f"{role!r} is not a role that elements have. {did_you_mean(role, ROLES) or NAME_A_ROLE}"
+    return _unknown_role(element.within, trace) if element.within is not None else ""
 
 
 def _instead(element: Element, page: str) -> str:

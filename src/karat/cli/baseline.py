@@ -13,7 +13,7 @@ def command() -> None:
 
     \b
     Examples:
-      karat baseline set @last-green
+      karat baseline set @last-5
       karat baseline show suite.json
       karat compare @baseline @last
     """
@@ -29,7 +29,7 @@ def command() -> None:
 )
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where @last is looked for.")
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
-    """Make a run (a journal, @last, @last-green, a commit or tag; default @last) the baseline of its suite."""
+    """Make a run (a journal, @last, a commit or tag), or several (@last-5), the baseline of its suite."""
     from karat import api
     from karat.console.comparison import show_set_baseline
 

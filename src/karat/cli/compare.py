@@ -39,13 +39,13 @@ FORMATS = ("terminal", "json", "markdown", "html")
 def command(base: str, new: str, form: str, output: Path | None, **asked: float | int | Path | None) -> int:
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 
-    BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be a
-    baseline, or @baseline for that of the suite. Exit code 1: a gate is broken or undecided, or without gates, the new
-    run is significantly worse.
+    BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be
+    @last-5 (the last five runs pooled), a baseline, or @baseline for that of the suite. Exit code 1: a gate is broken
+    or undecided; without gates, the new run is significantly worse, or a journal is torn or was changed.
 
     \b
     Examples:
-      karat compare @last-green @last
+      karat compare @last-5 @last --max-new-failures 0
       karat compare @baseline @last --max-new-failures 0
       karat compare before.jsonl after.jsonl --format markdown --output comment.md
     """

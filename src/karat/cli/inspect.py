@@ -10,7 +10,13 @@ from karat.errors import ExitCode
 
 @click.command(short_help="Look at an agent, and write the target for it.")
 @click.argument("where", metavar="URL|TARGET")
-@click.option("--prompt", default=None, metavar="TEXT", help="What is sent (default: a greeting).")
+@click.option(
+    "--prompt",
+    "prompts",
+    multiple=True,
+    metavar="TEXT",
+    help="What is sent (default: a greeting). A service takes several: one that calls a tool, one for which it fails.",
+)
 @click.option("--name", metavar="NAME", help="What the target is to be called.")
 @click.option("--as", "kind", metavar="KIND", help="What answers at the URL, if Karat takes it for something else.")
 @click.option(
@@ -24,12 +30,12 @@ from karat.errors import ExitCode
 )
 @click.option("--write", is_flag=True, help="Add the target to karat.toml instead of printing it.")
 def command(
-    where: str, prompt: str | None, name: str | None, kind: str | None, options: dict[str, object], write: bool
+    where: str, prompts: tuple[str, ...], name: str | None, kind: str | None, options: dict[str, object], write: bool
 ) -> int:
     """Inspect an agent that has no target yet: show what Karat sees of it, and write a target that works.
 
-    The prompt is sent to see what comes of it, and once more, or twice on a page, to prove the target. What was
-    seen goes to stderr, the target to stdout; --write adds it to karat.toml, where nothing else is changed.
+    The prompt is sent to see what comes of it, and again to prove the target; a service gets a second one as well. What
+    was seen goes to stderr, the target to stdout; --write adds it to karat.toml, where nothing else is changed.
 
     \b
     Examples:
@@ -40,11 +46,15 @@ def command(
     Of a web app:
       karat inspect http://127.0.0.1:8000 --prompt "What can you do?" --write
       karat inspect browser:app --prompt Hi -o start="./serve --port {port}"
+
+    \b
+    Of a service:
+      karat inspect http://127.0.0.1:8080/chat --prompt "Where is A-17?" --prompt "Where is B-99?"
     """
     from karat.api import add_target, inspect
     from karat.cli.main import print_error
 
-    found = inspect(where, prompt=prompt, name=name, kind=kind, options=options)
+    found = inspect(where, prompt=prompts, name=name, kind=kind, options=options)
     for what, seen in found.sightings:
         for number, line in enumerate(seen):
             print_error(f"{what if not number else '':<22} {line}".rstrip())

@@ -31,6 +31,8 @@ COMMANDS = {
     "self-test": "karat.cli.self_test",
 }
 
+COMPLETE = "_KARAT_COMPLETE"
+"""Set by the shell where it wants a line completed, or the script that does so."""
 NOWHERE = "karat: the current folder is gone. Go to one that is there."
 
 
@@ -44,6 +46,10 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(COMMANDS[cmd_name]).command
+        if COMPLETE in os.environ:
+            from karat.cli.completion import attach  # late: it loads what only completing needs
+
+            attach(command)
         return command
 
     def resolve_command(
@@ -52,11 +58,25 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            near = next((name for name in COMMANDS if is_slip(args[0], name)), "")
+            hint = f" Did you mean {near!r}?" if near else ""
             raise click.UsageError(f"{error.message}{hint}", ctx) from error
+
+
+def is_slip(typed: str, name: str) -> bool:
+    """Whether one slip of a finger makes this of a name: a letter more, less or another, or two that changed places."""
+    if abs(len(typed) - len(name)) > 1 or typed == name:
+        return False
+    start = next(
+        (i for i, pair in enumerate(zip(typed, name, strict=False)) if pair[0] != pair[1]), len(min(typed, name))
+    )
+    one, other = typed[start:], name[start:]
+    return (
+        one[1:] == other[1:]
+        or one[1:] == other
+        or one == other[1:]
+        or (one[:2] == other[:2][::-1] and one[2:] == other[2:])
+    )
 
 
 @click.group(
@@ -96,6 +116,8 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
     try:
+        if COMPLETE in os.environ:
+            return _complete(arguments)
         return int(karat.main(arguments, prog_name="karat", standalone_mode=False) or 0)
     except SuiteError as error:
         print_error(str(error))
@@ -127,11 +149,23 @@ def run(arguments: list[str]) -> int:
         return ExitCode.INTERNAL
 
 
-def print_error(text: str) -> None:
-    """Say what is wrong; a message may quote a file or an agent, so nothing in it may steer the terminal."""
-    from karat.text.wording import visible
+def _complete(arguments: list[str]) -> int:
+    """What the shell asks for at a Tab."""
+    try:
+        karat.main(arguments, prog_name="karat", complete_var=COMPLETE, standalone_mode=False)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return ExitCode.OK
 
-    click.echo("\n".join(map(visible, text.split("\n"))), err=True)
+
+def print_error(text: str) -> None:
+    """Say what is wrong. A message may quote a file, an address or an agent: nothing in it may steer the terminal, and
+    no password of an address is shown.
+    """
+    from karat.text.wording import visible
+    from karat.traces.redact import Redactor
+
+    click.echo("\n".join(map(visible, Redactor().text(text).split("\n"))), err=True)
 
 
 def _is_nowhere() -> bool:

@@ -110,7 +110,8 @@ def click_option(option: Option, *, again: bool = False) -> Callable[[Command], 
 
 
 LOUDNESS = (
-    click.option("-q", "--quiet", is_flag=True, help="Only the verdict, and a line for each case that did not pass."),
+    click.option("-q", "--quiet", is_flag=True,
+                 help="Only the verdict, and a line for each case that did not pass: what was expected and found."),
     click.option("-v", "--verbose", count=True,
                  help="Every case and every failure; -vv: all that was asked, called and answered, whole."),
 )  # fmt: skip

@@ -10,9 +10,11 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.compare.compared_cases import ComparedCase, JournalCases
+from karat.compare.pooled_runs import PooledRuns
 from karat.errors import JournalError
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import RunSide
+from karat.text.wording import counted
 
 FORMAT = 1
 DIGITS = 3
@@ -87,7 +89,7 @@ def is_baseline(path: Path) -> bool:
         return False
 
 
-def baseline_lines(source: JournalCases) -> Iterator[bytes]:
+def baseline_lines(source: JournalCases | PooledRuns) -> Iterator[bytes]:
     """The lines of a baseline of this run, the header last: it is known once all were read."""
     counts = {"cases": 0, "runs": 0, "errors": 0}
     for result in source:
@@ -100,7 +102,11 @@ def baseline_lines(source: JournalCases) -> Iterator[bytes]:
         why = side.incomplete or "it holds no case"
         fix = f"Finish it first: karat resume {side.path}"
         raise JournalError(f"the run cannot be a baseline: {why}.", where=side.path, fix=fix, slug="baseline")
-    yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=Path(side.path).name)))
+    yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=_named(side))))
+
+
+def _named(side: RunSide) -> str:
+    return Path(side.path).name if side.pooled == 1 else f"{counted(side.pooled, 'run')} to {Path(side.path).name}"
 
 
 def in_order(lines: Iterable[bytes]) -> Iterator[bytes]:

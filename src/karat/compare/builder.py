@@ -2,54 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from msgspec import structs
 
 from karat.compare.compared_cases import ComparedCase, check_names
-from karat.compare.stats import (
-    Estimate,
-    Runs,
-    difference,
-    fisher,
-    holm,
-    marginals,
-    mcnemar,
-    pass_rate,
-    permutation,
-    t_quantile,
-)
+from karat.compare.run_differences import differences
+from karat.compare.scopes import SHOWN, Scope
+from karat.compare.stats import Pair, fallen, fisher, holm
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import (
     COMPARED,
-    Bounds,
     CaseChange,
     Change,
     Comparison,
     Flip,
-    Measure,
     RunSide,
     Seen,
     Weighed,
 )
 from karat.model.verdict import Status
+from karat.text.wording import counted
 
-Pair: TypeAlias = tuple[ComparedCase | None, ComparedCase | None]
+PairedCases: TypeAlias = tuple[ComparedCase | None, ComparedCase | None]
 LISTED = 10_000
 """Cases that are listed by name; of the rest, only the number is given."""
-SHOWN = 200
-"""Of these, how many show what was said and called."""
 SCOPES = 100
+FEW = 6
+"""Fewer clusters than this never prove a difference, whatever became of their cases."""
 ANSWER, CALLS, CALL, FOUND = 400, 12, 80, 160
 _STEADY: Final = Change.STEADY  # looked up once: members of an enum are slow to reach
 
 
-def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Iterator[Pair]:
+def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Iterator[PairedCases]:
     """Every case of both runs, by id. Runs of one suite go side by side, so that hardly any case is kept waiting."""
     waiting: tuple[dict[str, ComparedCase], dict[str, ComparedCase]] = {}, {}
     for one, other in zip_longest(base, new):
@@ -71,7 +60,10 @@ def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Ite
 
 
 def change(base: ComparedCase | None, new: ComparedCase | None, confidence: float) -> Change:
-    """What became of a case. A flaky one broke or was fixed only if that is unlikely to be chance."""
+    """What became of a case; of one that fell, BROKE until all that fell are weighed together.
+
+    A flaky one was fixed only if that is unlikely to be chance.
+    """
     if base is None:
         return Change.NEW
     if new is None:
@@ -82,50 +74,20 @@ def change(base: ComparedCase | None, new: ComparedCase | None, confidence: floa
         return Change.EXPECTS_OTHER
     if not (base.judged and new.judged):
         return Change.ERRED if base.errors or new.errors else Change.APART
-    if base.flickers or new.flickers:
-        if fisher(base.runs, new.runs) > 1 - confidence:
-            return Change.FLICKERS
-        return Change.FIXED if new.passed / new.judged > base.passed / base.judged else Change.BROKE
-    if base.passed:
-        return Change.STEADY if new.passed else Change.BROKE
-    return Change.FIXED if new.passed else Change.RED
+    rise = new.passed * base.judged - base.passed * new.judged
+    if rise < 0:
+        return Change.BROKE
+    if rise > 0:
+        flaky = (base.flickers or new.flickers) and fisher(base.runs, new.runs) > 1 - confidence
+        return Change.FLICKERS if flaky else Change.FIXED
+    return Change.FLICKERS if new.flickers else Change.STEADY if new.passed else Change.RED
 
 
-class Ratio:
-    """How often the new run takes what the base takes, over the cases of which both are known."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._cases = 0
-        self._base = self._new = self._base_squares = self._new_squares = self._products = 0.0
-
-    def add(self, base: float, new: float) -> None:
-        self._cases += 1
-        self._base += base
-        self._new += new
-        self._base_squares += base * base
-        self._new_squares += new * new
-        self._products += base * new
-
-    def measure(self, confidence: float) -> Measure:
-        cases = self._cases
-        return Measure(
-            name=self._name,
-            cases=cases,
-            base=self._base / cases,
-            new=self._new / cases,
-            ratio=self._bounds(confidence) if self._base > 0 and self._new > 0 else None,
-        )
-
-    def _bounds(self, confidence: float) -> Bounds:
-        """By the spread of what each case is off the ratio, on a scale on which twice and half are equally far."""
-        cases, ratio = self._cases, self._new / self._base
-        if cases < 2:
-            return Bounds(ratio, 0.0, math.inf)
-        squares = self._new_squares - 2 * ratio * self._products + ratio * ratio * self._base_squares
-        error = math.sqrt(max(squares, 0.0) * cases / (cases - 1)) / self._new
-        spread = math.exp(t_quantile(confidence, cases - 1) * error)
-        return Bounds(ratio, ratio / spread, ratio * spread)
+def settle_fall(base: ComparedCase, new: ComparedCase, *, shown: bool) -> Change:
+    """What became of a case that fell; `shown`: chance does not explain it."""
+    if shown:
+        return Change.BROKE
+    return Change.FELL if not new.passed and base.passed == base.judged else Change.FLICKERS
 
 
 class Source(Protocol):
@@ -138,55 +100,12 @@ class Source(Protocol):
     def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None: ...
 
 
-class Scope:
-    """The compared cases of one scope, as many as came out alike counted together."""
+class Fall(NamedTuple):
+    """A case that fell, to be weighed with the others that did; `place` is where it is listed, if it is."""
 
-    def __init__(self) -> None:
-        self.pairs: Counter[tuple[Runs, Runs]] = Counter()
-        self.changes: Counter[Change] = Counter()
-        """What became of those that did not stay green."""
-        self.ratios: dict[str, Ratio] = {}
-        self.worse: list[str] = []
-        """Some cases that broke or are flaky: those whose repeats would show most."""
-        self.flaky: list[str] = []
-
-    def add(self, base: ComparedCase, new: ComparedCase, what: Change) -> None:
-        self.pairs[base.runs, new.runs] += 1
-        ratios, after = self.ratios, new.measures
-        for name, value in base.measures.items():
-            if name in after:
-                if name not in ratios:
-                    ratios[name] = Ratio(name)
-                ratios[name].add(value, after[name])
-        if what is not _STEADY:
-            self._add_change(new, what)
-
-    def _add_change(self, new: ComparedCase, what: Change) -> None:
-        self.changes[what] += 1
-        if what in (Change.BROKE, Change.FLICKERS) and len(self.worse) < SHOWN:
-            self.worse.append(new.id)
-            if what is Change.FLICKERS:
-                self.flaky.append(new.id)
-
-    def weighed(self, name: str, confidence: float) -> Weighed:
-        base, new = marginals(self.pairs)
-        single = all(runs == 1 for pair in self.pairs for _, runs in pair)
-        broke, fixed = self.changes[Change.BROKE], self.changes[Change.FIXED]
-        return Weighed(
-            scope=name,
-            cases=self.pairs.total(),
-            broke=broke,
-            fixed=fixed,
-            base=_bounds(pass_rate(base, confidence)),
-            new=_bounds(pass_rate(new, confidence)),
-            difference=_bounds(difference(self.pairs, confidence)),
-            test="McNemar" if single else "permutation",
-            p=mcnemar(broke, fixed) if single else permutation(self.pairs),
-            confidence=confidence,
-        )
-
-    def measures(self, confidence: float) -> tuple[Measure, ...]:
-        return tuple(self.ratios[name].measure(confidence) for name in sorted(self.ratios))
+    base: ComparedCase
+    new: ComparedCase
+    place: int | None
 
 
 class SideCounts:
@@ -215,9 +134,13 @@ class ComparisonBuilder:
         self._flips: Counter[str] = Counter()
         self._changes: list[CaseChange] = []
         self._left_off = 0
+        self._falls: list[Fall] = []
+        self._wavering: Counter[Pair] = Counter()
+        """Cases that failed at times and did not fall."""
         self._sides = SideCounts(), SideCounts()
         for pair in pair_cases(base, new):
             self._add(*pair)
+        self._settle_falls()
 
     def _add(self, base: ComparedCase | None, new: ComparedCase | None) -> None:
         if base is not None:
@@ -225,25 +148,49 @@ class ComparisonBuilder:
         if new is not None:
             self._sides[1].add(new)
         what = change(base, new, self.confidence)
-        self._counts[what] += 1
         if new is not None and new.errors:
             self.erred.update(["", *scopes_of(new)])
         if base is not None and new is not None and what in COMPARED:
-            self.overall.add(base, new, what)
+            self.overall.add(base, new)
             for name in scopes_of(new):
                 if name not in self.scopes and len(self.scopes) < SCOPES:
                     self.scopes[name] = Scope()
                 if name in self.scopes:
-                    self.scopes[name].add(base, new, what)
-        if what is not _STEADY:
-            self._keep(base, new, what)
+                    self.scopes[name].add(base, new)
+        place = self._keep(base, new, what) if what is not _STEADY else None
+        if what in (Change.FIXED, Change.FLICKERS) and base is not None and new is not None and base.passed:
+            self._wavering[base.runs, new.runs] += 1
+        if what is Change.BROKE:
+            assert base is not None
+            assert new is not None
+            self._falls.append(Fall(base, new, place))
+        else:
+            self._count(base, new, what)
 
-    def _keep(self, base: ComparedCase | None, new: ComparedCase | None, what: Change) -> None:
+    def _count(self, base: ComparedCase | None, new: ComparedCase | None, what: Change) -> None:
+        self._counts[what] += 1
+        if what is not _STEADY and what in COMPARED and new is not None:
+            self.overall.add_change(new.id, what)
+            for name in scopes_of(new):
+                if name in self.scopes:
+                    self.scopes[name].add_change(new.id, what)
+
+    def _settle_falls(self) -> None:
+        """Say of each case that fell whether it broke. The runs of a deterministic target need no test."""
+        falls, certain = self._falls, self._sources[1].side(0, 0, 0).deterministic
+        shown = fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
+        for fall, is_shown in zip(falls, shown, strict=True):
+            what = settle_fall(fall.base, fall.new, shown=is_shown or certain)
+            self._count(fall.base, fall.new, what)
+            if fall.place is not None and what is not Change.BROKE:
+                self._changes[fall.place] = structs.replace(self._changes[fall.place], change=what)
+
+    def _keep(self, base: ComparedCase | None, new: ComparedCase | None, what: Change) -> int | None:
         flips = _flips(base, new) if base and new and what in COMPARED else ()
         self._flips.update(flip.check for flip in flips)
         if len(self._changes) >= LISTED:
             self._left_off += 1
-            return
+            return None
         known = new or base
         assert known is not None
         shown: list[Seen | None] = [None, None]
@@ -261,6 +208,7 @@ class ComparisonBuilder:
                 new_seen=shown[1],
             )
         )
+        return len(self._changes) - 1
 
     def _looked_up(
         self, base: ComparedCase, new: ComparedCase, flips: tuple[Flip, ...]
@@ -293,11 +241,12 @@ class ComparisonBuilder:
             changes=tuple(sorted(self._changes, key=lambda change: list(Change).index(change.change))),
             left_off=self._left_off,
             flips=dict(self._flips.most_common(SCOPES)),
+            differs=tuple(differences(base, new)),
             notes=(*notes, *self._notes(base, new)),
         )
 
     def _refuse_nothing(self, base: RunSide, new: RunSide) -> None:
-        if self.overall.pairs:
+        if self.overall.cases:
             return
         reasons = ", ".join(f"{count} {what.value}" for what, count in self._counts.items()) or "no case at all"
         fix = "Compare runs of one suite; `karat rescore --suite` judges an older run by newer expectations."
@@ -309,10 +258,14 @@ class ComparisonBuilder:
         for name, side in (("base", base), ("new run", new)):
             if side.incomplete:
                 yield f"the {name} is not complete: {side.incomplete}"
-        if base.suite != new.suite:
-            yield f"the runs are of different suites: {base.suite} and {new.suite}"
-        if self.overall.pairs.total() == 1:
+        cases, clusters = self.overall.cases, self.overall.clusters
+        if cases == 1:
             yield "only one case can be compared, which shows hardly anything"
+        elif clusters < min(FEW, cases):
+            yield (
+                f"{counted(cases, 'case')} in {counted(clusters, 'cluster')} show hardly anything: rows of one `each`"
+                " are variants of one case; give rows that are not a `cluster` of their own, such as 'row-{column}'"
+            )
         if len(self.scopes) >= SCOPES:
             yield f"only the first {SCOPES} categories and tags are weighed"
 
@@ -354,7 +307,3 @@ def _seen(record: RecordExcerpt | None) -> Seen | None:
     more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
     answer = record.trace.final_message
     return Seen(answer if len(answer) <= ANSWER else f"{answer[:ANSWER]}…", tuple(calls[:CALLS] + more))
-
-
-def _bounds(estimate: Estimate) -> Bounds:
-    return Bounds(*estimate)

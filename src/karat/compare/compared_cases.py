@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from karat.compare.run_differences import settings
 from karat.journal.index import Index, file_state
 from karat.journal.integrity import Derived, agrees, verdict_of
 from karat.journal.reader import Journal, header_of
@@ -27,12 +28,13 @@ from karat.journal.views import (
     TraceToCompare,
 )
 from karat.model.comparison import RunSide
-from karat.model.cost import cost_usd
+from karat.model.cost import TokenPrices
 from karat.model.keys import content
 from karat.model.run import Header, Summary
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status, Verdict
-from karat.plugins.project import Prices, Project
+from karat.plugins.project import Project, token_prices
+from karat.scoring.figures import run_words
 from karat.scoring.verdicts import all_passed
 
 KNOWN = 64
@@ -48,7 +50,7 @@ _to_compare = msgspec.json.Decoder(RecordToCompare).decode
 _excerpt = msgspec.json.Decoder(RecordExcerpt).decode
 _with_evidence = msgspec.json.Decoder(RecordVerdict).decode
 _case = msgspec.json.Decoder(Case).decode
-NAME: Final = "standings 1"
+NAME: Final = "standings 2"
 """The name of the cached results; raise its number when they are computed differently."""
 
 
@@ -96,6 +98,7 @@ class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     apart: int = 0
     category: str = ""
     tags: tuple[str, ...] = ()
+    cluster: str = ""
     min_pass_rate: float | None = None
     lacks: dict[str, int] = {}
     measures: dict[str, float] = {}
@@ -124,7 +127,7 @@ class JournalCases:
 
     def __iter__(self) -> Iterator[ComparedCase]:
         runs: list[JudgedRun] = []
-        place, prices = 0, self.journal.project.prices
+        place, prices = 0, self.journal.prices
         for run in self._judged():
             if runs and run.record.index != runs[0].record.index:
                 yield add_up(runs, place, prices)
@@ -143,7 +146,7 @@ class JournalCases:
             own = agrees(verdict, record.verdict) and derived.identity.is_of(
                 record.key, record.trace.cuts, case.content
             )
-            derived.count(record.index, case.case, verdict, own=own)
+            derived.count(record.index, case.case, verdict, record.trace.spent, own=own)
             yield JudgedRun(record, case, verdict)
 
     def _verdict(self, line: bytes, record: RecordToCompare, known: KnownCase) -> Verdict:
@@ -164,7 +167,8 @@ class JournalCases:
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         """What this run is, once its cases were read."""
-        return run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
+        side = run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
+        return structs.replace(side, figures=run_words(self.summary, self.journal.prices))
 
     def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
@@ -188,10 +192,12 @@ def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, 
         runs=runs,
         errors=errors,
         incomplete=incomplete,
+        settings=settings(header),
+        deterministic=header.deterministic,
     )
 
 
-def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> ComparedCase:
+def add_up(runs: Sequence[JudgedRun], place: int, prices: TokenPrices | None) -> ComparedCase:
     """Add up the runs of one case: errors, skipped and expected failures say nothing about the agent."""
     first = runs[0].known
     case = first.case
@@ -208,6 +214,7 @@ def add_up(runs: Sequence[JudgedRun], place: int, prices: Prices | None) -> Comp
         apart=len(runs) - len(judged) - errors,
         category=case.category,
         tags=case.tags,
+        cluster=case.cluster,
         min_pass_rate=case.min_pass_rate,
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
         measures=_quantities(judged[0], prices) if len(judged) == 1 else _means(judged, prices),
@@ -247,7 +254,7 @@ def check_names(case: Case) -> list[str]:
     ]
 
 
-def _means(judged: Sequence[JudgedRun], prices: Prices | None) -> dict[str, float]:
+def _means(judged: Sequence[JudgedRun], prices: TokenPrices | None) -> dict[str, float]:
     """The mean of each quantity over the runs that know it."""
     found = [_quantities(run, prices) for run in judged]
     names = dict.fromkeys(name for quantities in found for name in quantities)
@@ -255,27 +262,27 @@ def _means(judged: Sequence[JudgedRun], prices: Prices | None) -> dict[str, floa
     return {name: sum(each) / len(each) for name, each in values.items()}
 
 
-def _quantities(run: JudgedRun, prices: Prices | None) -> dict[str, float]:
+def _quantities(run: JudgedRun, prices: TokenPrices | None) -> dict[str, float]:
     """What is known of a run, without invalid seconds, tokens or dollars."""
     trace, score = run.record.trace, run.verdict.soft.value
     taken = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
     found: dict[str, float] = {}
     if taken is not None and 0 <= taken < math.inf:
         found["seconds"] = taken / 1000
-    if trace.tokens is not None or trace.metadata:
+    if trace.tokens is not None or trace.metadata.cost_usd is not None:
         found.update(_spent(trace, prices))
     if score is not None:
         found["score"] = score
     return found
 
 
-def _spent(trace: TraceToCompare, prices: Prices | None) -> Iterator[tuple[str, float]]:
+def _spent(trace: TraceToCompare, prices: TokenPrices | None) -> Iterator[tuple[str, float]]:
     tokens = trace.tokens
     if tokens is not None and tokens.input is not None and tokens.output is not None:
         counted = float(tokens.input + tokens.output)
         if counted >= 0:
             yield "tokens", counted
-    cost = cost_usd(trace.metadata, tokens, None if prices is None else (prices.input, prices.output))
+    cost = trace.spent.cost_usd(prices)
     if cost is not None and 0 <= cost < math.inf:
         yield "cost", cost
 
@@ -285,6 +292,7 @@ class CachedRun(Struct, frozen=True):
 
     results: tuple[ComparedCase, ...] = msgspec.field(name="standings")
     incomplete: str = ""
+    summary: Summary = Summary()
 
 
 _unpacked = msgspec.msgpack.Decoder(CachedRun).decode
@@ -310,7 +318,7 @@ class CachedCases:
         state = file_state(self._path)
         source = JournalCases(self.journal)
         results = tuple(source)
-        run = CachedRun(results, source.incomplete)
+        run = CachedRun(results, source.incomplete, source.summary)
         self._index.set_cached(self._path, NAME, zlib.compress(msgspec.msgpack.encode(run), 1), state)
         return run
 
@@ -319,7 +327,13 @@ class CachedCases:
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         """What this run is."""
-        return run_side(str(self._path), header_of(self._path), self._run.incomplete, cases, runs, errors)
+        side = run_side(str(self._path), header_of(self._path), self._run.incomplete, cases, runs, errors)
+        return structs.replace(side, figures=self.figures)
+
+    @property
+    def figures(self) -> str:
+        """The figures of the run as a whole."""
+        return run_words(self._run.summary, token_prices(self._project))
 
     def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""

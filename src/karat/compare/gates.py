@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field, structs
 
-from karat.compare.builder import ComparisonBuilder, Scope, Source
-from karat.compare.stats import Pairs, Runs, difference, fisher, marginals, pass_rate
+from karat.compare.builder import ComparisonBuilder, Source
+from karat.compare.scopes import Scope
+from karat.compare.stats import Pair, Pairs, chance_of_fall, difference, marginals
 from karat.errors import ConfigError
-from karat.model.comparison import Bounds, Change, Comparison, GateVerdict, Weighed
+from karat.model.comparison import Bounds, Change, Comparison, GateVerdict
 from karat.plugins.project import Project
 from karat.plugins.tables import dotted, line_of, read
+from karat.scoring.intervals import CONFIDENCE, Cluster, Runs, alone, pass_rate
+from karat.text.units import moved, percent
 from karat.text.wording import counted, did_you_mean
 
 Decision: TypeAlias = Literal["met", "broken", "undecided"]
 FACTORS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 NAMED = 5
 MOST = 1 << 20
-CONFIDENCE = 0.95
+CONFIRM = 5
+POOL = 5
+"""How often to run a case again, and how many runs to pool as a base: with five of each, a break shows."""
 
 RATIOS: Mapping[str, str] = {
     "max_seconds_ratio": "seconds",
@@ -38,65 +44,87 @@ def of_difference(pairs: Pairs, confidence: float) -> Bounds:
     return Bounds(*difference(pairs, confidence))
 
 
+class Certainty(NamedTuple):
+    """How sure a gate must be: to be met, and, with all gates of the command together, to be called broken."""
+
+    met: float
+    broken: float
+
+    @classmethod
+    def for_gates(cls, confidence: float, gates: int) -> Certainty:
+        """A run passes only if every gate is met, so that only false alarms add up."""
+        return cls(confidence, 1 - (1 - confidence) / max(gates, 1))
+
+    def decide(self, estimate: Callable[[float], Bounds], bound: float, *, at_least: bool) -> Decision:
+        """On which side of a bound the true figure is, or that this is not known."""
+        sure, surer = estimate(self.met), estimate(self.broken)
+        if at_least:
+            return "met" if sure.low >= bound else "broken" if surer.high < bound else "undecided"
+        return "met" if sure.high <= bound else "broken" if surer.low > bound else "undecided"
+
+
 def enough_cases(rate: float, confidence: float) -> int:
-    """The fewest cases that prove a rate if all of them pass."""
+    """The fewest cases of their own that prove a rate if all of them pass."""
     low, high = 0, 1
-    while high < MOST and pass_rate({(1, 1): high}, confidence).low < rate:
+    while high < MOST and pass_rate(alone({(1, 1): high}), confidence).low < rate:
         low, high = high, high * 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if pass_rate({(1, 1): middle}, confidence).low < rate else (low, middle)
+        low, high = (middle, high) if pass_rate(alone({(1, 1): middle}), confidence).low < rate else (low, middle)
     return high
 
 
 def what_would_decide(scope: Scope, decided: Callable[[Pairs], Decision]) -> str:
     """The least that would, if all goes on as it went; `decided` judges made-up counts as the gate would."""
-    if decided(scope.pairs) != "undecided":
+    pairs = scope.pairs
+    if decided(pairs) != "undecided":
         return ""
-    flaky = [pair for pair in scope.pairs if is_flaky(pair)]
+    flaky = [pair for cluster in pairs for pair, _ in cluster if is_flaky(pair)]
     for factor in FACTORS if flaky else ():
-        if decided(_repeated(scope.pairs, factor)) != "undecided":
+        if decided(_repeated(pairs, factor)) != "undecided":
             runs = max(runs for pair in flaky for _, runs in pair) * factor
-            count = sum(scope.pairs[pair] for pair in flaky)
-            return f"about {runs} repeats of {counted(count, 'flaky case')}: {named(scope.flaky)}"
+            return f"about {runs} repeats of {counted(len(flaky), 'flaky case')}: {named(scope.flaky)}"
     for factor in FACTORS:
-        if decided({pair: count * factor for pair, count in scope.pairs.items()}) != "undecided":
-            first = _single(scope) if scope.worse else ""
-            return f"{first}about {scope.pairs.total() * factor} cases like these"
-    return f"{_single(scope) if scope.worse else ''}no practical number: the rate is too close to the bound"
+        if decided({cluster: count * factor for cluster, count in pairs.items()}) != "undecided":
+            more = "cases" if scope.clusters == scope.cases else f"cases in {scope.clusters * factor} clusters"
+            return f"{_single(scope)}about {scope.cases * factor} {more} like these"
+    return f"{_single(scope)}no practical number: the rate is too close to the bound"
 
 
-def repeats_of_flaky(scope: Scope, confidence: float) -> str:
-    """How many repeats would show which of the flaky cases broke, at the same rates."""
-    needed = [
-        runs * next((factor for factor in FACTORS if fisher(*_scaled(pair, factor)) <= 1 - confidence), FACTORS[-1])
-        for pair in scope.pairs
-        if is_flaky(pair) and (runs := max(runs for _, runs in pair))
-    ]
-    count = scope.changes[Change.FLICKERS]
-    runs = max(needed, default=0)
-    return f"about {runs} repeats of {counted(count, 'flaky case')}: {named(scope.flaky)}"
+def runs_of_fallen(scope: Scope, confidence: float) -> str:
+    """How often to run the cases again that fell in too few runs, so that a break would show."""
+    pairs = {pair for cluster in scope.pairs for pair, _ in cluster if pair[0][0] == pair[0][1] and not pair[1][0]}
+    needed = [_runs_to_show(base, len(scope.fell), confidence) for base, _ in pairs]
+    again = max([runs - 1 for runs in needed if runs] or [CONFIRM])
+    pooled = "" if all(needed) else f", and {POOL} runs as the base (@last-{POOL})"
+    return f"run them again: karat run --baseline BASE --confirm {again}{pooled}: {named(scope.fell)}"
 
 
-def is_flaky(pair: tuple[Runs, Runs]) -> bool:
+def _runs_to_show(base: Runs, looks: int, confidence: float) -> int:
+    """How many failed runs show that a case broke which passed in all of the base; 0 if too many for anybody."""
+    enough = (runs for runs in range(2, 2 * CONFIRM + 2) if chance_of_fall(base, (0, runs)) * looks <= 1 - confidence)
+    return next(enough, 0)
+
+
+def is_flaky(pair: Pair) -> bool:
     return any(0 < passed < runs for passed, runs in pair)
-
-
-def _scaled(pair: tuple[Runs, Runs], factor: int) -> tuple[Runs, Runs]:
-    (b, b_runs), (n, n_runs) = pair
-    return (b * factor, b_runs * factor), (n * factor, n_runs * factor)
 
 
 def _single(scope: Scope) -> str:
     """Single runs do not show whether a case broke or is flaky: that is the first thing to find out."""
-    if any(runs > 1 for pair in scope.pairs for _, runs in pair):
+    if not scope.fell:
         return ""
-    return f"repeat these 5 times to see whether they are flaky: {named(scope.worse)}; otherwise "
+    return f"repeat these 5 times to see whether they are flaky: {named(scope.fell)}; otherwise "
 
 
 def _repeated(pairs: Pairs, factor: int) -> Pairs:
     """As if each case had been run so many times as often, and passed as often as it did."""
-    return {_scaled(pair, factor): count for pair, count in pairs.items()}
+    return {
+        tuple(
+            (((b * factor, n * factor), (a * factor, m * factor)), cases) for ((b, n), (a, m)), cases in cluster
+        ): count
+        for cluster, count in pairs.items()
+    }
 
 
 def named(cases: Sequence[str]) -> str:
@@ -201,26 +229,39 @@ def _check_provable(gate: Gate) -> None:
         raise ConfigError(f"the gate {gate} can {how}.", where=gate.where, fix=fix, slug="hopeless-gate")
 
 
-def compare(base: Source, new: Source, wanted: Gates) -> Comparison:
+def compare(base: Source, new: Source, wanted: Gates, notes: Sequence[str] = ()) -> Comparison:
     """Compare two runs, and hold what was found against the gates."""
     builder = ComparisonBuilder(base, new, wanted.confidence)
-    found = builder.comparison()
-    return structs.replace(found, gates=tuple(_verdicts(wanted, builder, found.new.incomplete)))
+    found = builder.comparison(notes)
+    incomplete = found.new.incomplete or found.base.incomplete
+    verdicts = tuple(_verdicts(wanted, builder, incomplete))
+    return structs.replace(found, gates=verdicts, notes=(*found.notes, *_correction(wanted)))
+
+
+def _correction(wanted: Gates) -> Iterator[str]:
+    """That several gates were asked at once, and what that does to each."""
+    if (number := len(wanted.gates)) > 1:
+        level = Certainty.for_gates(wanted.confidence, number).broken
+        yield (
+            f"{number} gates: each is called broken only at {level * 100:.4g} %, so that all of them together give a"
+            f" false alarm at most {(1 - wanted.confidence) * 100:.3g} % of the time"
+        )
 
 
 def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
     """What each gate says. None is met over cases with errors, or by a run that is not complete."""
+    certainty = Certainty.for_gates(wanted.confidence, len(wanted.gates))
     for gate in wanted.gates:
         scope = _scope(gate, builder)
-        found = _verdict(gate, scope, builder.confidence)
+        found = _verdict(gate, scope, certainty)
         erred = builder.erred[gate.scope]
         if found.verdict == "met" and (erred or incomplete):
             what = (
                 f"{counted(erred, 'case')} ended in an error and could not be compared"
                 if erred
-                else f"the run is not complete: {incomplete}"
+                else f"a run is not complete: {incomplete}"
             )
-            decides = "run the cases with errors again: karat rerun" if erred else "finish the run: karat resume"
+            decides = "run the cases with errors again: karat rerun" if erred else "a run that is whole: karat resume"
             found = GateVerdict(gate=str(gate), verdict="undecided", says=f"{found.says}; but {what}", decides=decides)
         yield found
 
@@ -238,62 +279,73 @@ def _scope(gate: Gate, builder: ComparisonBuilder) -> Scope:
     return builder.scopes[gate.scope]
 
 
-def _verdict(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
+def _verdict(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
     if gate.name == "max_new_failures":
-        return _new_failures(gate, scope, confidence)
+        return _new_failures(gate, scope, certainty.met)
     if gate.name in RATIOS:
-        return _ratio(gate, scope, confidence)
-    weighed = scope.weighed(gate.scope, confidence)
-    return _pass_rate(gate, scope, weighed) if gate.name == "min_pass_rate" else _non_inferior(gate, scope, weighed)
+        return _ratio(gate, scope, certainty)
+    return _pass_rate(gate, scope, certainty) if gate.name == "min_pass_rate" else _non_inferior(gate, scope, certainty)
 
 
 def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
-    """Cases that broke count; flaky ones may count or not."""
-    cases, broke, doubtful = scope.pairs.total(), scope.changes[Change.BROKE], scope.changes[Change.FLICKERS]
+    """Cases that broke count; those that fell in too few runs to tell may count or not; flaky ones do not."""
+    cases, broke, doubtful = scope.cases, scope.changes[Change.BROKE], scope.changes[Change.FELL]
     if gate.bound >= cases:
         fix = f"Allow fewer than the {counted(cases, 'case')} that are compared."
         raise ConfigError(f"the gate {gate} can never fail.", where=gate.where, fix=fix, slug="hopeless-gate")
     decision: Decision = "broken" if broke > gate.bound else "met" if broke + doubtful <= gate.bound else "undecided"
-    says = f"{broke} of {cases} cases broke" + (f", {doubtful} flaky" if doubtful else "")
-    return _gate_verdict(gate, decision, says, repeats_of_flaky(scope, confidence) if decision == "undecided" else "")
+    flaky = scope.changes[Change.FLICKERS]
+    says = f"{broke} of {cases} cases broke" + (f", {doubtful} fell in too few runs to tell" if doubtful else "")
+    says += f", {flaky} flaky, which chance explains" if flaky else ""
+    return _gate_verdict(gate, decision, says, runs_of_fallen(scope, confidence) if decision == "undecided" else "")
 
 
-def _pass_rate(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
-    cases, confidence = weighed.cases, weighed.confidence
-    needed = enough_cases(gate.bound, confidence)
-    if cases < needed:
-        best = of_rate({((1, 1), (1, 1)): cases}, confidence).low
-        message = f"the gate {gate} can never be met with {counted(cases, 'case')}: all passed would prove {best:.2f}."
-        raise ConfigError(message, where=gate.where, fix=f"Have {needed} cases, or ask for less.", slug="hopeless-gate")
+def _pass_rate(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
+    best = pass_rate(_all_passed(scope.pairs), certainty.met)
+    if best.low < gate.bound:
+        number = counted(scope.cases, "case") + (
+            f" in {counted(scope.clusters, 'cluster')}" if scope.clusters < scope.cases else ""
+        )
+        message = f"the gate {gate} can never be met with {number}: all passed would prove {best.low:.2f}."
+        what = "cases" if scope.clusters == scope.cases else "clusters"
+        fix = f"Have {enough_cases(gate.bound, certainty.met)} {what}, or ask for less."
+        raise ConfigError(message, where=gate.where, fix=fix, slug="hopeless-gate")
 
-    def decided(found: Bounds) -> Decision:
-        return "met" if found.low >= gate.bound else "broken" if found.high < gate.bound else "undecided"
+    def decided(pairs: Pairs) -> Decision:
+        return certainty.decide(lambda confidence: of_rate(pairs, confidence), gate.bound, at_least=True)
 
-    says = f"the pass rate is {_percent(weighed.new)}"
-    decides = what_would_decide(scope, lambda pairs: decided(of_rate(pairs, confidence)))
-    return _gate_verdict(gate, decided(weighed.new), says, decides)
-
-
-def _non_inferior(gate: Gate, scope: Scope, weighed: Weighed) -> GateVerdict:
-    def decided(found: Bounds) -> Decision:
-        return "met" if found.low >= -gate.bound else "broken" if found.high < -gate.bound else "undecided"
-
-    found = weighed.difference
-    says = (
-        f"the pass rate changed by {found.value * 100:+.1f} points ({found.low * 100:+.1f} to {found.high * 100:+.1f})"
-    )
-    decides = what_would_decide(scope, lambda pairs: decided(of_difference(pairs, weighed.confidence)))
-    return _gate_verdict(gate, decided(found), says, decides)
+    says = f"the pass rate is {_percent(of_rate(scope.pairs, certainty.met))}"
+    return _gate_verdict(gate, decided(scope.pairs), says, what_would_decide(scope, decided))
 
 
-def _ratio(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
+def _all_passed(pairs: Pairs) -> Counter[Cluster[Runs]]:
+    """The same clusters, as if every case had been run once and had passed."""
+    found: Counter[Cluster[Runs]] = Counter()
+    for cluster, count in pairs.items():
+        found[(((1, 1), sum(cases for _, cases in cluster)),)] += count
+    return found
+
+
+def _non_inferior(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
+    def decided(pairs: Pairs) -> Decision:
+        return certainty.decide(lambda confidence: of_difference(pairs, confidence), -gate.bound, at_least=True)
+
+    says = f"the pass rate {moved(*structs.astuple(of_difference(scope.pairs, certainty.met)))}"
+    return _gate_verdict(gate, decided(scope.pairs), says, what_would_decide(scope, decided))
+
+
+def _ratio(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
     name = RATIOS[gate.name]
     known = scope.ratios.get(name)
-    measure = known.measure(confidence) if known else None
-    if measure is None or measure.ratio is None:
+    measure = known.measure(certainty.met) if known else None
+    if known is None or measure is None or measure.ratio is None:
         return _gate_verdict(gate, "undecided", f"no case has {name} in both runs", f"a target that reports its {name}")
+
+    def estimate(confidence: float) -> Bounds:
+        return known.measure(confidence).ratio or Bounds(1.0, 0.0, math.inf)
+
     ratio = measure.ratio
-    decision: Decision = "met" if ratio.high <= gate.bound else "broken" if ratio.low > gate.bound else "undecided"
+    decision = certainty.decide(estimate, gate.bound, at_least=False)
     says = f"{name} are {ratio.value:.2f} times the base ({ratio.low:.2f} to {ratio.high:.2f})"
     return _gate_verdict(
         gate,
@@ -315,4 +367,4 @@ def _gate_verdict(gate: Gate, verdict: Decision, says: str, decides: str) -> Gat
 
 
 def _percent(bounds: Bounds) -> str:
-    return f"{bounds.value:.1%} ({bounds.low:.1%} to {bounds.high:.1%})"
+    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"

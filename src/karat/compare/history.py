@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from karat.compare.compared_cases import CachedCases, ComparedCase
 from karat.compare.references import RecordedRun, recorded
-from karat.compare.stats import wilson, z_value
+from karat.compare.run_differences import is_same_kind, is_same_suite
 from karat.errors import JournalError, UsageError
 from karat.journal.index import Index
 from karat.model.comparison import Bounds
 from karat.model.history import STRIP, CaseHistory, History, RunPoint
 from karat.plugins.project import Project
-
-CONFIDENCE = 0.95
+from karat.scoring.intervals import share
 
 
 class CaseLine:
@@ -73,9 +74,7 @@ class CaseLine:
         """A case flakes that came back after it failed, or both passed and failed in one run."""
         if self._changed < 2 and STRIP["flickered"] not in self._strip:
             return None
-        failed = self._judged - self._passed
-        bounds = wilson(failed, self._judged, z_value(CONFIDENCE))
-        return Bounds(failed / self._judged, bounds.low, bounds.high) if self._judged else None
+        return Bounds(*share(self._judged - self._passed, self._judged)) if self._judged else None
 
     def _ratio(self, name: str) -> float | None:
         first = self._first.get(name)
@@ -83,19 +82,39 @@ class CaseLine:
 
 
 def history(
-    folders: Sequence[Path], index: Index, project: Project, *, most: int, since: str = "", suite: str = ""
+    folders: Sequence[Path],
+    index: Index,
+    project: Project,
+    *,
+    most: int,
+    since: str = "",
+    suite: str = "",
+    target: str = "",
 ) -> History:
-    """The last runs of one suite, by default of the one that was run last; the index keeps what was read before."""
+    """The last runs of one suite against one target with its settings; those of the last such run, if none is named.
+
+    The index keeps what was read before.
+    """
     runs = [run for run in recorded(folders) if run.header.started_at >= since]
     if not runs:
         where = ", ".join(map(str, folders))
         period = f" since {since}" if since else ""
         raise UsageError(f"no run found{period}.", where=where, fix="Run a suite first: karat run", slug="no-run")
-    name = Path(suite or runs[0].header.suite).name
-    chosen = [run for run in runs if Path(run.header.suite).name == name][:most]
-    if not chosen:
-        raise UsageError(f"no run of {name} is here.", where=", ".join(map(str, folders)), slug="no-run")
-    return _build_history(chosen[0].header.suite, list(reversed(chosen)), index, project)
+    of_suite = [run for run in runs if is_same_suite(run.header.suite, suite or runs[0].header.suite)]
+    of_target = [run for run in of_suite if not target or run.header.target == target]
+    if not of_target:
+        what = f"{suite or runs[0].header.suite}{f' against {target}' if target else ''}"
+        raise UsageError(f"no run of {what} is here.", where=", ".join(map(str, folders)), slug="no-run")
+    newest = of_target[0].header
+    chosen = [run for run in of_target if is_same_kind(run.header, newest)]
+    others = [run.header for run in of_suite if not is_same_kind(run.header, newest)]
+    found = _build_history(newest.suite, list(reversed(chosen[:most])), index, project)
+    return structs.replace(
+        found,
+        target=newest.target,
+        left_out=len(others),
+        other_targets=tuple(dict.fromkeys(header.target for header in others)),
+    )
 
 
 def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
@@ -104,11 +123,12 @@ def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, projec
     unreadable: list[str] = []
     for run in runs:
         try:
-            results = {result.id: result for result in CachedCases(run.path, index, project)}
+            source = CachedCases(run.path, index, project)
+            results = {result.id: result for result in source}
         except JournalError as error:
             unreadable.append(str(error))
             continue
-        point = _point(run, results)
+        point = _point(run, results, source.figures)
         for result in results.values():
             if result.id not in cases:
                 cases[result.id] = CaseLine(result, len(points))
@@ -119,7 +139,7 @@ def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, projec
     return History(suite=suite, runs=tuple(points), cases=lines, unreadable=tuple(unreadable))
 
 
-def _point(run: RecordedRun, results: dict[str, ComparedCase]) -> RunPoint:
+def _point(run: RecordedRun, results: dict[str, ComparedCase], figures: str) -> RunPoint:
     header, project = run.header, run.header.project
     return RunPoint(
         path=str(run.path),
@@ -128,8 +148,7 @@ def _point(run: RecordedRun, results: dict[str, ComparedCase]) -> RunPoint:
         commit=project.commit if project else "",
         dirty=bool(project and project.dirty),
         version=header.target_version,
-        passed=sum(_came_to(result) == "passed" for result in results.values()),
-        cases=len(results),
+        figures=figures,
         flaky=sum(result.flickers for result in results.values()),
     )
 

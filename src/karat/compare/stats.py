@@ -1,8 +1,7 @@
-"""How sure we are. Cases are the unit: repeats of one case are one cluster, however many there are.
+"""Whether two runs differ, and how sure that is. The unit is the cluster: variants of one case, repeats of a case.
 
-Small samples and rates near 1 are where the usual intervals lie, so rates have Wilson intervals with continuity
-correction over an effective number of runs, and differences are put together from these. Both hold their confidence for
-cases that are alike as well as for cases of which some always fail.
+Differences are put together from the intervals of both rates, and tested by swapping the runs of whole clusters: noise
+that all variants of a case share would otherwise be taken for many independent changes.
 """
 
 from __future__ import annotations
@@ -12,45 +11,26 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from statistics import NormalDist
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import TypeAlias
 
+from karat.scoring.intervals import Cluster, Clusters, Estimate, Runs, made_up_size, pass_rate, t_quantile
 from karat.scoring.repeats import Interval
-from karat.scoring.repeats import wilson as wilson
 
 DRAWS = 2_000
 EXACT = 2_000_000
 """Additions up to which a permutation test is exact; over it, as many signs as `SHUFFLES` are drawn."""
 SHUFFLES = 10_000
+KINDS = 300
+"""Kinds of clusters up to which they are drawn again; over it, there are enough for their spread to be normal."""
 
-Runs: TypeAlias = tuple[int, int]
-"""Of one case: runs that passed, runs that were judged."""
-Rates: TypeAlias = Mapping[Runs, int]
-"""How many cases came out alike."""
-Pairs: TypeAlias = Mapping[tuple[Runs, Runs], int]
-"""How many cases came out alike in both runs, the base first."""
-
-
-class Estimate(NamedTuple):
-    """A figure and the interval that holds the true one, at the confidence that was asked for."""
-
-    value: float
-    low: float
-    high: float
-
-
-def pass_rate(rates: Rates, confidence: float) -> Estimate:
-    """The mean over cases of how often each passes."""
-    cases = sum(rates.values())
-    if not cases:
-        return Estimate(math.nan, 0.0, 1.0)
-    mean = sum(count * passed / runs for (passed, runs), count in rates.items()) / cases
-    bounds = _wilson_corrected(mean, _effective(rates), t_quantile(confidence, cases - 1))
-    return Estimate(mean, bounds.low, bounds.high)
+Pair: TypeAlias = tuple[Runs, Runs]
+"""What one case came to in both runs, the base first."""
+Pairs: TypeAlias = Clusters[Pair]
 
 
 def difference(pairs: Pairs, confidence: float) -> Estimate:
-    """How much the pass rate rose, by case: never narrower than what resampling the cases gives.
+    """How much the pass rate rose, by case: never narrower than what resampling the clusters gives.
 
     Resampling alone would be sure of no change wherever none happened to be seen.
     """
@@ -71,60 +51,94 @@ def score_difference(pairs: Pairs, confidence: float) -> Estimate:
     return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
 
 
-def marginals(pairs: Pairs) -> tuple[Counter[Runs], Counter[Runs]]:
-    """How the cases came out in each run alone."""
-    base: Counter[Runs] = Counter()
-    new: Counter[Runs] = Counter()
-    for (before, after), count in pairs.items():
-        base[before] += count
-        new[after] += count
+def marginals(pairs: Pairs) -> tuple[Counter[Cluster[Runs]], Counter[Cluster[Runs]]]:
+    """How the clusters came out in each run alone."""
+    base: Counter[Cluster[Runs]] = Counter()
+    new: Counter[Cluster[Runs]] = Counter()
+    for cluster, count in pairs.items():
+        base[tuple((before, cases) for (before, _), cases in cluster)] += count
+        new[tuple((after, cases) for (_, after), cases in cluster)] += count
     return base, new
 
 
+def count_cases(pairs: Clusters[Pair]) -> int:
+    return sum(cases * count for cluster, count in pairs.items() for _, cases in cluster)
+
+
 def correlation(pairs: Pairs) -> float:
-    """How far the rates of a case go together in both runs, at least 0; tempered by four made-up cases."""
-    values = [(b[0] / b[1], n[0] / n[1], count) for (b, n), count in pairs.items()]
-    values += [(x, y, 1) for x in (0.0, 1.0) for y in (0.0, 1.0)]
-    total = sum(count for _, _, count in values)
-    mean_x = sum(x * count for x, _, count in values) / total
-    mean_y = sum(y * count for _, y, count in values) / total
-    xy = sum((x - mean_x) * (y - mean_y) * count for x, y, count in values)
-    xx = sum((x - mean_x) ** 2 * count for x, _, count in values)
-    yy = sum((y - mean_y) ** 2 * count for _, y, count in values)
+    """How far the rates of a cluster go together in both runs, at least 0; tempered by four made-up clusters."""
+    size = made_up_size(sum(pairs.values()), count_cases(pairs))
+    sums = [(*_sums(cluster), count) for cluster, count in pairs.items()]
+    sums += [(size, x * size, y * size, 1) for x in (0.0, 1.0) for y in (0.0, 1.0)]
+    cases = sum(n * count for n, _, _, count in sums)
+    mean_x = sum(x * count for _, x, _, count in sums) / cases
+    mean_y = sum(y * count for _, _, y, count in sums) / cases
+    xy = sum((x - n * mean_x) * (y - n * mean_y) * count for n, x, y, count in sums)
+    xx = sum((x - n * mean_x) ** 2 * count for n, x, _, count in sums)
+    yy = sum((y - n * mean_y) ** 2 * count for n, _, y, count in sums)
     return max(0.0, xy / math.sqrt(xx * yy))
 
 
+def _sums(cluster: Cluster[Pair]) -> tuple[float, float, float]:
+    """Cases of a cluster, and the sum of their rates in each run."""
+    n = x = y = 0.0
+    for ((b, b_runs), (a, a_runs)), cases in cluster:
+        n += cases
+        x += b / b_runs * cases
+        y += a / a_runs * cases
+    return n, x, y
+
+
 def resampled(pairs: Pairs, confidence: float) -> Interval:
-    """The bootstrap over cases, smooth: each kind of case is drawn by its weight, so that a million cases cost no more.
+    """The bootstrap over clusters, smooth: each kind is drawn by its weight, so that a million cases cost no more.
 
     What the data are decides what is drawn: the same runs give the same interval.
     """
-    kinds = sorted((n[0] / n[1] - b[0] / b[1], count) for (b, n), count in pairs.items())
+    found: Counter[tuple[float, float]] = Counter()
+    for cluster, count in pairs.items():
+        n, x, y = _sums(cluster)
+        found[n, round(y - x, 12)] += count
+    kinds = sorted((rise, n, count) for (n, rise), count in found.items())
+    if len(kinds) > KINDS:
+        return robust(pairs, confidence)
     chance = random.Random(repr(kinds))
     means = []
     for _ in range(DRAWS if len(kinds) > 1 else 0):
-        weights = [chance.gammavariate(count, 1.0) for _, count in kinds]
-        means.append(sum(w * value for w, (value, _) in zip(weights, kinds, strict=True)) / sum(weights))
+        weights = [chance.gammavariate(count, 1.0) for _, _, count in kinds]
+        rises = sum(w * rise for w, (rise, _, _) in zip(weights, kinds, strict=True))
+        means.append(rises / sum(w * n for w, (_, n, _) in zip(weights, kinds, strict=True)))
     if not means:
-        return Interval(kinds[0][0], kinds[0][0])
+        return Interval(kinds[0][0] / kinds[0][1], kinds[0][0] / kinds[0][1])
     means.sort()
     tail = round((1 - confidence) / 2 * DRAWS)
     return Interval(means[tail], means[-tail - 1])
 
 
-def mcnemar(broke: int, fixed: int) -> float:
+def robust(pairs: Pairs, confidence: float) -> Interval:
+    """The interval of a difference by the spread of whole clusters (CR1), with Student's t."""
+    clusters, cases = sum(pairs.values()), count_cases(pairs)
+    sums = [(*_sums(cluster), count) for cluster, count in pairs.items()]
+    mean = sum((y - x) * count for _, x, y, count in sums) / cases
+    squares = sum((y - x - n * mean) ** 2 * count for n, x, y, count in sums)
+    margin = t_quantile(confidence, clusters - 1) * math.sqrt(squares * clusters / max(clusters - 1, 1)) / cases
+    return Interval(mean - margin, mean + margin)
+
+
+def mcnemar(fell: int, rose: int) -> float:
     """McNemar's exact test, two-sided: how likely so uneven a split of changed cases is if no run is better."""
-    changed = broke + fixed
-    return min(1.0, 2 * _binomial_tail(min(broke, fixed), changed)) if changed else 1.0
+    changed = fell + rose
+    return min(1.0, 2 * _binomial_tail(min(fell, rose), changed)) if changed else 1.0
 
 
 def permutation(pairs: Pairs) -> float:
-    """How likely so large a difference is if, for each case, either run might have been the base; two-sided."""
-    unit = math.lcm(*(runs for pair in pairs for _, runs in pair)) if pairs else 1
+    """How likely so large a difference is if, for each cluster, either run might have been the base; two-sided."""
+    unit = math.lcm(*(runs for cluster in pairs for pair, _ in cluster for _, runs in pair)) if pairs else 1
     steps: Counter[int] = Counter()
     observed = 0
-    for ((b, b_runs), (n, n_runs)), count in pairs.items():
-        step = n * (unit // n_runs) - b * (unit // b_runs)
+    for cluster, count in pairs.items():
+        step = sum(
+            (n * (unit // n_runs) - b * (unit // b_runs)) * cases for ((b, b_runs), (n, n_runs)), cases in cluster
+        )
         observed += step * count
         if step:
             steps[abs(step)] += count
@@ -143,6 +157,15 @@ def fisher(one: Runs, other: Runs) -> float:
     return sum(count for count in ways.values() if count <= ways[a]) / math.comb(n + m, passed)
 
 
+@lru_cache(1024)
+def chance_of_fall(base: Runs, new: Runs) -> float:
+    """Fisher's exact test, one-sided: how likely so few passed runs are if the case passes as often as before."""
+    (b, n), (a, m) = base, new
+    passed = a + b
+    few = range(max(0, passed - n), a + 1)
+    return sum(math.comb(m, k) * math.comb(n, passed - k) for k in few) / math.comb(n + m, passed)
+
+
 def holm(values: Sequence[float]) -> list[float]:
     """The same p-values, corrected for how many were looked at."""
     found = [1.0] * len(values)
@@ -153,49 +176,37 @@ def holm(values: Sequence[float]) -> list[float]:
     return found
 
 
-def z_value(confidence: float) -> float:
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
+def hochberg(values: Sequence[float]) -> list[float]:
+    """The same p-values of independent tests, corrected: several small ones together weigh more than Holm lets them."""
+    found = [1.0] * len(values)
+    reached = 1.0
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__, reverse=True), 1):
+        reached = min(reached, rank * values[index])
+        found[index] = reached
+    return found
 
 
-@lru_cache
-def t_quantile(confidence: float, freedom: int) -> float:
-    """How many standard errors wide an interval is where the spread itself is estimated; 1 case has no spread."""
-    if freedom < 1:
-        return z_value(confidence)
-    low, high = 0.0, 10.0
-    while _t_within(high, freedom) < confidence:
-        low, high = high, high * 4
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if _t_within(middle, freedom) < confidence else (low, middle)
-    return high
+def fallen(pairs: Sequence[Pair], confidence: float, others: Mapping[Pair, int] = MappingProxyType({})) -> list[bool]:
+    """Which cases fell by more than chance explains, at this confidence for all of them together.
 
-
-def _effective(rates: Rates) -> float:
-    """How many independent runs are worth as much: from the number of cases, where they differ, to that of all runs.
-
-    Two made-up cases, one always good and one always bad, keep a few clean cases from looking surer than they are.
+    `others` failed at times and did not fall: they might have. A case that could not show a fall, because hardly any of
+    its runs failed, is not a look taken. All looks are corrected by Hochberg's method, so that several cases that broke
+    alike confirm each other.
     """
-    cases = sum(rates.values())
-    values = [(passed / runs, count) for (passed, runs), count in rates.items()] + [(0.0, 1), (1.0, 1)]
-    mean = sum(value * count for value, count in values) / (cases + 2)
-    variance = sum((value - mean) ** 2 * count for value, count in values) / (cases + 1) / (cases + 2)
-    runs = sum(runs * count for (_, runs), count in rates.items())
-    return min(max(mean * (1 - mean) / variance, cases), runs)
+    error = 1 - confidence
+    most = max((new[1] for _, new in pairs), default=0)
+    looks = sum(count for (base, new), count in others.items() if _least_chance(base, (0, max(most, new[1]))) <= error)
+    able = [index for index, pair in enumerate(pairs) if _least_chance(*pair) <= error]
+    corrected = hochberg([*(chance_of_fall(*pairs[index]) for index in able), *[1.0] * looks])
+    shown = {index for index, chance in zip(able, corrected, strict=False) if chance <= error}
+    return [index in shown for index in range(len(pairs))]
 
 
-def _wilson_corrected(rate: float, runs: float, z: float) -> Interval:
-    """Wilson's interval with continuity correction."""
-
-    def bound(sign: int) -> float:
-        shifted = min(max(rate + sign / (2 * runs), 0.0), 1.0)
-        spread = z * z / runs
-        margin = z * math.sqrt(shifted * (1 - shifted) / runs + spread / (4 * runs))
-        return (shifted + spread / 2 + sign * margin) / (1 + spread)
-
-    return Interval(0.0 if rate <= 0 else max(0.0, bound(-1)), 1.0 if rate >= 1 else min(1.0, bound(1)))
+def _least_chance(base: Runs, new: Runs) -> float:
+    """The smallest chance that a case with so many failures in all could have shown: all of them in the new run."""
+    failed, runs = base[1] - base[0] + new[1] - new[0], base[1] + new[1]
+    most = min(failed, new[1])
+    return chance_of_fall((runs - failed - (new[1] - most), base[1]), (new[1] - most, new[1]))
 
 
 def _joined(one: float, other: float, shared: float) -> float:
@@ -229,30 +240,3 @@ def _some_signs(steps: Mapping[int, int], observed: int) -> float:
         total = sum(step * (2 * chance.getrandbits(count).bit_count() - count) for step, count in kinds)
         hits += abs(total) >= observed
     return (hits + 1) / (SHUFFLES + 1)
-
-
-def _t_within(bound: float, freedom: int) -> float:
-    """How likely Student's t stays within this bound."""
-    return 1.0 - _incomplete_beta(freedom / (freedom + bound * bound), freedom / 2, 0.5)
-
-
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction."""
-    if x > (a + 1) / (a + b + 2):
-        return 1.0 - _incomplete_beta(1 - x, b, a)
-    if x <= 0:
-        return 0.0
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    fraction = d
-    for m in range(1, 10_000):
-        for term in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 / (1 + term * d)
-            c = 1 + term / c
-            fraction *= c * d
-        if abs(c * d - 1) < 1e-15:
-            break
-    return front * fraction / a

@@ -14,7 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from karat.console.progress import lines_for, notice, retry
-from karat.console.screen import Screen, Verbosity
+from karat.console.screen import Screen, Verbosity, wrap
 from karat.engine.events import (
     CaseFinished,
     CaseRetried,
@@ -36,7 +36,7 @@ SURE = 3
 
 
 class Bar:
-    """One line that is redrawn. Above it are cases that did not pass (all cases if verbosity is WHOLE) and retries."""
+    """One line that is redrawn. Above it are retries and cases that did not pass: all if VERBOSE, none if QUIET."""
 
     def __init__(self, screen: Screen, suite: Suite) -> None:
         self.progress = _progress(screen)
@@ -45,6 +45,7 @@ class Bar:
         self._lines_out = io.StringIO()
         self._lines = lines_for(screen._replace(out=self._lines_out), suite)
         self._every = screen.verbosity >= Verbosity.VERBOSE
+        self._quiet = screen.verbosity is Verbosity.QUIET
         self._counts: Counter[CaseStatus] = Counter()
         self._running: dict[tuple[int, int], str] = {}
         self._kept = self._total = 0
@@ -59,7 +60,7 @@ class Bar:
             self._running[event.item.index, event.item.repeat] = event.item.case.id
         elif isinstance(event, CaseFinished):
             self._finished(event)
-        elif isinstance(event, CaseRetried):
+        elif isinstance(event, CaseRetried) and not self._quiet:
             self._above(retry(event))
         elif isinstance(event, Notice):
             self._notice(notice(event))
@@ -71,7 +72,8 @@ class Bar:
         self._running.pop((item.index, item.repeat), None)
         self._counts[done.status] += 1
         self.progress.advance(self._task)
-        if self._every or done.status not in (CaseStatus.PASS, CaseStatus.SKIP, CaseStatus.XFAIL):
+        broke = not self._quiet and done.status not in (CaseStatus.PASS, CaseStatus.SKIP, CaseStatus.XFAIL)
+        if self._every or broke:
             name = f"{item.case.id} #{item.repeat + 1}" if item.repeat else item.case.id
             self._above(self._lines.line(done.status, name, item.case.category, done.duration_ms).rstrip("\n"))
 
@@ -83,7 +85,7 @@ class Bar:
             click.echo(line, err=True)
 
     def _above(self, line: str) -> None:
-        self.progress.console.print(Text.from_ansi(line), highlight=False, soft_wrap=True)
+        self.progress.console.print(Text.from_ansi(wrap(line, self.progress.console.width)), soft_wrap=True)
 
     def _status_line(self) -> str:
         far = f"{self._kept + self._counts.total()}/{self._total}"

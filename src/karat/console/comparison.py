@@ -16,7 +16,7 @@ from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_co
 from karat.model.comparison import CaseChange, Comparison, Seen
 from karat.model.history import CaseHistory, History, RunPoint
 from karat.reports.artifacts import whole_file
-from karat.reports.comparison import SECTIONS, apart, gate_lines, headline, of_group, of_measure, rates, side
+from karat.reports.comparison import SECTIONS, apart, gate_lines, headline, of_group, of_measure, preamble, rates, side
 from karat.reports.escaping import terminal
 from karat.text.wording import counted
 
@@ -62,6 +62,8 @@ def write_comparison(found: Comparison, out: TextIO, *, colour: bool = False) ->
 
 
 def _lines(found: Comparison, colour: bool) -> Iterator[str]:
+    for line in preamble(found):
+        yield f"{BOLD}{YELLOW}{terminal(line, LINE)}{PLAIN}" if colour else terminal(line, LINE)
     paint = f"{BOLD}{_COLOURS[found.overall.sure]}" if colour else ""
     yield f"{paint}{headline(found)}{PLAIN if colour else ''}"
     if others := apart(found):
@@ -149,14 +151,24 @@ def write_history(found: History, out: TextIO) -> None:
 def _history_lines(found: History) -> Iterator[str]:
     flaky = sum(case.is_flaky for case in found.cases)
     cases = f"{counted(len(found.cases), 'case')}, {flaky} flaky"
-    yield f"{counted(len(found.runs), 'run')} of {terminal(found.suite, HISTORY_LINE)}, {cases}"
+    against = f" against {terminal(found.target, HISTORY_LINE)}" if found.target else ""
+    yield f"{counted(len(found.runs), 'run')} of {terminal(found.suite, HISTORY_LINE)}{against}, {cases}"
     width = min(max((len(case.id) for case in found.cases), default=0), HISTORY_NAME)
     for case in found.cases:
         yield f"  {terminal(case.id, HISTORY_NAME):<{width}}  {case.strip}{_story(case)}"
     yield f"  {LEGEND}"
     yield from _slowest(found)
-    yield from (f"  {run.passed} of {run.cases} passed  {_at(run)}" for run in found.runs)
+    yield from (f"  {run.figures}  {_at(run)}" for run in found.runs)
+    if found.left_out:
+        yield f"  {_left_out(found)}"
     yield from (f"  not read: {terminal(why, HISTORY_LINE)}" for why in found.unreadable)
+
+
+def _left_out(found: History) -> str:
+    """Runs of the suite that this history does not mix in, and how to see them."""
+    runs = f"not shown: {counted(found.left_out, 'run')} of this suite against another target or with other settings"
+    others = [name for name in found.other_targets if name != found.target]
+    return runs + (f"; --target {terminal(', '.join(others), HISTORY_LINE)}" if others else "")
 
 
 def _story(case: CaseHistory) -> str:

@@ -6,6 +6,7 @@ import io
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -22,9 +23,11 @@ from karat.reports.failure_details import headline
 from karat.reports.repeated import by_case
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
+from karat.scoring.figures import run_words
 from karat.text.wording import counted, visible
 
 MOST: Final = 30
+VIEWER: Final = ("starlette", "uvicorn")
 
 
 def show_ending(result: RunResult, screen: Screen) -> None:
@@ -113,6 +116,8 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]
     if screen.verbosity > Verbosity.QUIET:
+        if summary.judged > 1 or summary.spent.counted or summary.spent.reported:
+            lines.append(f"  {run_words(summary, run.prices)}")
         lines += [f"  {terminal(str(path))}" for path in artifacts]
     if screen.verbosity > Verbosity.QUIET or incomplete(run):
         lines += [f"  {what:<19}{command}" for what, command in next_steps(run)]
@@ -136,8 +141,15 @@ def next_steps(run: RunView) -> list[tuple[str, str]]:
     elif named := _to_rerun(run.summary):
         steps.append(("run these again", f"karat rerun {journal}{named}".rstrip()))
     if steps:
-        steps.append(("look at them", f"karat view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}"))
+        steps.append(
+            ("look at them", f"{_install_viewer()}karat view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}")
+        )
     return steps
+
+
+def _install_viewer() -> str:
+    """What `karat view` needs and this installation does not have."""
+    return "" if all(map(find_spec, VIEWER)) else "pip install 'karat[viewer]' && "
 
 
 def _to_rerun(summary: Summary) -> str:

@@ -41,7 +41,7 @@ def run_with_progress(suite: Suite, start: Start, verbosity: Verbosity) -> tuple
 
 def _listener_for(screen: Screen, suite: Suite) -> tuple[Listener, AbstractContextManager[object]]:
     """A listener for the run, and a context in which it listens: a bar on a terminal, lines elsewhere."""
-    if screen.verbosity is Verbosity.QUIET:
+    if screen.verbosity is Verbosity.QUIET and not screen.live:
         return notices, nullcontext()
     if screen.live:
         from karat.console.bar import Bar  # rich, which a run without a bar does not load

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from karat.model.run import CaseRecord
@@ -40,6 +42,13 @@ _CHECK_COLOURS: Final = {
 }
 _STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
 _INDENT: Final = " " * (_STATUS_WIDTH + 2)
+
+
+_colour = re.compile(r"\x1b\[[0-9;]*m")
+_words = re.compile(r"^ +|[^ ]+ *| +")
+_command = re.compile(r"  karat [a-z]|pip install")
+_indent = re.compile(r" *(?:(?:expected|found|in|asked|answered|called|see|failed|unknown|before|now) {2,})?")
+"""What a further line is put under: the text of a line, after its label."""
 
 
 class Verbosity(IntEnum):
@@ -139,12 +148,33 @@ def _painted(status: Status, word: str) -> str:
 
 
 def show(out: TextIO, text: str) -> None:
-    """Write text, with escapes for what the terminal's encoding lacks."""
+    """Write text, in a terminal broken at words, with escapes for what its encoding lacks."""
+    if out.isatty():
+        columns = get_terminal_size().columns
+        text = "\n".join(wrap(line, columns) for line in text.split("\n"))
     try:
         out.write(text)
     except UnicodeEncodeError:
         encoding = out.encoding or "ascii"
         out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def wrap(line: str, columns: int) -> str:
+    """A line broken at words where the terminal ends, further lines under its text; a command stays whole to copy."""
+    if (line.isascii() and len(line) <= columns) or width(_colour.sub("", line)) <= columns or _command.search(line):
+        return line
+    start = _indent.match(_colour.sub("", line))
+    under = " " * min(len(start[0]) if start else 0, columns // 2)
+    found, taken = [""], 0
+    for word in _words.findall(line):
+        size = width(_colour.sub("", word.rstrip(" ")))
+        if taken and taken + size > columns and found[-1].strip():
+            found[-1] = found[-1].rstrip(" ")
+            found.append(under)
+            taken = len(under)
+        found[-1] += word
+        taken += width(_colour.sub("", word))
+    return "\n".join(found)
 
 
 def width(text: str) -> int:

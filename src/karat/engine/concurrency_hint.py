@@ -13,7 +13,7 @@ WORTH = 0.7
 
 
 class ConcurrencyHint:
-    """Hears how long cases take one at a time, and tells at the end what several at once would have taken."""
+    """Records how long cases take one at a time, and reports at the end what several at once would have taken."""
 
     def __init__(self) -> None:
         self._seconds: list[float] = []

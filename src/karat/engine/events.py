@@ -1,4 +1,4 @@
-"""What a run tells its listeners while it goes on."""
+"""What a run reports to its listeners while it goes on."""
 
 from __future__ import annotations
 

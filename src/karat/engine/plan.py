@@ -33,9 +33,12 @@ class Plan:
         *,
         repeat: int = 1,
         until: Sequential | None = None,
+        confirm: int = 0,
     ) -> None:
-        self._cases = cases
+        self.cases = cases
         self.until = until
+        self.is_open_ended = until is not None or confirm > 0
+        """Whether it depends on the runs of a case how often it is run."""
         self._keys = Keys(target_options)
         self._repeat = repeat
         self._order = array("Q", range(len(cases) * repeat))
@@ -46,7 +49,7 @@ class Plan:
     def __iter__(self) -> Iterator[Item]:
         for place in self._order:
             index, repeat = divmod(place, self._repeat)
-            case = self._cases[index]
+            case = self.cases[index]
             yield Item(index, repeat, self._keys.of(case), case, self.until)
 
     def keep(self, wanted: Callable[[Item], bool]) -> None:

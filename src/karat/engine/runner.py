@@ -21,12 +21,12 @@ from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
 from karat.model.run import Footer, Header, Summary
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.targets.base import DENIED
 
 
 class Items(Protocol):
-    """What slots take from. Whoever takes an item tells when it is done."""
+    """What slots take from. Whoever takes an item reports when it is done."""
 
     async def take(self) -> Item | None: ...
 
@@ -57,7 +57,7 @@ class InOrder:
 
 
 class UntilDecided:
-    """Runs of each case one after the other while `is_open` says that another may decide it; all cases take turns.
+    """Runs of each case one after the other while `is_open` says that another is needed; all cases take turns.
 
     One run of a case at a time: no run is started that the one before it makes needless, and what decides a case does
     not depend on which of several runs ends first.
@@ -94,7 +94,7 @@ class UntilDecided:
 
 def items_of(plan: Plan, is_open: Callable[[int], bool]) -> Items:
     """What is to be run of a plan."""
-    return InOrder(plan) if plan.until is None else UntilDecided(plan, is_open)
+    return UntilDecided(plan, is_open) if plan.is_open_ended else InOrder(plan)
 
 
 INTERRUPTED = "interrupted"
@@ -195,7 +195,8 @@ class Runner:
                 self._end_denied(done)
                 return
             journal.write(bytes(done.line))
-            tally.add(item.index, done.status, done.soft, item.case.min_pass_rate, done.shortfall)
+            rate, cluster = item.case.min_pass_rate, item.case.cluster
+            tally.add(item.index, done.status, done.soft, rate, done.shortfall, cluster=cluster, spent=done.spent)
             items.done(item)
             self._attempts.tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):

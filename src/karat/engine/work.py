@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
+from karat.model.cost import COST, NOTHING_SPENT, Spent, spent_by
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
@@ -46,6 +47,7 @@ class CaseResult(Struct, frozen=True):
     """The kind of error, where there was one."""
     retry_after: float | None = None
     shortfall: Shortfall = NOTHING_SHORT
+    spent: Spent = NOTHING_SPENT
     notices: tuple[str, ...] = ()
     """What the target wants the user to know, apart from the result of the case."""
 
@@ -120,7 +122,8 @@ def finish_case(
         error.kind if error else "",
         error.retry_after if error else None,
         verdict.shortfall,
-        tuple(map(redactor.text, context.notices)) if context is not None else (),
+        spent_by(trace.tokens, trace.metadata.get(COST)),
+        tuple(map(redactor.message, context.notices)) if context is not None else (),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -18,8 +18,8 @@ from karat.plugins.project import Project
 from karat.targets.config import TargetConfig, read_config, resolve
 from karat.text.wording import did_you_mean, listed
 
-Inspect: TypeAlias = Callable[[TargetConfig, str], Awaitable[Inspection]]
-"""Looks at the agent of a configuration, whose name is that of the target to propose, with one prompt."""
+Inspect: TypeAlias = Callable[..., Awaitable[Inspection]]
+"""Looks at the agent of a configuration, whose name is that of the target to propose, with one prompt or more."""
 
 GREETING = "Hello! What can you do for me?"
 PROBE = 10.0
@@ -35,21 +35,32 @@ class Inspector(NamedTuple):
     kind: str
     module: str
     function: str
+    prompts: int = 1
+    """How many prompts it takes."""
 
 
 INSPECTORS = (
     Inspector("browser", "karat.inspections.page.inspect", "inspect_page"),
     Inspector("langgraph", "karat.inspections.graphs", "inspect_graph"),
-    Inspector("http", "karat.inspections.services", "inspect_service"),
+    Inspector("http", "karat.inspections.services", "inspect_service", prompts=10),
 )
 
 
-def inspector(kind: str) -> Inspect:
+async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspection:
+    """Inspect the agent of a configuration with these prompts, or with a greeting."""
+    found = inspector(config.kind)
+    if len(prompts) > found.prompts:
+        what = "one prompt" if found.prompts == 1 else f"at most {found.prompts} prompts"
+        raise UsageError(f"a target of kind {config.kind!r} is inspected with {what}.", fix="Give fewer.")
+    inspect: Inspect = getattr(importlib.import_module(found.module), found.function)
+    return await inspect(config, *(prompts or (GREETING,)))
+
+
+def inspector(kind: str) -> Inspector:
     """What inspects targets of this kind."""
     for each in INSPECTORS:
         if each.kind == kind:
-            found: Inspect = getattr(importlib.import_module(each.module), each.function)
-            return found
+            return each
     known = [each.kind for each in INSPECTORS]
     fix = did_you_mean(kind, known) or f"Inspect a target of kind {listed(known)}."
     raise UsageError(f"targets of kind {kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")

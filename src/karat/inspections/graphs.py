@@ -18,6 +18,7 @@ from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.langgraph.loading import environment, pregel, source
 from karat.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, taken
+from karat.targets.langgraph.target import NO_STORE
 from karat.targets.langgraph.tools import tools_of
 from karat.text.wording import counted
 
@@ -36,18 +37,25 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
     graph = await _loaded(config)
     trace, problem = None, NO_TEXT
     options: dict[str, object] = dict(config.options)
-    for candidate in _candidates(graph, config.options):
+    left = list(_candidates(graph, config.options))
+    while left and trace is None:
+        candidate = left.pop(0)
         try:
             options, trace = await _tried(config, candidate, prompt)
         except (TargetError, ConfigError) as error:
             problem = error.message
-            continue
-        break
+            left += _with_what_is_missing(candidate) if NO_STORE in problem else ()
     recorded = [Observation("a first prompt records", _recorded(trace))] if trace is not None else []
     table: dict[str, object] = {"use": config.use}
     if options:
         table["options"] = options
     return Inspection(config.name, table, (*_sightings(graph), *recorded), trace, problem)
+
+
+def _with_what_is_missing(tried: dict[str, object]) -> list[dict[str, object]]:
+    """The options with what the place where a graph runs gives it: a context, a store, or both."""
+    more: list[dict[str, object]] = [{"context": {}}, {"store": "memory"}, {"store": "memory", "context": {}}]
+    return [tried | each for each in more] if not {"context", "store"} & tried.keys() else []
 
 
 async def _loaded(config: TargetConfig) -> object:

@@ -9,14 +9,17 @@ from karat.targets.catalog import build
 from karat.targets.config import TargetConfig
 
 
-async def prove_target(config: TargetConfig, *prompts: str) -> Trace:
-    """The trace of the last prompt. Raises TargetError where a case would be an ERROR, or says nothing at all."""
+async def prove_target(config: TargetConfig, *prompts: str, earlier: list[Trace] | None = None) -> Trace:
+    """The trace of the last prompt; those of the others are added to `earlier`.
+
+    Raises TargetError where a case would be an ERROR, or says nothing at all.
+    """
     *setup, last = prompts
     case = Case(id="inspect", prompt=last, setup_prompts=tuple(setup), checks=())
     target = build(config)
     try:
         await target.open()
-        trace = await target.run(case, RunContext())
+        trace = await target.run(case, RunContext(after_setup=None if earlier is None else earlier.append))
     finally:
         await target.close()
     if trace.error is not None:

@@ -19,7 +19,8 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus
 from karat.scoring import verdicts
-from karat.scoring.repeats import Tally, case_status
+from karat.scoring.repeats import case_status
+from karat.scoring.tally import Tally
 
 NAMED = 10
 

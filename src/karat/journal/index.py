@@ -43,10 +43,6 @@ class IndexedRun(Struct, frozen=True, kw_only=True):
     summary: Summary
     finished_at: str = ""
     problem: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-    """The figures of its traces, added up."""
     version: str = ""
     """Changes whenever the journal does."""
     changed_at: float = 0.0
@@ -139,7 +135,7 @@ class Index:
 
     def runs(self) -> list[IndexedRun]:
         """Every run, the latest first."""
-        columns = "key, path, header, footer, summary, problem, tokens_in, tokens_out, cost, size, done, mtime, scores"
+        columns = "key, path, header, footer, summary, problem, size, done, mtime, scores"
         with self._lock:
             rows = self._database.execute(f"SELECT {columns} FROM runs WHERE header != x''").fetchall()
         return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
@@ -341,7 +337,7 @@ def _journals(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _run(row: tuple[object, ...]) -> IndexedRun:
-    key, path, header, footer, summary, problem, tokens_in, tokens_out, cost, size, done, mtime, scores = row
+    key, path, header, footer, summary, problem, size, done, mtime, scores = row
     end = msgspec.json.decode(footer, type=Footer) if isinstance(footer, bytes) and footer else None
     return IndexedRun(
         key=str(key),
@@ -350,9 +346,6 @@ def _run(row: tuple[object, ...]) -> IndexedRun:
         summary=msgspec.json.decode(_bytes(summary), type=Summary),
         finished_at=end.finished_at if end else "",
         problem=str(problem),
-        tokens_in=tokens_in if isinstance(tokens_in, int) else None,
-        tokens_out=tokens_out if isinstance(tokens_out, int) else None,
-        cost_usd=cost if isinstance(cost, float) else None,
         version=f"{size}-{mtime}",
         changed_at=mtime / 1e9 if isinstance(mtime, int) else 0.0,
         scores=msgspec.json.decode(_bytes(scores), type=dict[str, tuple[int, int]]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -18,29 +17,32 @@ from karat.journal.broken import Failure, broken
 from karat.journal.integrity import Identity, agrees, derived, ending, figures
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.journal.views import RecordToIndex
+from karat.model.cost import COST, reported_cost, spent_by
 from karat.model.run import Footer, Header
 from karat.model.sequential import Sequential
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
-from karat.scoring.repeats import Tally, case_status
+from karat.scoring.repeats import case_status
+from karat.scoring.tally import Tally
 from karat.text.wording import counted
 
-VERSION: Final = 3
+VERSION: Final = 4
 SEPARATOR: Final = "\x1f"
 """Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500
+LARGEST: Final = 1 << 63
 SEARCHED: Final = 2_000
 """How much of a prompt and of an answer is searched."""
 
 SCHEMA: Final = """
 CREATE TABLE runs (
   key TEXT PRIMARY KEY, path TEXT, inode INTEGER, mtime INTEGER, size INTEGER, done INTEGER, lines INTEGER,
-  after_end INTEGER, header BLOB, footer BLOB, summary BLOB, problem TEXT, tokens_in INTEGER, tokens_out INTEGER,
-  cost REAL, scores BLOB
+  after_end INTEGER, header BLOB, footer BLOB, summary BLOB, problem TEXT, scores BLOB
 ) WITHOUT ROWID;
 CREATE TABLE records (
   run TEXT, idx INTEGER, repeat INTEGER, offset INTEGER, status TEXT, ended TEXT, id TEXT, category TEXT, tags TEXT,
-  text TEXT, ms REAL, soft REAL, rate REAL, short INTEGER, edited INTEGER, PRIMARY KEY (run, idx, repeat)
+  text TEXT, ms REAL, soft REAL, rate REAL, short INTEGER, edited INTEGER, cluster TEXT, tokens_in INTEGER,
+  tokens_out INTEGER, cost REAL, PRIMARY KEY (run, idx, repeat)
 ) WITHOUT ROWID;
 CREATE TABLE broken (
   run TEXT, idx INTEGER, repeat INTEGER, number INTEGER, label TEXT, name TEXT, status TEXT, part TEXT, kind TEXT,
@@ -50,7 +52,7 @@ CREATE TABLE kept (
   run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
 );
 """
-_PUT: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 15)})"
+_PUT: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 19)})"
 _BREAK: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 9)})"
 
 _encode = msgspec.json.encode
@@ -69,9 +71,6 @@ class IndexProgress(NamedTuple):
     lines: int
     after_end: int
     footer: bytes | None
-    tokens_in: int | None
-    tokens_out: int | None
-    cost: float | None
     scores: bytes
 
 
@@ -85,8 +84,6 @@ class JournalRows:
         self._header: Header
         self._footer: Footer | None = None
         self._lines = self._done = self._after_end = 0
-        self._tokens: list[int | None] = [None, None]
-        self._cost: float | None = None
         self._scores: dict[str, list[int]] = {}
 
     def bring_up_to_date(self) -> None:
@@ -112,8 +109,7 @@ class JournalRows:
 
     def _read_progress(self) -> IndexProgress | None:
         row = self._database.execute(
-            "SELECT inode, done, lines, after_end, footer, tokens_in, tokens_out, cost, scores FROM runs"
-            " WHERE key = ? AND problem = ''",
+            "SELECT inode, done, lines, after_end, footer, scores FROM runs WHERE key = ? AND problem = ''",
             (self._key,),
         ).fetchone()
         return IndexProgress(*row) if row else None
@@ -131,7 +127,6 @@ class JournalRows:
             return
         self._done, self._lines, self._after_end = progress.done, progress.lines, progress.after_end
         self._footer = read_footer(progress.footer) if progress.footer else None
-        self._tokens, self._cost = [progress.tokens_in, progress.tokens_out], progress.cost
         self._scores = msgspec.json.decode(progress.scores)
         file.seek(progress.done)
 
@@ -164,9 +159,6 @@ class JournalRows:
     def _row(self, record: RecordToIndex, verdict: Verdict, found: list[Failure]) -> tuple[object, ...]:
         case = record.case
         follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
-        if record.trace.tokens is not None:
-            self._count(record.trace.tokens)
-        self._pay(record.trace.metadata.cost_usd)
         for group, score in verdict.groups.items():
             held = self._scores.setdefault(group, [0, 0])
             held[0] += score.passed
@@ -189,19 +181,13 @@ class JournalRows:
             case.min_pass_rate,
             short.failed | short.unknown << 1 | short.unjudged << 2 | short.count << 3,
             not follows,
+            case.cluster,
+            *_whole_numbers(record.trace.tokens),
+            reported_cost({COST: record.trace.metadata.cost_usd}),
         )
 
     def _break(self, record: RecordToIndex, one: Failure) -> tuple[object, ...]:
         return (self._key, record.index, record.repeat, *one)
-
-    def _count(self, tokens: Tokens) -> None:
-        for place, number in enumerate((tokens.input, tokens.output)):
-            if number is not None:
-                self._tokens[place] = (self._tokens[place] or 0) + number
-
-    def _pay(self, cost: object) -> None:
-        if isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0:
-            self._cost = (self._cost or 0.0) + cost
 
     def _settle_cases(self) -> None:
         """Of a case with several runs, say at each how the case came out."""
@@ -215,11 +201,12 @@ class JournalRows:
         self._database.executemany("UPDATE records SET ended = ? WHERE run = ? AND idx = ?", ends)
 
     def _summary(self, problem: str) -> bytes:
-        tally = Tally(self._header.repeat, self._header.until)
-        query = "SELECT idx, status, soft, rate, short FROM records WHERE run = ?"
-        for index, status, soft, rate, short in self._database.execute(query, (self._key,)):
-            known = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3)
-            tally.add(index, CaseStatus(status), soft, rate, known)
+        tally = Tally(self._header.repeat, self._header.until, self._header.confirm)
+        query = "SELECT idx, status, soft, rate, short, cluster, tokens_in, tokens_out, cost FROM records WHERE run = ?"
+        for index, status, soft, rate, short, cluster, into, out, cost in self._database.execute(query, (self._key,)):
+            spent = spent_by(None if into is None and out is None else Tokens(into, out), cost)
+            lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3)
+            tally.add(index, CaseStatus(status), soft, rate, lacks, cluster=cluster, spent=spent)
         faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer
         if footer and not faults and figures(summary) != figures(footer.summary):
@@ -236,7 +223,7 @@ class JournalRows:
         if strange:
             yield f"{counted(strange, 'line')} of cases that the run did not have"
         whole = self._footer is not None and not self._footer.summary.incomplete
-        if whole and known - strange < self._header.total and not self._header.until:
+        if whole and known - strange < self._header.total and not (self._header.until or self._header.confirm):
             yield f"{counted(self._header.total - known + strange, 'line')} lost"
         if self._after_end:
             yield "lines after the footer"
@@ -262,11 +249,16 @@ class JournalRows:
             footer,
             summary,
             problem,
-            *self._tokens,
-            self._cost,
             _encode(self._scores),
         )
         self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _whole_numbers(tokens: Tokens | None) -> tuple[int | None, int | None]:
+    """Token counts as far as a table can hold them."""
+    if tokens is None:
+        return None, None
+    return tuple(n if n is None or abs(n) < LARGEST else None for n in (tokens.input, tokens.output))  # type: ignore[return-value]  # two
 
 
 def _plainly_passed(record: RecordToIndex) -> bool:

@@ -12,13 +12,14 @@ from itertools import pairwise
 from typing import Final, Protocol, TypedDict
 
 from karat.journal.views import RecordToVerify
+from karat.model.cost import Spent
 from karat.model.keys import Keys, content, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.scoring import verdicts
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.text.wording import counted
 
 FIRST: Final = 1 << 10
@@ -72,7 +73,7 @@ class Places:
     def __init__(self, header: Header) -> None:
         self._repeat = max(header.repeat, 1)
         self._total = header.total
-        self._until = header.until
+        self._open_ended = bool(header.until or header.confirm)
 
     def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
         """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
@@ -83,7 +84,7 @@ class Places:
             found.append(f"{counted(len(places) - len(each), 'line')} doubled")
         if known != len(each):
             found.append(f"{counted(len(each) - known, 'line')} of cases that the run did not have")
-        if whole and known < self._total and not self._until:
+        if whole and known < self._total and not self._open_ended:
             found.append(f"{counted(self._total - known, 'line')} lost")
         return found
 
@@ -126,19 +127,20 @@ class Derived:
     """The summary that the records of a journal add up to, and whether they hold together."""
 
     def __init__(self, header: Header) -> None:
-        self._tally = Tally(header.repeat, header.until)
+        self._tally = Tally(header.repeat, header.until, header.confirm)
         self.identity = Identity(header)
 
     def add(self, record: RecordToVerify) -> None:
         """Note a record, by the verdict that its checks add up to."""
         verdict = derived(record)
         own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
-        self.count(record.index, record.case, verdict, own=own)
+        self.count(record.index, record.case, verdict, record.trace.spent, own=own)
 
-    def count(self, index: int, case: Case, verdict: Verdict, *, own: bool) -> None:
+    def count(self, index: int, case: Case, verdict: Verdict, spent: Spent, *, own: bool) -> None:
         """Note a record of this verdict; `own`: it is the one that its run wrote."""
         self.identity.note(case.id, index, own=own)
-        self._tally.add(index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall)
+        score, rate = verdict.soft.value, case.min_pass_rate
+        self._tally.add(index, verdict.status, score, rate, verdict.shortfall, cluster=case.cluster, spent=spent)
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
@@ -205,5 +207,6 @@ def agrees(verdict: Verdict, recorded: Scored) -> bool:
 
 
 def figures(summary: Summary) -> tuple[int, ...]:
-    """How many cases came out how."""
-    return summary.passed, summary.failed, summary.partial, summary.error, summary.skipped, summary.xfailed
+    """How many cases came out how, and over repeats, in how many runs."""
+    counts = summary.passed, summary.failed, summary.partial, summary.error, summary.skipped, summary.xfailed
+    return (*counts, summary.runs)

@@ -18,9 +18,10 @@ from karat.errors import JournalError
 from karat.journal.integrity import Derived, Places
 from karat.journal.parallel import map_in_processes
 from karat.journal.views import LineKind, RecordPlace, RecordSummary, RecordToVerify
+from karat.model.cost import TokenPrices
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
-from karat.plugins.project import Project, find_project
+from karat.plugins.project import Project, find_project, token_prices
 
 Decoded = TypeVar("Decoded")
 
@@ -95,6 +96,11 @@ class Journal:
     def catalog(self) -> CheckCatalog:
         """The checks of the project."""
         return catalog_for(self.project)
+
+    @property
+    def prices(self) -> TokenPrices | None:
+        """What tokens cost by the configuration of the project, as it is now."""
+        return token_prices(self.project)
 
     @property
     def finished_at(self) -> str:

@@ -18,13 +18,14 @@ from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import moved, way
+from karat.model.cost import COST, Spent, spent_by
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case, leave_unjudged
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
 from karat.scoring import verdicts
-from karat.scoring.repeats import Tally
+from karat.scoring.tally import Tally
 from karat.traces.redact import Redactor
 
 NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
@@ -79,7 +80,7 @@ class SuiteCases:
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
         self._keys = Keys(same_target(journal.header.options.get("target", {})))
-        self._runs = 1 if journal.header.until else journal.header.repeat
+        self._runs = 1 if journal.header.until else journal.header.repeat - journal.header.confirm
 
     def judged(self, record: CaseRecord) -> CaseRecord | None:
         """The record as it is judged now; None if the suite does not have its case any more."""
@@ -164,6 +165,8 @@ class Counts(Struct, frozen=True, array_like=True, gc=False):
     soft: float | None
     min_pass_rate: float | None
     shortfall: Shortfall
+    cluster: str
+    spent: Spent
 
 
 class Note(Struct, frozen=True, array_like=True, gc=False):
@@ -208,7 +211,7 @@ class Rewriting:
         self._into = into
         self._redactor = redactor
         self._along = way(journal.path, str(into))
-        self._tally = Tally(header.repeat, header.until)
+        self._tally = Tally(header.repeat, header.until, header.confirm)
         self._seen: set[tuple[str, int]] = set()
         self.identity = Identity(journal.header)
         self.dropped: dict[str, None] = {}
@@ -263,9 +266,13 @@ class Rewriting:
         return piece.lines
 
     def _count(self, counts: Counts) -> None:
-        self._tally.add(counts.index, counts.status, counts.soft, counts.min_pass_rate, counts.shortfall)
+        rate, cluster, spent = counts.min_pass_rate, counts.cluster, counts.spent
+        self._tally.add(counts.index, counts.status, counts.soft, rate, counts.shortfall, cluster=cluster, spent=spent)
 
 
 def _counts(record: CaseRecord) -> Counts:
-    verdict = record.verdict
-    return Counts(record.index, verdict.status, verdict.soft.value, record.case.min_pass_rate, verdict.shortfall)
+    verdict, case, trace = record.verdict, record.case, record.trace
+    spent = spent_by(trace.tokens, trace.metadata.get(COST))
+    return Counts(
+        record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent
+    )

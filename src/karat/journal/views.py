@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
+from karat.model.cost import Spent, spent_by
 from karat.model.run import FORMAT
 from karat.model.suite import Case
 from karat.model.trace import TextLoss, Tokens, ToolCall, TraceError
@@ -57,11 +58,23 @@ class RecordSummary(Struct, omit_defaults=True):
     attempts: tuple[_Attempt, ...] = ()
 
 
+class CostMetadata(Struct, frozen=True):
+    """What the metadata of a trace says of its cost."""
+
+    cost_usd: object = None
+
+
 class TraceToVerify(Struct, frozen=True):
-    """What of a trace decides how much of its verdict can be derived."""
+    """What of a trace decides how much of its verdict can be derived, and what it took."""
 
     error: TraceError | None = None
     cuts: dict[str, TextLoss] = {}
+    tokens: Tokens | None = None
+    metadata: CostMetadata = CostMetadata()
+
+    @property
+    def spent(self) -> Spent:
+        return spent_by(self.tokens, self.metadata.cost_usd)
 
 
 class RecordToVerify(Struct, frozen=True):
@@ -75,18 +88,10 @@ class RecordToVerify(Struct, frozen=True):
     key: str = ""
 
 
-class CostMetadata(Struct, frozen=True):
-    """What the metadata of a trace says of its cost."""
-
-    cost_usd: object = None
-
-
 class TraceToIndex(TraceToVerify, frozen=True):
     """What of a trace is searched and counted."""
 
     final_message: str = ""
-    tokens: Tokens | None = None
-    metadata: CostMetadata = CostMetadata()
 
 
 class RecordToIndex(RecordToVerify, frozen=True, kw_only=True):
@@ -100,8 +105,6 @@ class TraceToCompare(TraceToVerify, frozen=True):
     """What a comparison needs of a trace in addition to what its verdict is held against."""
 
     duration_ms: float | None = None
-    tokens: Tokens | None = None
-    metadata: dict[str, object] = field(default_factory=dict)
 
 
 class CheckToCompare(Struct, frozen=True, gc=False):

@@ -11,6 +11,7 @@ import msgspec
 
 from karat.errors import ArtifactError
 from karat.model.run import CaseRecord, Footer, Header
+from karat.system.unfinished_files import create_unfinished
 
 _encode = msgspec.json.Encoder().encode
 
@@ -29,8 +30,10 @@ def begin(path: str, header: Header, kept: Iterable[bytes] = (), base: str = "")
     one, so that nothing that is finished is ever run again.
     """
     place = os.path.join(base, path)
-    folder, name = os.path.split(place)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    try:
+        locked, temporary = create_unfinished(place)
+    except OSError as error:
+        raise _not_written(path, error, nothing_yet=True) from error
     try:
         with JournalWriter(temporary) as journal:
             journal.write(encode(header))
@@ -42,6 +45,7 @@ def begin(path: str, header: Header, kept: Iterable[bytes] = (), base: str = "")
     except ArtifactError as error:
         raise ArtifactError(error.message, where=path, fix=_ELSEWHERE, slug=error.slug) from error
     finally:
+        os.close(locked)
         with suppress(FileNotFoundError):
             os.unlink(temporary)
 

@@ -15,14 +15,16 @@ from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 
 IDLE = "idle-expectation"
-TELLS_NUMBERS = (MustGroundNumber, AnswerAt, Ui)
+JUDGES_NUMBERS = (MustGroundNumber, AnswerAt, Ui)
 
 
 def idle(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
     """Preconditions of tools that no case expects to be called, and numbers that no case asks for."""
     parts = [part for case in cases for part in (case, *case.turns)]
     tools = {tool for part in parts for _, tool, _ in called(part)}
-    tells = bool(tools) or any(part.case.outcome in NEEDS_A_CALL or any(part.of(*TELLS_NUMBERS)) for part in parts)
+    is_observed = bool(tools) or any(
+        part.case.outcome in NEEDS_A_CALL or any(part.of(*JUDGES_NUMBERS)) for part in parts
+    )
     for part in parts:
         for placed in part.of(ToolRequires):
             if placed.args["tool"] not in tools:
@@ -30,7 +32,7 @@ def idle(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
                 message = f"no case expects a call of {named}: agents that never call it satisfy this. Expect one."
                 yield PathDiagnostic(placed.path, message, IDLE)
         for placed in part.of(GroundedNumbers):
-            if not tells:
+            if not is_observed:
                 message = (
                     "no case expects a tool, a page or a number: answers without numbers satisfy this. Expect one."
                 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
+from karat.checks.answer_nodes import FOR_SNAPSHOTS
 from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.regexes import safe_regex
@@ -25,19 +26,13 @@ QUANTITY = regex.compile(r"\{\d*,?\d*\}|\\[1-9]")
 NUMBERED = regex.compile(r"\^(?:\\s[*+]?)?\\d(?:\+|\{[\d,]*\})?\\?[.)]")
 """The number of an item at the start of a line, which may be any."""
 WRITTEN = regex.compile(r"\d")
-_GAP = r"(?:\\s[*+?]*|\[[^\]]*\][*+?]*|\s)*"
-_NODES = "listitem|textbox|combobox|listbox|checkbox|menuitem|gridcell|columnheader|rowheader|treeitem|tablist|tabpanel"
-_NAMED = "heading|button|link|img|region|article|row|cell|option|tab|radio|dialog"
-_LAST = rf'(?:{_NODES})\b|(?:{_NAMED})(?:\|[a-z]+)*\)?{_GAP}\\?"'
-SNAPSHOT = regex.compile(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})", regex.I)
-"""A node as accessibility snapshots write it: its role after a hyphen, one that is a plain word too with its name."""
 IN_SNAPSHOT = "this regex is for an accessibility snapshot: in the words of an answer it finds nothing."
 
 ANSWERS = (
     "Yes.",
     "No, that is not possible today.",
     "I'm sorry, but I can't help with that.",
-    "The kettle is in the kitchen, beside the blue cups.",
+    "The kettle is in the kitchen, near the blue cups.",
     "Here you go:\n- bread\n- butter\n- jam",
     "1. Open the door.\n2. Go in.",
     '{"colour": "green", "legs": 4}',
@@ -92,9 +87,9 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
 def snapshot(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Regexes that are written for an accessibility snapshot, of which answers consist nowhere."""
     for path, pattern in _regexes(case):
-        if SNAPSHOT.search(pattern):
-            tried = "It is tried on the answer's own snapshot, which browser targets give where `answer` is set."
-            what = tried if path[-1] in SINGLE[:-1] else "Nothing else is looked at here: use `ui`."
+        if FOR_SNAPSHOTS.search(pattern):
+            tried = "It is tried on the answer's own snapshot, or on its Markdown written as one, and on nothing else."
+            what = tried if {*SINGLE[:-1], LISTS[0]} & set(path) else "Nothing else is looked at here: use `ui`."
             yield PathDiagnostic(path, f"{IN_SNAPSHOT} {what}", "snapshot-regex")
 
 

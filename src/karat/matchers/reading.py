@@ -229,7 +229,7 @@ _TYPE_NAME = {"enum": [*TYPES]}
 DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$eq": DollarKey("The value is just this one, objects with no other members.", _any, Equal, {}),
     "$ne": DollarKey("There is a value, and it is another one.", _any, Unequal, {}),
-    "$gt": DollarKey("It is over this number, or behind this string.", _limit, _bound("$gt"), _LIMIT),
+    "$gt": DollarKey("It is over this number, or sorts after this string.", _limit, _bound("$gt"), _LIMIT),
     "$gte": DollarKey("It is at least this.", _limit, _bound("$gte"), _LIMIT),
     "$lt": DollarKey("It is under this number, or before this string.", _limit, _bound("$lt"), _LIMIT),
     "$lte": DollarKey("It is at most this.", _limit, _bound("$lte"), _LIMIT),

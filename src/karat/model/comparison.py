@@ -14,6 +14,8 @@ class Change(StrEnum):
     """What became of a case from one run to the other."""
 
     BROKE = "broke"
+    FELL = "fell"
+    """It passed in every run of the base and in none of the new run, and the runs are too few to say that it broke."""
     FIXED = "mended"
     RED = "stayed red"
     FLICKERS = "flickers"
@@ -26,7 +28,7 @@ class Change(StrEnum):
     GONE = "gone"
 
 
-COMPARED = (Change.BROKE, Change.FIXED, Change.RED, Change.FLICKERS, Change.STEADY)
+COMPARED = (Change.BROKE, Change.FELL, Change.FIXED, Change.RED, Change.FLICKERS, Change.STEADY)
 """What was asked and judged in both runs, so that it can be weighed."""
 
 
@@ -39,7 +41,11 @@ class Bounds(Struct, frozen=True):
 
 
 class RunSide(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One of the two runs. `runs` were judged, `errors` were not; `incomplete` says why cases are missing."""
+    """One of the two runs. `runs` were judged, `errors` were not; `incomplete` says why cases are missing.
+
+    `figures` are those that every page, report and terminal gives of the run as a whole. A base may be several runs,
+    `pooled`; `settings` are those of the target, by name.
+    """
 
     path: str
     suite: str
@@ -52,6 +58,10 @@ class RunSide(Struct, frozen=True, omit_defaults=True, kw_only=True):
     runs: int = 0
     errors: int = 0
     incomplete: str = ""
+    figures: str = ""
+    pooled: int = 1
+    settings: dict[str, str] = {}
+    deterministic: bool = False
 
 
 class Flip(Struct, frozen=True, omit_defaults=True):
@@ -84,10 +94,14 @@ class CaseChange(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Weighed(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The compared cases of a scope: of all, of one category, or of one tag. `p` is corrected for the looks taken."""
+    """The compared cases of a scope: of all, of one category, or of one tag. `p` is corrected for the looks taken.
+
+    Cases of one cluster are variants of one thing; a case of no cluster is one of its own.
+    """
 
     scope: str
     cases: int
+    clusters: int
     broke: int = 0
     fixed: int = field(name="mended", default=0)
     base: Bounds
@@ -137,6 +151,8 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     changes: tuple[CaseChange, ...] = ()
     left_off: int = 0
     flips: dict[str, int] = {}
+    differs: tuple[str, ...] = ()
+    """What is not the same in both runs besides their results: target, version, settings, repeats."""
     notes: tuple[str, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
 
@@ -149,7 +165,8 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Exit code by gates; without gates, fail if the new run is significantly worse."""
+        """Exit code by gates; without gates, fail if the new run is significantly worse, or a run is not whole."""
         if self.gates:
             return ExitCode.OK if all(gate.verdict == "met" for gate in self.gates) else ExitCode.FAILED
-        return ExitCode.FAILED if self.overall.sure == "worse" else ExitCode.OK
+        worse = self.overall.sure == "worse" or self.base.incomplete or self.new.incomplete
+        return ExitCode.FAILED if worse else ExitCode.OK

@@ -19,8 +19,8 @@ class RunPoint(Struct, frozen=True, omit_defaults=True, kw_only=True):
     commit: str = ""
     dirty: bool = False
     version: str = ""
-    passed: int = 0
-    cases: int = 0
+    figures: str = ""
+    """Those that every page, report and terminal gives of the run."""
     flaky: int = 0
 
 
@@ -52,9 +52,15 @@ class CaseHistory(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class History(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Runs from the oldest to the newest, and every case that any of them had."""
+    """Runs of one suite, target and settings from the oldest to the newest, and every case that any of them had.
+
+    `left_out` counts runs of the suite against `other_targets`, or against this one with other settings.
+    """
 
     suite: str
     runs: tuple[RunPoint, ...]
     cases: tuple[CaseHistory, ...]
     unreadable: tuple[str, ...] = ()
+    target: str = ""
+    left_out: int = 0
+    other_targets: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 
 from karat.errors import ExitCode
+from karat.model.cost import NOTHING_SPENT, Spent, TokenPrices
 from karat.model.sequential import Sequential
 from karat.model.suite import Case
 from karat.model.trace import Trace
@@ -52,6 +53,10 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     target_version: str = ""
     until: Sequential | None = None
     """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
+    confirm: int = 0
+    """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
+    deterministic: bool = False
+    """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):
@@ -112,6 +117,19 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     undecided: int = 0
     saved: int = 0
     """Runs that were not needed, because the cases were decided before."""
+    fewest: int = 0
+    most: int = 0
+    """Over repeats, how often the case was run that was run least, and the one that was run most."""
+    clusters: int = 0
+    rate_low: float = 0.0
+    rate_high: float = 1.0
+    """Of the cases that count for the pass rate: how many clusters they are, and its interval at 95 %."""
+    spent: Spent = NOTHING_SPENT
+
+    @property
+    def judged(self) -> int:
+        """The cases that count for the pass rate: all but those that were skipped or failed as expected."""
+        return self.total - self.skipped - self.xfailed
 
     def exit_code(self, *, allow_partial: bool = False, allow_unknown: bool = False) -> ExitCode:
         """Only `allow_unknown` lets an unknown pass, and `allow_partial` only what failed above its threshold.
@@ -163,6 +181,11 @@ class RunView(Protocol):
     @property
     def catalog(self) -> CheckCatalog:
         """The checks of the project in which it is read."""
+        ...
+
+    @property
+    def prices(self) -> TokenPrices | None:
+        """What tokens cost in that project."""
         ...
 
     @property

@@ -86,6 +86,8 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     max_turns: int | None = None
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Word lists of the suite, by which a scripted user knows what he is asked."""
+    cluster: str = ""
+    """The name that it shares with the cases that it is a variant of; without one, it is a case of its own."""
 
     @property
     def catalog(self) -> CheckCatalog | None:

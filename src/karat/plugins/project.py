@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
+from karat.model.cost import TokenPrices
 from karat.plugins.code import load_attribute
 from karat.plugins.tables import FILES, Tables, dotted, find_tables, line_of, read
 from karat.text.wording import did_you_mean, kind
@@ -205,3 +206,9 @@ def _report(tables: Tables, name: str, value: object) -> OwnReport:
     where = line_of(tables.file, dotted(tables.section, "reports"), name)
     fix = f"Write true, the path of its file, or '{PREFIX}file.py:Class'."
     raise ConfigError(f"the report is {kind(value)}.", where=where, fix=fix)
+
+
+def token_prices(project: Project) -> TokenPrices | None:
+    """What tokens cost in this project."""
+    prices = project.prices
+    return None if prices is None else (prices.input, prices.output)

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
 from karat.errors import ArtifactError
+from karat.system.unfinished_files import create_unfinished
 
 REPORT_STEM: Final = "minimum-eval-results"
 BUFFER: Final = 1 << 18
@@ -123,7 +124,8 @@ class AtomicFile:
     def __enter__(self) -> Self:
         with explained(self.path, self._elsewhere):
             self._place.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor, self._temporary = _create_temporary(self._place)
+            self._descriptor, temporary = create_unfinished(str(self._place))
+            self._temporary = Path(temporary)
         return self
 
     def write(self, data: bytes, /) -> None:
@@ -192,17 +194,6 @@ def _file_stem(name: str) -> str:
     """A suite's name as part of a file name: no separators, no control characters, not hidden, not too long."""
     safe = re.sub(r"[^\w.+-]+", "-", name).strip(".-")
     return safe.encode()[:STEM_BYTES].decode(errors="ignore") or "suite"
-
-
-def _create_temporary(path: Path) -> tuple[int, Path]:
-    """A new hidden file in the same folder, so that giving it its name cannot cross file systems."""
-    for number in count(os.getpid()):
-        temporary = path.with_name(f".{path.name}.{number}.part")
-        try:
-            return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), temporary
-        except FileExistsError:
-            continue
-    raise AssertionError("numbers do not run out")
 
 
 def _place(temporary: Path, path: Path) -> Path:

@@ -10,10 +10,13 @@ import msgspec
 
 from karat.model.comparison import Bounds, CaseChange, Change, Comparison, Measure, RunSide, Seen, Weighed
 from karat.reports.escaping import markdown_cell, terminal
+from karat.text.units import moved, percent, points
+from karat.text.wording import counted
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
     (Change.BROKE, "Broke"),
+    (Change.FELL, "Fell: passed before, failed in every run now, and these are too few to say that they broke"),
     (Change.FIXED, "Fixed"),
     (Change.FLICKERS, "Flaky: passed in some runs and not in others, and chance may explain the rest"),
     (Change.RED, "Stayed red"),
@@ -34,22 +37,26 @@ STYLE: Final = (
 )
 
 
+NOT_GATED: Final = (
+    "NOTHING WAS GATED: no gate is set, so that only a run that is significantly worse, or not whole, fails."
+    " Set one, such as --max-new-failures 0, or [gate] in karat.toml"
+)
+
+
 def headline(found: Comparison) -> str:
-    """`3 of 120 cases broke, 9 were fixed; the pass rate rose by 5 points (1 to 9); sure enough at 95 %`."""
-    broke, fixed = found.count(Change.BROKE), found.count(Change.FIXED)
-    cases = f"{found.compared} case{'s' * (found.compared != 1)}"
-    moved = f"{broke} of {cases} broke, {fixed} {'was' if fixed == 1 else 'were'} fixed"
-    return f"{moved}; {risen(found.overall)}; {certainty(found.overall)}"
+    """`3 of 120 cases broke, 9 were fixed; the pass rate rose by 5 points (true change: +1 to +9); sure at 95 %`."""
+    broke, fell, fixed = (found.count(change) for change in (Change.BROKE, Change.FELL, Change.FIXED))
+    too_few = f", {fell} fell in too few runs to tell" if fell else ""
+    changed = (
+        f"{broke} of {counted(found.compared, 'case')} broke{too_few}, {fixed} {'was' if fixed == 1 else 'were'} fixed"
+    )
+    return f"{changed}; {risen(found.overall)}; {certainty(found.overall)}"
 
 
 def risen(weighed: Weighed) -> str:
-    """How the pass rate moved, with its interval."""
+    """How the pass rate moved, with the interval of the true change."""
     change = weighed.difference
-    if not change.value:
-        return f"the pass rate stayed the same ({points(change.low)} to {points(change.high)} points)"
-    if change.value > 0:
-        return f"the pass rate rose by {_points(change.value)} ({points(change.low)} to {points(change.high)})"
-    return f"the pass rate fell by {_points(-change.value)} ({points(-change.high)} to {points(-change.low)})"
+    return f"the pass rate {moved(change.value, change.low, change.high)}"
 
 
 def certainty(weighed: Weighed) -> str:
@@ -57,15 +64,18 @@ def certainty(weighed: Weighed) -> str:
     return f"sure enough at {at}" if weighed.sure else f"not sure at {at}, it may be chance"
 
 
-def points(value: float) -> str:
-    """A share in hundredths, without a digit that says nothing."""
-    text = f"{value * 100:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
+def weighed_by(weighed: Weighed) -> str:
+    """How much was weighed: `120 cases in 12 clusters`."""
+    cases = counted(weighed.cases, "case")
+    return cases if weighed.clusters == weighed.cases else f"{cases} in {counted(weighed.clusters, 'cluster')}"
 
 
-def _points(value: float) -> str:
-    text = points(value)
-    return f"{text} point{'s' * (text != '1')}"
+def preamble(found: Comparison) -> Iterator[str]:
+    """What is to be known before the results: what else differs between the runs, and that nothing was gated."""
+    if found.differs:
+        yield f"the runs differ in {'; '.join(found.differs)}"
+    if not found.gates:
+        yield NOT_GATED
 
 
 def apart(found: Comparison) -> str:
@@ -91,18 +101,20 @@ def side(name: str, run: RunSide) -> str:
     if run.version:
         parts.append(f"version {run.version}")
     errors = f", {run.errors} ended in an error" if run.errors else ""
-    parts.append(f"{run.cases} cases, {run.runs} runs judged{errors}")
+    parts.append(run.figures)
+    parts.append(f"{counted(run.cases, 'case')}, {counted(run.runs, 'run')} judged{errors}")
     return f"{name}: " + ", ".join(filter(None, parts))
 
 
-def percent(bounds: Bounds) -> str:
-    return f"{bounds.value:.1%} ({bounds.low:.1%} to {bounds.high:.1%})"
+def with_interval(bounds: Bounds) -> str:
+    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"
 
 
 def rates(weighed: Weighed) -> str:
-    return (
-        f"pass rate {percent(weighed.base)} before, {percent(weighed.new)} now; {weighed.test} p = {p_value(weighed.p)}"
-    )
+    """Of the cases that were compared, which may be fewer than those of either run."""
+    before, now = with_interval(weighed.base), with_interval(weighed.new)
+    of = f"passed runs, by case, of the {weighed_by(weighed)} compared"
+    return f"{of}: {before} before, {now} now; {weighed.test} p = {p_value(weighed.p)}"
 
 
 def p_value(p: float) -> str:
@@ -110,9 +122,9 @@ def p_value(p: float) -> str:
 
 
 def of_group(group: Weighed) -> str:
-    moved = f"{group.broke} broke, {group.fixed} fixed"
+    changed = f"{group.broke} broke, {group.fixed} fixed"
     sure = f"; {group.sure}, sure enough" if group.sure else ""
-    return f"{moved} of {group.cases}; {risen(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
+    return f"{changed} of {weighed_by(group)}; {risen(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
 
 
 def of_measure(measure: Measure) -> str:
@@ -134,6 +146,7 @@ def comparison_json(found: Comparison) -> bytes:
     document = {
         "headline": headline(found),
         "verdict": found.overall.sure or "not sure",
+        "gated": bool(found.gates),
         "exit_code": int(found.exit_code),
         **{name: getattr(found, name) for name in found.__struct_fields__},
     }
@@ -146,6 +159,7 @@ def comparison_markdown(found: Comparison) -> bytes:
 
 
 def _markdown_lines(found: Comparison) -> Iterator[str]:
+    yield from (f"{markdown_cell(line, MARKDOWN_LINE)}\n" for line in preamble(found))
     yield f"**{headline(found)}**"
     if others := apart(found):
         yield f"\n{others}"
@@ -188,14 +202,14 @@ def _markdown_rates(found: Comparison) -> Iterator[str]:
     yield "\n| Cases | | Pass rate before | Now | Difference in points | p |\n|---|---|---|---|---|---|"
     for group in (found.overall, *found.groups[:MARKDOWN_LISTED]):
         change = group.difference
-        moved = f"{points(change.value)} ({points(change.low)} to {points(change.high)})"
+        rise = f"{points(change.value)} ({points(change.low)} to {points(change.high)})"
         sure = f", {group.sure}" if group.sure else ""
         cells = (
             markdown_cell(group.scope or "all"),
-            str(group.cases),
-            percent(group.base),
-            percent(group.new),
-            moved,
+            weighed_by(group),
+            with_interval(group.base),
+            with_interval(group.new),
+            rise,
             p_value(group.p) + sure,
         )
         yield f"| {' | '.join(cells)} |"
@@ -220,6 +234,7 @@ def _html_text(value: str) -> str:
 
 
 def _html_parts(found: Comparison) -> Iterator[str]:
+    yield from (f"<p>{_html_text(line)}</p>" for line in preamble(found))
     yield f"<p><strong>{_html_text(headline(found))}</strong></p>"
     if others := apart(found):
         yield f"<p>{_html_text(others)}</p>"

@@ -17,6 +17,7 @@ MATCH: Final = 80
 LOG_LINES: Final = 5
 LOG_LINE: Final = 200
 LOG_END: Final = 4_000
+LOG_SEARCHED: Final = 64_000
 PAGES: Final = ("page", "page_before")
 
 # Everything that moves a cursor, starts an escape sequence, reorders text or cannot be seen: the Unicode categories
@@ -42,6 +43,11 @@ _MARKDOWN: Final = {
     ord("#"): f"\\#{_BREAK}",
 }
 # Blank lines, and what Python puts above a traceback and under its source lines.
+_frame = re.compile(r'\s*File "([^"]+)", line \d+')
+_packaged = re.compile(
+    r"(?:site|dist)-packages|[/\\]lib[/\\]python3|[/\\]Lib[/\\]|^<frozen |[/\\]karat[/\\](?:engine|targets)[/\\]"
+)
+"""Paths of code that whoever reads a traceback did not write."""
 _idle = re.compile(r"[\s^~]*|Traceback \(most recent call last\):\s*")
 _address = re.compile(r"(:)(?=//)|(www)(?=\.)", re.IGNORECASE)
 
@@ -101,13 +107,34 @@ def clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _telling(log: str) -> list[str]:
+    return [line.rstrip() for line in log.expandtabs(4).split("\n") if not _idle.fullmatch(line)]
+
+
+def _own_frame(lines: list[str], shown: list[str]) -> list[str]:
+    """The last frame of a traceback that is not in a package, with its line of code, unless it is shown anyway.
+
+    An error that a library raises deep down is most often caused by the line that called it.
+    """
+    frames = [
+        place for place, line in enumerate(lines) if (found := _frame.match(line)) and not _packaged.search(found[1])
+    ]
+    if not frames or frames[-1] >= len(lines) - len(shown):
+        return []
+    first = frames[-1]
+    code = [line for line in lines[first + 1 : first + 2] if not _frame.match(line)]
+    return [lines[first], *code]
+
+
 def last_lines(log: str, said: str = "") -> list[str]:
     """The last few lines of a log or traceback that say something, each bounded and inert.
 
     Those at its end that `said` holds already are left out.
     """
     end = log if len(log) <= LOG_END else f"…{log[-LOG_END:]}"
-    lines = [line.rstrip() for line in end.expandtabs(4).split("\n") if not _idle.fullmatch(line)][-LOG_LINES:]
+    lines = _telling(end)[-LOG_LINES:]
+    if own := _own_frame(_telling(log[-LOG_SEARCHED:]), lines):
+        lines = [*own, "  ...", *lines[len(own) + 1 :]]
     while lines and lines[-1].strip() in said:
         lines.pop()
     return [terminal(line, LOG_LINE) for line in dedent("\n".join(lines)).split("\n") if line]

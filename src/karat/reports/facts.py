@@ -17,6 +17,7 @@ from karat.model.suite import CheckSpec
 from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.escaping import last_lines
+from karat.text.units import percent
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
@@ -212,12 +213,17 @@ def repeats(summary: Summary) -> str:
     """What the repeats of cases add up to, else the empty string."""
     if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
         return ""
-    if summary.saved or summary.undecided:
-        possible = summary.runs + summary.saved
-        undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
-        share = f"{summary.saved / possible:.0%}"
-        return f"{summary.runs} runs, {summary.saved} of {possible} saved ({share}); {undecided}, {summary.flaky} flaky"
-    count = summary.repeat
+    count, fewest, most = summary.repeat, summary.fewest, summary.most
+    if summary.saved or summary.undecided or fewest != count:
+        return _uneven_repeats(summary, str(most) if fewest == most else f"{fewest} to {most}")
     among = f"cases with all {count} runs" if summary.incomplete or summary.interrupted else "cases"
-    always = f"{summary.pass_all:.1%} of {among} passed each time (pass^{count})"
-    return f"{count} repeats: {always}, {summary.pass_any:.1%} at least once (pass@{count}), {summary.flaky} flaky"
+    always = f"{percent(summary.pass_all)} of {among} passed each time (pass^{count})"
+    return f"{count} repeats: {always}, {percent(summary.pass_any)} at least once (pass@{count}), {summary.flaky} flaky"
+
+
+def _uneven_repeats(summary: Summary, each: str) -> str:
+    """Cases that were run as often as they needed: no share of them is that of so many repeats each."""
+    undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
+    possible, is_auto = summary.runs + summary.saved, summary.saved or summary.undecided
+    saved = f", {summary.saved} of {possible} saved ({summary.saved / possible:.0%}); {undecided}" if is_auto else ""
+    return f"{summary.runs} runs, {each} of each case{saved}, {summary.flaky} flaky"

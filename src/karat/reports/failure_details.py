@@ -59,5 +59,8 @@ def _check_lines(record: CaseRecord, check: Judged, limit: int | None) -> Iterat
 def headline(record: CaseRecord) -> str:
     """One inert line that says why: the reason, and the first check that did not hold."""
     known = facts(record)
-    first = [f"{label}: expected {result.expected}" for label, result in (*known.failed, *known.unknown)[:1]]
+    first = [
+        f"{label}: expected {result.expected}" + (f", found {result.found}" if result.found else "")
+        for label, result in (*known.failed, *known.unknown)[:1]
+    ]
     return terminal("; ".join([*reasons(record), *first]), LINE)

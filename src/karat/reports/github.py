@@ -14,6 +14,7 @@ from karat.reports.facts import counts, incomplete, repeats
 from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import SuitePlace, suite_place
 from karat.reports.repeated import Together, repeated
+from karat.scoring.figures import run_words
 
 MOST_ANNOTATIONS: Final = 10
 """GitHub shows no more annotations of one level in a step."""
@@ -147,6 +148,7 @@ def _head(run: RunView) -> Iterator[str]:
     if lacks := incomplete(run):
         yield f"**{markdown_cell(lacks)}**\n\n"
     yield f"{markdown_cell(header.suite)} against {markdown_cell(header.target)}\n"
+    yield f"\n{run_words(run.summary, run.prices)}\n"
     if line := repeats(run.summary):
         yield f"\n{line}\n"
 

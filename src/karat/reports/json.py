@@ -8,13 +8,15 @@ from typing import ClassVar
 from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
-from karat.model.run import CaseRecord, RunView
+from karat.model.cost import TokenPrices
+from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 from karat.reports.facts import PASSED, Judged, facts, lacks, planned, required_sources, tokens
 from karat.reports.repeated import Together, repeated
+from karat.scoring.figures import pass_share, run_words
 
 
 class CheckRow(Struct, omit_defaults=True, gc=False):
@@ -314,10 +316,29 @@ def _summary(run: RunView) -> dict[str, object]:
     }
     if summary.unjudged:
         row["unjudged"] = summary.unjudged
+    row["figures"] = _figures(summary, run.prices)
     if summary.skipped or summary.xfailed:
         row |= {"skip": summary.skipped, "xfail": summary.xfailed}
     if summary.incomplete or summary.interrupted:
         row |= {"incomplete": summary.incomplete or "interrupted", "planned": planned(run)}
     if summary.repeat != 1:
-        row |= {name: getattr(summary, name) for name in ("repeat", "runs", "pass_all", "pass_any", "flaky")}
+        row |= {
+            name: getattr(summary, name)
+            for name in ("repeat", "fewest", "most", "runs", "pass_all", "pass_any", "flaky")
+        }
     return row
+
+
+def _figures(summary: Summary, prices: TokenPrices | None) -> dict[str, object]:
+    """The figures that every page, report and terminal gives of the run."""
+    share, spent = pass_share(summary), summary.spent
+    return {
+        "pass_rate": None if share is None else round(share, 4),
+        "low": round(summary.rate_low, 4),
+        "high": round(summary.rate_high, 4),
+        "judged": summary.judged,
+        "clusters": summary.clusters,
+        "cost_usd": spent.cost_usd(prices),
+        "tokens": {"input": spent.input, "output": spent.output} if spent.counted else None,
+        "words": run_words(summary, prices),
+    }

@@ -16,6 +16,7 @@ from karat.reports.facts import facts, finished, incomplete, seconds, tokens
 from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import suite_place
 from karat.reports.repeated import Together, repeated
+from karat.scoring.figures import cost_words, rate_words
 
 NAME: Final = 500
 RUNS: Final = 10
@@ -112,8 +113,10 @@ def _head(run: RunView, name: str, file: str) -> Iterator[str]:
     yield _open("testsuite", about)
     given = {"target": header.target, "run": header.run_id, "suite_sha256": header.suite_sha256}
     scored = {} if summary.avg_soft_score is None else {"avg_soft_score": f"{summary.avg_soft_score:.4f}"}
-    unjudged = {"unjudged": str(summary.unjudged)} if summary.unjudged else {}
-    yield from _property_lines(list({**given, **scored, **unjudged}.items()))
+    figures = {"pass_rate": rate_words(summary), "cost": cost_words(summary.spent, run.prices)}
+    figures["unjudged"] = str(summary.unjudged or "")
+    known = {name: words for name, words in figures.items() if words}
+    yield from _property_lines(list({**given, **scored, **known}.items()))
 
 
 def _properties(record: CaseRecord) -> Iterator[tuple[str, str]]:

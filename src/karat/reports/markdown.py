@@ -31,6 +31,7 @@ from karat.reports.facts import (
 )
 from karat.reports.repeated import Together, repeated, run_name
 from karat.reports.transcript import transcript
+from karat.scoring.figures import run_words
 
 DETAILED_CASES: Final = 200
 DETAILED_CHECKS: Final = 30
@@ -162,6 +163,7 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
     total = f"{finished(summary)} of {planned(run)} cases" if unfinished else f"{summary.total} total"
     yield f"- Result: {counts(summary)}, {total}\n"
+    yield f"- Pass rate: {run_words(summary, run.prices)}\n"
     if repeated := repeats(summary):
         yield f"- {repeated}\n"
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.scoring.repeats import Interval, case_status, is_flaky, wilson
+from karat.scoring.intervals import share
+from karat.scoring.repeats import Interval, case_status, is_flaky
 from karat.text.wording import counted
 
 
@@ -43,6 +44,8 @@ class Repeated(NamedTuple):
         low, high = self.interval.low, self.interval.high
         label = ", FLAKY" if self.flaky else ""
         label += f", {counted(self.errors, 'error')} retried" if self.errors else ""
+        if self.runs == 1:
+            return f"1 run{label}"
         return f"{self.passed} of {self.runs} passed (95% interval {low:.2f} to {high:.2f}){label}"
 
 
@@ -53,8 +56,9 @@ def repeated(records: Sequence[CaseRecord]) -> Repeated:
     shown = next((record for record in records if record.verdict.status is status), records[0])
     passed = counts[CaseStatus.PASS]
     not_passed = [record for record in records if record.verdict.status is not CaseStatus.PASS]
-    interval = wilson(passed, len(records))
+    rate = share(passed, len(records))
     errors = sum(len(record.attempts) for record in records)
+    interval = Interval(rate.low, rate.high)
     return Repeated(status, shown, len(records), passed, interval, is_flaky(counts), errors, not_passed)
 
 

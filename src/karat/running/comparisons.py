@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from karat.compare.baseline import BaselineFile, baseline_lines, baseline_of, in_order
+from karat.compare.compared_cases import asks, expects
 from karat.compare.gates import compare, gates
 from karat.compare.history import history
-from karat.compare.references import References
+from karat.compare.references import LAST_GREEN, RecordedRun, References
 from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.model.comparison import Comparison
 from karat.model.history import History
+from karat.model.run import Header
+from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.reports.artifacts import whole_file
+from karat.scoring.intervals import Runs
 from karat.targets.config import read_config
+
+LUCKY = (
+    "a run that is chosen because it passed was lucky, and what follows looks worse than it: compare with several runs"
+    " instead, @last-5, or make a baseline of them: karat baseline set @last-5"
+)
 
 
 def compare_runs(
@@ -32,20 +41,35 @@ def compare_runs(
     wanted = gates(project, asked, confidence)
     references = References(_results_folders(results_dir, project), project)
     newer = references.new(str(new))
-    older = references.base(str(base), newer.journal)
-    return compare(older, newer, wanted)
+    older = references.base(str(base), RecordedRun(Path(newer.journal.path), newer.journal.header))
+    return compare(older, newer, wanted, notes=[LUCKY] if str(base) == LAST_GREEN else [])
 
 
-def build_history(results_dir: str | Path | None, project: Project, *, most: int, since: str, suite: str) -> History:
+def read_base(
+    name: str, header: Header, path: str, cases: Sequence[Case], folder: Path, project: Project
+) -> dict[int, Runs]:
+    """What the cases of a run that is to begin came to in its base, by their place; those that ask the same now."""
+    found = References([folder], project).base(name, RecordedRun(Path(path), header))
+    base = {case.id: case for case in found if case.judged}
+    return {
+        index: before.runs
+        for index, case in enumerate(cases)
+        if (before := base.get(case.id)) and (before.asks, before.expects) == (asks(case), expects(case))
+    }
+
+
+def build_history(
+    results_dir: str | Path | None, project: Project, *, most: int, since: str, suite: str, target: str
+) -> History:
     """The last runs of a suite, case by case."""
     folders = _results_folders(results_dir, project)
     with closing(Index(folders, usual_place(folders, os.environ))) as index:
-        return history(folders, index, project, most=most, since=since, suite=suite)
+        return history(folders, index, project, most=most, since=since, suite=suite, target=target)
 
 
 def set_baseline(run: str | Path, file: Path | None, results_dir: str | Path | None, project: Project) -> BaselineFile:
     """Keep a run as the baseline of its suite; an older one is replaced, whole or not at all."""
-    source = References(_results_folders(results_dir, project), project).new(str(run))
+    source = References(_results_folders(results_dir, project), project).kept(str(run))
     place = baseline_of(source.journal.header.suite) if file is None else file
     with whole_file(place, replace=True) as out:
         for line in in_order(baseline_lines(source)):

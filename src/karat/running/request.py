@@ -49,6 +49,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     max_repeats: int
     min_pass_rate: float | None
     confidence: float | None
+    baseline: str | None
+    confirm: int
     shuffle: int | None
     rate: str | None
     retries: int
@@ -69,6 +71,14 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             raise UsageError(
                 "the address of a Ray cluster is given, and nothing runs there.", fix=fix, slug="bad-option"
             )
+        if bool(self.confirm) is not (self.baseline is not None):
+            fix = (
+                "Give both: --baseline names the runs that a case must have fallen from, --confirm how often to run it."
+            )
+            raise UsageError("--baseline and --confirm go together.", fix=fix, slug="bad-option")
+        if self.confirm and self.repeat == "auto":
+            fix = "Leave --confirm out: cases are repeated until they are decided."
+            raise UsageError("--confirm is given with --repeat auto.", fix=fix, slug="bad-option")
         if self.rate is not None:
             parse_rate(self.rate)
 
@@ -80,7 +90,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     @property
     def most_runs(self) -> int:
         """How often a case is run at most."""
-        return self.max_repeats if self.repeat == "auto" else self.repeat
+        return self.max_repeats if self.repeat == "auto" else self.repeat + self.confirm
 
     @property
     def until(self) -> Sequential | None:
@@ -113,6 +123,7 @@ class ResolvedTarget(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     grace: float = GRACE
     version: str = ""
+    deterministic: bool = False
 
     @classmethod
     def from_config(cls, config: TargetConfig, name: str = "") -> ResolvedTarget:
@@ -127,6 +138,7 @@ class ResolvedTarget(Struct, frozen=True, kw_only=True):
             timeout=config.timeout,
             grace=GRACE + RESET_GRACE if config.teardown else GRACE,
             version=config.version or version_of(target),
+            deterministic=config.deterministic,
         )
 
     @classmethod

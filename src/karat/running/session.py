@@ -34,7 +34,8 @@ from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
-from karat.scoring.repeats import Tally
+from karat.scoring.intervals import Runs
+from karat.scoring.tally import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
 from karat.traces.clean import text
@@ -73,12 +74,16 @@ class Session:
         self._now = now
         self._run_id = new_run_id(now())
         self._savings = self._make_savings()
+        self._held: dict[int, Runs] = {}
+        """What cases came to in the baseline, by their place in the suite."""
 
     async def run(self, previous: PreviousRun | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
         further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
         plan = self._plan()
+        if self._options.baseline is not None:
+            self._held = self._read_baseline(self._options.baseline, plan, previous)
         runner = CaseRunner(
             self._agent,
             self._options,
@@ -103,6 +108,13 @@ class Session:
                 self._request.notice(hint)
         return write_reports(names, summary, self._project, further)
 
+    def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
+        # late: comparing loads SQLite, which most runs do not need
+        from karat.running.comparisons import read_base
+
+        header, folder = self._header(len(plan), previous), Path(self._request.folder, self._results_dir)
+        return read_base(name, header, previous.journal.path if previous else "", plan.cases, folder, self._project)
+
     def _make_savings(self) -> list[ConcurrencyHint]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
         options, limits = self._options, self._agent.limits
@@ -115,7 +127,7 @@ class Session:
         self, names: Names, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
     ) -> Summary:
         options = self._options
-        tally = Tally(options.most_runs, options.until)
+        tally = Tally(options.most_runs, options.until, options.confirm, self._held)
         header = runner.attempts.redactor.walked(self._header(len(plan), previous))
         if previous is None:
             begin(str(names.journal), header, base=names.base)
@@ -154,7 +166,10 @@ class Session:
         identity = self._agent.identity
         cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
         self._check_provable(cases)
-        return Plan(cases, same_target(identity), repeat=self._options.most_runs, until=self._options.until)
+        options = self._options
+        return Plan(
+            cases, same_target(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
+        )
 
     def _check_provable(self, cases: Sequence[Case]) -> None:
         """Where not even runs that all pass would prove a case, nothing is to be run."""
@@ -181,16 +196,19 @@ class Session:
                 "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
                 "timeout": options.timeout,
                 "shuffle": options.shuffle,
+                **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
             },
             versions={"karat": __version__, "python": platform.python_version()},
             started_at=self._now().isoformat(timespec="milliseconds"),
             total=total,
             repeat=options.most_runs,
             until=options.until,
+            confirm=options.confirm,
             derived_from=text(previous.journal.path) if previous else "",
             project=revision(Path(request.folder)),
             suite_revision=revision(file) if file.is_file() else None,
             target_version=text(self._agent.version)[:LONGEST_VERSION],
+            deterministic=self._agent.deterministic,
         )
 
 
@@ -254,6 +272,9 @@ async def resume_suite(
 def _repeats(how: RunOptions, header: Header) -> dict[str, object]:
     """As often as before, or more often if that is asked for."""
     until = header.until
+    if header.confirm and how.repeat != "auto":
+        baseline, again = how.baseline or header.options.get("baseline"), how.confirm or header.confirm
+        return {"repeat": max(how.repeat, header.repeat - header.confirm), "baseline": baseline, "confirm": again}
     if until is None:
         return {"repeat": how.repeat if how.repeat == "auto" else max(how.repeat, header.repeat)}
     most = max(header.repeat, how.max_repeats) if how.repeat == "auto" else header.repeat

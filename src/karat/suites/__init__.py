@@ -22,7 +22,7 @@ def load(path: str | Path, catalog: SuiteCatalog) -> Suite:
 
 
 def loads(data: bytes, file: str, catalog: SuiteCatalog) -> Suite:
-    """Read a suite from bytes. `file` names it in messages, and its suffix tells YAML from JSON."""
+    """Read a suite from bytes. `file` names it in messages, and its suffix decides between YAML and JSON."""
     from karat.suites.reading import read_suite
 
     return read_suite(data, file, catalog)

@@ -157,7 +157,7 @@ def _some(label: str, names: Sequence[str]) -> str:
 
 
 def keyword(expression: str) -> Matcher:
-    """What tells by its names whether a case is meant; a name is meant where the part is anywhere in it."""
+    """Decides by its names whether a case is selected; a name is selected where the part is anywhere in it."""
     if not expression.strip():
         return lambda names: True
     reading = _Reading(expression)

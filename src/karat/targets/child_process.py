@@ -14,6 +14,7 @@ from time import monotonic
 from typing import IO, cast
 
 from karat.system import process_tree
+from karat.text.wording import end_of
 
 OnLine = Callable[[bytes], None]
 
@@ -54,6 +55,7 @@ class Child:
         self._spoken_to = spoken_to
         self._stdout = bytearray()
         self._stderr = bytearray()
+        self._cut = False
         self._seen = 0
         self._stopping = threading.Event()
 
@@ -85,7 +87,8 @@ class Child:
                     pipe.close()
         if self._stdout:
             on_line(bytes(self._stdout))
-        return ExitStatus(process.returncode, self._stderr.decode("utf-8", "replace"), self._seen > STDOUT_CAP)
+        said = self._stderr.decode("utf-8", "replace")
+        return ExitStatus(process.returncode, end_of(said) if self._cut else said, self._seen > STDOUT_CAP)
 
     def _attend(self, process: subprocess.Popen[bytes], on_line: OnLine) -> None:
         """Feed and drain the pipes until the process has ended and they are closed, or it is to be stopped."""
@@ -129,6 +132,7 @@ class Child:
                 self._lines(data, on_line)
             else:
                 self._stderr += data
+                self._cut = self._cut or len(self._stderr) > STDERR_TAIL
                 del self._stderr[:-STDERR_TAIL]
         if done:
             selector.unregister(key.fileobj)

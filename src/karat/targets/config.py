@@ -61,6 +61,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
+    deterministic: bool = False
+    """Whether it answers the same each time: then one run shows that a case broke."""
     options: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -134,6 +136,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
     version: Text | None = None
+    deterministic: bool = False
     options: dict[str, object] = field(default_factory=dict)
 
 
@@ -283,6 +286,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         mcp_complete=recorded is not None and recorded.complete,
         limits=limits,
         version=given.version or "",
+        deterministic=given.deterministic,
         options={**given.options, **own},
     )
 

@@ -12,7 +12,8 @@ from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.otlp.options import filled_in
-from karat.telemetry.otlp.mcp_proxy import CrossedCall, McpProxy
+from karat.telemetry.otlp.crossed import CrossedCall
+from karat.telemetry.otlp.mcp_proxy import McpProxy
 from karat.telemetry.spans.marks import conversation_in
 from karat.traces.recorder import completed
 from karat.traces.turns import conversation
@@ -24,6 +25,7 @@ UNOWNED = (
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
 UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
+LOST = "more crossed the MCP proxy while the case ran than there is room for, so calls of it may be missing"
 REMEMBERED = 20_000
 
 
@@ -64,7 +66,8 @@ class McpRecorded:
         began = time()
         try:
             trace = await self._target.run(case, context)
-            return self._joined(trace, context, [one for one in list(self._proxy.crossed) if _start(one) >= began])
+            joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
+            return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
         finally:
             self._running.remove(context)
             self._over |= dict.fromkeys(_names(context))
@@ -103,6 +106,11 @@ class McpRecorded:
             possible_calls=(*trace.possible_calls, *(PossibleCall(name, UNOWNED.format(name)) for name in names)),
             unobserved=unobserved,
         )
+
+
+def _with_loss(trace: Trace) -> Trace:
+    unobserved = {**trace.unobserved, "tools": LOST}
+    return structs.replace(trace, unobserved=unobserved, turns=tuple(map(_with_loss, trace.turns)))
 
 
 def _start(one: CrossedCall) -> float:

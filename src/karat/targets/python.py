@@ -10,7 +10,6 @@ A class with `open`, `run` and `close` is a target itself, made with the TargetC
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from time import perf_counter, time
 from typing import get_args
@@ -32,6 +31,7 @@ from karat.targets.base import (
     open_safely,
 )
 from karat.targets.config import TargetConfig, no_options
+from karat.targets.environment import Environment
 from karat.targets.short_form import (
     NO_TELEMETRY,
     NO_TOOLS,
@@ -96,12 +96,11 @@ class PythonTarget:
         self._threads = DaemonThreads("karat-agent")
         self._callee: Callee | None = None
         self._own: Target | None = None
-        self._environ_before: dict[str, str | None] = {}
+        self._environment = Environment(config.env)
 
     async def open(self) -> None:
         config = self._config
-        self._environ_before = {name: os.environ.get(name) for name in config.env}
-        os.environ.update(config.env)
+        self._environment.set()
         function = load(config.spec, config.root, config.import_path)
         if is_target(function):
             self._own = build_external(function, config, repr(config.spec))
@@ -117,11 +116,7 @@ class PythonTarget:
         if self._own is not None:
             await self._own.close()
         self._threads.close()
-        for name, value in self._environ_before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        self._environment.restore()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._own is not None:

@@ -21,9 +21,8 @@ from karat.telemetry.dialects import LogEvents
 from karat.telemetry.events import broken_backend
 from karat.telemetry.tool_results import structured
 from karat.text.regexes import safe_regex
-from karat.text.tool_names import is_any_named, is_named
+from karat.text.tool_names import is_any_named, is_helper, is_named
 from karat.text.wording import did_you_mean, shorten, visible
-from karat.text.words import PUBLISHED
 from karat.traces.recorder import completed
 
 Form = TypeVar("Form", bound=Struct)
@@ -139,7 +138,7 @@ class WithSuccessRules:
         """Whether it is not a tool of the agent; a name that the configuration maps is one."""
         if name in self._names:
             return False
-        return name in PUBLISHED.entries("framework_helpers") or is_any_named(self._ignored, name)
+        return is_helper(name) or is_any_named(self._ignored, name)
 
     def _named(self, call: ToolCall) -> ToolCall:
         own = self._names.get(call.name, call.name)

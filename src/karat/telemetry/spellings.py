@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from karat.text.regexes import lazy
+from karat.text.tool_names import is_helper
 
 Stage = Literal["request", "call", "start", "result", "error", "other"]
 """What an event reports of a call. `call` may be its request or its start: the log does not say."""
@@ -75,7 +76,13 @@ def speaks_of_calls(line: str) -> bool:
 def asks_in_words(words: str, known: Collection[str] = ()) -> bool:
     """Whether a model asks in its words for a tool that is none of the known ones, or, if none is known, in code."""
     named = [name for found in _ACTION.finditer(words) if (name := found[1] or found[2])]
-    return any(name not in known for name in named) or (not known and _CODE.search(words) is not None)
+    asks = any(name not in known and not is_helper(name) for name in named)
+    return asks or (not known and _CODE.search(words) is not None)
+
+
+def without_marks_of_code(words: str) -> str:
+    """The words of a model whose code is known to call tools that have spans: that it is code says nothing then."""
+    return _CODE.sub("", words)
 
 
 _ACTION = lazy.pattern(

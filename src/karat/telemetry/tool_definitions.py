@@ -8,7 +8,7 @@ from karat.telemetry.tool_results import structured
 
 SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "args_schema", "json_schema")
 """Where a definition has the JSON Schema of its arguments."""
-INSIDE = ("function", "tool", "json_schema", "tool_spec", "toolSpec")
+INSIDE = ("function", "tool", "json_schema", "tool_spec", "toolSpec", "data")
 LISTS = ("tools", "functionDeclarations", "function_declarations")
 
 

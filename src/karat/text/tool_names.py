@@ -13,6 +13,7 @@ from unicodedata import category, normalize
 from karat.text.forms.characters import plain
 from karat.text.forms.look_alikes import ASCII_OF
 from karat.text.regexes import lazy
+from karat.text.words import PUBLISHED
 
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
@@ -40,6 +41,11 @@ def is_named(pattern: str, called: str) -> bool:
 
 def is_any_named(patterns: Iterable[str], called: str) -> bool:
     return any(is_named(pattern, called) for pattern in patterns)
+
+
+def is_helper(called: str) -> bool:
+    """Whether a framework hands over the answer by such a call: it is not one of a tool of the agent."""
+    return is_any_named(PUBLISHED.entries("framework_helpers"), called)
 
 
 def is_same_tool(forbidden: str, called: str) -> bool:

@@ -9,6 +9,8 @@ from karat.errors import UsageError
 _JOINERS = "\u200c\u200d"
 _LONGEST = 80
 _MOST_SAID = 500
+_LONG_WORD = 500
+"""Longer than most secrets."""
 _ALIKE, _SHORT_ALIKE, _SHORT = 0.6, 0.7, 3
 
 
@@ -22,13 +24,19 @@ def visible(text: str) -> str:
 def said(error: BaseException) -> str:
     """What an exception says, in one line."""
     try:
-        return " ".join(str(error).split())[:_MOST_SAID]
+        return shorten(" ".join(str(error).split()), _MOST_SAID)
     except Exception:  # noqa: BLE001 - exceptions are other people's code too
         return "what it says cannot be read"
 
 
 def shorten(text: str, limit: int = _LONGEST) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def end_of(text: str) -> str:
+    """A text whose beginning was cut off, from its next line or word on: half a secret would not be recognised."""
+    ends = [at + 1 for end in "\n " if (at := text.find(end, 0, _LONG_WORD)) >= 0]
+    return f"…{text[next(iter(ends), _LONG_WORD) :]}"
 
 
 def quoted(text: str) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import structs
 
 from karat.model.trace import TEXT_CAP, Message, TextLoss, ToolCall, Trace, TraceError
+from karat.text.wording import end_of, shorten
 from karat.traces import clean
 
 NAME_CAP = 1_000
@@ -171,4 +172,5 @@ def _table(value: dict[str, object], name: str, cuts: dict[str, TextLoss]) -> di
 def _error(error: TraceError | None) -> TraceError | None:
     if error is None or len(error.message) + len(error.detail) <= NOTE_CAP:
         return error
-    return TraceError(error.kind, error.message[:NOTE_CAP], error.detail[-NOTE_CAP:])
+    detail = error.detail if len(error.detail) <= NOTE_CAP else end_of(error.detail[-NOTE_CAP:])
+    return TraceError(error.kind, shorten(error.message, NOTE_CAP), detail)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -21,10 +21,10 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace
+from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.traces.clean import loads
-from karat.traces.spellings import SHORTEST, beginnings, needles, pattern
+from karat.traces.encodings import SHORTEST, SecretSearch
 
 BLOT = "\0"
 """What a secret is covered with to see where the rest of a text goes once it is out."""
@@ -61,10 +61,9 @@ class Redactor:
     """Takes secrets out of texts, traces and records. Finding nothing, the usual case, costs a few byte searches."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        known = sorted({value for value in values if value}, key=lambda value: (-len(value), value))
-        self._values = re.compile("|".join(map(pattern, known))) if known else None
-        self._beginnings = [spelled for value in known for spelled in beginnings(value)]
-        self._needles = tuple({needle.encode() for value in known for needle in needles(value)})
+        known = {value for value in values if value}
+        self._values = SecretSearch(sorted(known))
+        self._has_values = bool(known)
 
     @classmethod
     def from_names(cls, names: Iterable[str], environ: Mapping[str, str], values: Iterable[str] = ()) -> Redactor:
@@ -82,10 +81,10 @@ class Redactor:
 
     def finds(self, encoded: bytes) -> bool:
         """Whether a record, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
-        if any(needle in encoded for needle in self._needles):
+        if self._values.may_hold(encoded):
             return True
         linked = b"://" in encoded
-        if (linked or self._needles) and b'"cuts":' in encoded:
+        if (linked or self._has_values) and (b'"cuts":' in encoded or CUT_OFF.encode() in encoded):
             return True
         low = encoded.lower()
         if b"authorization" in low or b"cookie" in low or b"bearer" in low:
@@ -94,19 +93,40 @@ class Redactor:
 
     def text(self, value: str) -> str:
         """The text without its secrets."""
-        if self._values is not None:
-            value = self._values.sub(REMOVED, value)
+        value = self._replaced(value, lambda secret: REMOVED)
+        if self._has_values and CUT_OFF in value:
+            *cut, last = value.split(CUT_OFF)
+            value = CUT_OFF.join((*map(self._torn_value, cut), last))
         for known in _PATTERNS:
             value = known.sub(_keep, value)
         return value
 
     def torn(self, value: str) -> str:
         """A text that was cut off, without the beginning of a secret at its end."""
-        for form in self._beginnings:
-            for length in range(min(len(form) - 1, len(value)), SHORTEST - 1, -1):
-                if value.endswith(form[:length]):
-                    return value[:-length] + REMOVED
-        return _TORN_URL.sub(_keep, value)
+        return _TORN_URL.sub(_keep, self._torn_value(value))
+
+    def message(self, value: str) -> str:
+        """What is reported of a fault, which may quote a text that was cut off, in the middle or at its end."""
+        *cut, last = self.text(value).split(CUT_OFF)
+        return CUT_OFF.join((*map(self.torn, cut), self._torn_value(last)))
+
+    def _torn_value(self, value: str) -> str:
+        data = value.encode(errors="surrogatepass")
+        at = self._values.torn(data)
+        return value if at is None else data[:at].decode(errors="surrogatepass") + REMOVED
+
+    def _replaced(self, value: str, replacement: Callable[[str], str]) -> str:
+        """The text with each known value replaced."""
+        if not self._has_values:
+            return value
+        data = value.encode(errors="surrogatepass")
+        pieces: list[str] = []
+        last = 0
+        for first, end in self._values.spans(data):
+            kept, secret = (data[slice(*span)].decode(errors="surrogatepass") for span in ((last, first), (first, end)))
+            pieces += (kept, replacement(secret))
+            last = end
+        return "".join((*pieces, data[last:].decode(errors="surrogatepass"))) if last else value
 
     def json(self, value: object) -> object:
         """A JSON value without its secrets."""
@@ -126,9 +146,12 @@ class Redactor:
     def _walked(self, value: Any) -> Any:
         if isinstance(value, Enum):
             return value
+        if isinstance(value, TraceError):
+            return structs.replace(
+                self._fields(value), message=self.message(value.message), detail=self.message(value.detail)
+            )
         if isinstance(value, Struct):
-            parts = {name: self._walked(getattr(value, name)) for name in value.__struct_fields__}
-            return type(value)(**parts)
+            return self._fields(value)
         if isinstance(value, msgspec.Raw):
             held = msgspec.json.decode(value)
             cleaned = self.json(held)
@@ -138,6 +161,9 @@ class Redactor:
         if isinstance(value, dict):
             return {self._walked(key): self._entry(key, item) for key, item in value.items()}
         return self.json(value)
+
+    def _fields(self, value: Any) -> Any:
+        return type(value)(**{name: self._walked(getattr(value, name)) for name in value.__struct_fields__})
 
     def line(self, line: str) -> str:
         """A telemetry line without its secrets. An event stays one: its strings are cleaned inside their quotes."""
@@ -204,7 +230,7 @@ class Redactor:
         return (*cleaned[:-1], self.torn(cleaned[-1])) if torn and cleaned else cleaned
 
     def _last_calls(self, calls: tuple[ToolCall, ...], torn: bool) -> tuple[ToolCall, ...]:
-        """The last result that is there is the one that was cut; of the calls behind it, the errors were."""
+        """The last result that is there is the one that was cut; of the calls after it, the errors were."""
         if not torn:
             return calls
         last = max((index for index, call in enumerate(calls) if call.result is not None), default=0)
@@ -226,8 +252,7 @@ class Redactor:
 
     def _masked(self, value: str) -> str:
         """The text with each secret blotted out, all else in its place."""
-        if self._values is not None:
-            value = self._values.sub(lambda m: BLOT * len(m[0]), value)
+        value = self._replaced(value, lambda secret: BLOT * len(secret))
         for known in _PATTERNS:
             value = known.sub(_blotted, value)
         return value

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
-from karat.plugins.project import Project
+from karat.plugins.project import Project, token_prices
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
 from karat.viewer import pages
@@ -41,12 +41,17 @@ class Viewer:
     def __init__(self, index: Index, project: Project) -> None:
         self._index = index
         self._project = project
+        self._prices = token_prices(project)
 
     def runs(self, request: Request) -> Response:
         self._index.refresh()
         found = self._index.runs()
         return _page(
-            "runs.html", suites=pages.suites(self._index, found), foreign=self._index.foreign(), total=len(found)
+            request,
+            "runs.html",
+            suites=pages.suites(self._index, found, self._prices),
+            foreign=self._index.foreign(),
+            total=len(found),
         )
 
     def run(self, request: Request) -> Response:
@@ -54,17 +59,18 @@ class Viewer:
         chosen = _chosen(request)
         part = request.query_params.get("part", "")
         if part == "live":
-            return self._live(run)
+            return self._live(run, home(request))
         start = _number(request.query_params.get("start", "0"))
         rows, total = pages.rows(self._index, run, chosen, start)
-        to = OfRun(run.key, chosen)
+        to = OfRun(home(request), run.key, chosen)
         if part == "rows":
             html = "".join(fragment("row")(row, to) for row in rows)
             return HTMLResponse(_encoded(html), headers={"X-Cases": str(total), "X-Total": str(run.summary.total)})
         return _page(
+            request,
             "run.html",
             key=run.key,
-            run=pages.run_head(run),
+            run=pages.run_head(run, self._prices),
             version=run.version,
             groups=pages.groups(self._index, run),
             choices=self._index.choices(run.key),
@@ -75,20 +81,21 @@ class Viewer:
             others=[other for other in self._index.runs() if other.key != run.key and _same_suite(other, run)][:50],
         )
 
-    def _live(self, run: IndexedRun) -> Response:
+    def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
-        head = fragment("run_head")(pages.run_head(run))
-        broke = fragment("broke")(pages.groups(self._index, run), OfRun(run.key, CaseFilter()))
+        head = fragment("run_head")(pages.run_head(run, self._prices))
+        broke = fragment("broke")(pages.groups(self._index, run), OfRun(start, run.key, CaseFilter()))
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
         return HTMLResponse(_encoded(head + broke), headers=headers)
 
     def case(self, request: Request) -> Response:
         run = self._run(request)
         at, repeat = self._place(request)
-        page = pages.case_page(self._index, run, at, repeat, _chosen(request), catalog_for(self._project))
+        to = OfRun(home(request), run.key, _chosen(request))
+        page = pages.case_page(self._index, run, at, repeat, to, catalog_for(self._project), self._prices)
         if page is None:
             raise MissingPageError
-        return _page("case.html", page=page)
+        return _page(request, "case.html", page=page)
 
     def file(self, request: Request) -> Response:
         """A file of a case: one that its trace names, by its number, from the folder of its run."""
@@ -107,15 +114,16 @@ class Viewer:
         self._index.refresh()
         base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
         try:
-            found = pages.compare_page(self._index, base, new, self._project)
+            found = pages.compare_page(self._index, base, new, self._project, home(request))
         except UsageError as error:  # runs without a common case are not a failure of the viewer
-            return _page("trouble.html", words=str(error))
-        heads = pages.run_head(base), pages.run_head(new)
-        return _page("compare.html", heads=heads, found=found, keys=(base.key, new.key))
+            return _page(request, "trouble.html", words=str(error))
+        heads = [pages.run_head(side, self._prices) for side in (base, new)]
+        return _page(request, "compare.html", heads=heads, found=found, keys=(base.key, new.key))
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)
-        return _page("audit.html", key=run.key, run=pages.run_head(run), audit=pages.audit_page(run))
+        head = pages.run_head(run, self._prices)
+        return _page(request, "audit.html", key=run.key, run=head, audit=pages.audit_page(run))
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()
@@ -146,7 +154,7 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
 
     def asset(request: Request) -> Response:
         found = static.get(request.path_params["name"])
-        return Response(found[1], media_type=found[0]) if found else _missing()
+        return Response(found[1], media_type=found[0]) if found else _missing(request)
 
     place = "/run/{key}/case/{index}/{repeat}"
     routes = {
@@ -159,7 +167,9 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/static/{name}": asset,
     }
     made = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
-    return Guard(Starlette(routes=made, exception_handlers={404: lambda request, error: _missing()}), token, port)
+    pages_of = Starlette(routes=made, exception_handlers={404: lambda request, error: _missing(request)})
+    pages_of.router.redirect_slashes = False  # it would lead to an address without the token
+    return Guard(pages_of, token, port)
 
 
 def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -170,19 +180,26 @@ def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request
         try:
             return answer(request)
         except MissingPageError:
-            return _missing()
+            return _missing(request)
         except KaratError as error:
-            return _page("trouble.html", status=503, words=str(error))
+            return _page(request, "trouble.html", status=503, words=str(error))
 
     return respond
 
 
-def _missing() -> Response:
-    return _page("trouble.html", status=404, words="Page not found. The run may have been removed or replaced.")
+def _missing(request: Request) -> Response:
+    return _page(
+        request, "trouble.html", status=404, words="Page not found. The run may have been removed or replaced."
+    )
 
 
-def _page(name: str, /, status: int = 200, **given: object) -> Response:
-    html = environment(TEMPLATES).get_template(name).render(**given)
+def home(request: Request) -> str:
+    """The way from a page to the first one. All links are relative: the token is in the address and nowhere else."""
+    return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"
+
+
+def _page(request: Request, name: str, /, status: int = 200, **given: object) -> Response:
+    html = environment(TEMPLATES).get_template(name).render(home=home(request), **given)
     return HTMLResponse(_encoded(html), status_code=status)
 
 

@@ -21,6 +21,7 @@ from karat.compare.gates import compare, gates
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.audit import CaseAudit
 from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
+from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports import comparison as words
@@ -33,6 +34,7 @@ from karat.reports.html.differences import difference
 from karat.reports.html.files import own_file
 from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
 from karat.reports.html.views import CaseView, FileView
+from karat.scoring.figures import cost_words, pass_share, token_words
 
 PAGE: Final = 200
 LIVE_SECONDS: Final = 900
@@ -55,25 +57,30 @@ LARGEST: Final = 64 << 20
 
 
 class OfRun:
-    """Addresses within one run; what it is filtered by goes along."""
+    """Addresses within one run, from a page that is so far from `home`; what it is filtered by goes along."""
 
-    def __init__(self, run: str, chosen: CaseFilter, neighbours: tuple[int | None, int | None] = (None, None)) -> None:
-        self._run = run
+    def __init__(self, home: str, run: str, chosen: CaseFilter) -> None:
+        self._at = f"{home}run/{run}"
+        self.chosen = chosen
         self._query = query(chosen)
-        self.before, self.after = ("" if index is None else self.case(index, 0) for index in neighbours)
+        self.before = self.after = ""
+        """The pages of the neighbours of a case, if it has some."""
 
     @property
     def run(self) -> str:
-        return f"/run/{self._run}{self._query}"
+        return f"{self._at}{self._query}"
 
     def case(self, index: int, repeat: int) -> str:
-        return f"/run/{self._run}/case/{index}/{repeat}{self._query}"
+        return f"{self._at}/case/{index}/{repeat}{self._query}"
+
+    def file(self, index: int, repeat: int, number: int) -> str:
+        return f"{self._at}/case/{index}/{repeat}/file/{number}"
 
     def hash(self, anchor: str) -> str:
         return ""
 
     def group(self, group: GroupView) -> str:
-        return f"/run/{self._run}{query(CaseFilter(check=group.name, kind=group.kind))}"
+        return f"{self._at}{query(CaseFilter(check=group.name, kind=group.kind))}"
 
 
 def query(chosen: CaseFilter) -> str:
@@ -115,18 +122,18 @@ class SuiteRuns:
     """Cases that passed and did not in these runs, and how often they did."""
 
 
-def suites(index: Index, runs: Sequence[IndexedRun]) -> list[SuiteRuns]:
+def suites(index: Index, runs: Sequence[IndexedRun], prices: TokenPrices | None) -> list[SuiteRuns]:
     """The runs by suite and target, those with the latest run first."""
     alike: dict[tuple[str, str], list[IndexedRun]] = {}
     for run in runs:
         alike.setdefault((run.header.suite, run.header.target), []).append(run)
-    return [_suite(index, same) for same in alike.values()]
+    return [_suite(index, same, prices) for same in alike.values()]
 
 
-def _suite(index: Index, runs: list[IndexedRun]) -> SuiteRuns:
+def _suite(index: Index, runs: list[IndexedRun], prices: TokenPrices | None) -> SuiteRuns:
     header = runs[0].header
     before = [*(run.key for run in runs[1:]), ""]
-    rows = [_run_row(run, earlier) for run, earlier in zip(runs, before, strict=True)]
+    rows = [_run_row(run, earlier, prices) for run, earlier in zip(runs, before, strict=True)]
     flaky = _flaky(index, [run for run in runs if run.header.suite_sha256 == header.suite_sha256])
     return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]), flaky)
 
@@ -143,16 +150,16 @@ def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
     return [(name, words) for _, name, words in sorted(found)[:MOST_FLAKY]]
 
 
-def _run_row(run: IndexedRun, before: str) -> RunLine:
+def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLine:
     summary, project = run.summary, run.header.project
     return RunLine(
         key=run.key,
         started=run_view.moment(run.header.started_at),
-        rate=run_view.rate_view(summary.passed, summary.total),
+        rate=run_view.rate_view(summary),
         counts=run_view.counts(summary),
         took=run_view.between(run.header.started_at, run.finished_at),
-        tokens=_tokens(run),
-        cost=run_view.cost(run.cost_usd),
+        tokens=token_words(summary.spent),
+        cost=cost_words(summary.spent, prices),
         commit=project.commit[:10] if project else "",
         dirty=bool(project and project.dirty),
         version=run.header.target_version,
@@ -165,7 +172,7 @@ def _run_row(run: IndexedRun, before: str) -> RunLine:
 
 def _trend(runs: Sequence[IndexedRun]) -> str:
     """The points of a line, the oldest first; none for a single run."""
-    rates = [run.summary.passed / run.summary.total for run in reversed(runs) if run.summary.total]
+    rates = [share for run in reversed(runs) if (share := pass_share(run.summary)) is not None]
     if len(rates) < 2:
         return ""
     step = 300 / (len(rates) - 1)
@@ -183,17 +190,9 @@ def _trouble(run: IndexedRun) -> str:
     return run.problem or run.summary.incomplete or ("interrupted" if run.summary.interrupted else "")
 
 
-def _tokens(run: IndexedRun) -> str:
-    if run.tokens_in is None and run.tokens_out is None:
-        return ""
-    return f"{run.tokens_in or 0:,} in, {run.tokens_out or 0:,} out"
-
-
-def run_head(run: IndexedRun) -> RunHead:
+def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
     """The head of a run's page."""
-    return run_view.run_head(
-        run, run.scores, _trouble(run), live=is_live(run), tokens=_tokens(run), cost=run_view.cost(run.cost_usd)
-    )
+    return run_view.run_head(run, run.scores, _trouble(run), prices, live=is_live(run))
 
 
 def groups(index: Index, run: IndexedRun) -> list[GroupView]:
@@ -236,23 +235,29 @@ class CasePage:
 
 
 def case_page(
-    index: Index, run: IndexedRun, at: int, repeat: int, chosen: CaseFilter, catalog: CheckCatalog
+    index: Index,
+    run: IndexedRun,
+    at: int,
+    repeat: int,
+    to: OfRun,
+    catalog: CheckCatalog,
+    prices: TokenPrices | None,
 ) -> CasePage | None:
     """The page of one run of a case; None if the case does not exist."""
     record = index.record(run, at, repeat)
     if record is None:
         return None
-    base = f"/run/{run.key}/case/{at}/{repeat}/file"
     numbers = {file: number for number, file in enumerate(record.trace.attachments.values())}
 
     def address(file: str) -> str | None:
-        return f"{base}/{numbers[file]}" if own_file(run.path, file) else None
+        return to.file(at, repeat, numbers[file]) if own_file(run.path, file) else None
 
     view = case_view(record, run.header, address, catalog)
     shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
-    to = OfRun(run.key, chosen, index.neighbours(run.key, at, chosen))
-    return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run))
+    neighbours = index.neighbours(run.key, at, to.chosen)
+    to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
+    return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run, prices))
 
 
 def _pictured(file: FileView, run: IndexedRun) -> FileView:
@@ -298,7 +303,7 @@ class SideBySide:
     changes: list[ChangeView]
 
 
-def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project) -> SideBySide:
+def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project, home: str) -> SideBySide:
     """Compare one run with another by the gates and the confidence of this project."""
     wanted = gates(project, {}, None)
     older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
@@ -308,19 +313,22 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Proje
         apart=words.apart(found),
         sure=found.overall.sure,
         gates=list(words.gate_lines(found)),
-        notes=found.notes,
+        notes=(*words.preamble(found), *found.notes),
         figures=list(_figures(found)),
-        changes=list(_change_views(index, base, new, found)),
+        changes=list(_change_views(index, base, new, found, home)),
     )
 
 
 def _figures(found: Comparison) -> Iterator[str]:
+    yield from (f"{name}: {run.figures}" for name, run in (("before", found.base), ("after", found.new)))
     yield words.rates(found.overall)
     yield from map(words.of_measure, found.measures)
     yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
 
 
-def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Comparison) -> Iterator[ChangeView]:
+def _change_views(
+    index: Index, base: IndexedRun, new: IndexedRun, found: Comparison, home: str
+) -> Iterator[ChangeView]:
     by_change: dict[Change, list[CaseChange]] = defaultdict(list)
     for case in found.changes:
         by_change[case.change].append(case)
@@ -330,16 +338,18 @@ def _change_views(index: Index, base: IndexedRun, new: IndexedRun, found: Compar
     for change, title in words.SECTIONS:
         if cases := by_change[change]:
             pairs = [
-                _pair_view(case, *(_find_record(index, *place, case.id) for place in places))
+                _pair_view(case, *(_find_record(index, *place, case.id, home) for place in places))
                 for case in paired.get(change, ())
             ]
             named = [] if pairs else [case.id for case in cases[:NAMED]]
             yield ChangeView(title, found.count(change), pairs, named)
 
 
-def _find_record(index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str) -> FoundRecord:
+def _find_record(
+    index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str, home: str
+) -> FoundRecord:
     place = places.get(name)
-    link = f"/run/{run.key}/case/{place[0]}/{place[1]}" if place else ""
+    link = OfRun(home, run.key, CaseFilter()).case(*place) if place else ""
     return index.record(run, *place) if place else None, link
 
 

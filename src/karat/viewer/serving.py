@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import secrets
 import socket
 import threading
 import webbrowser
@@ -15,8 +14,8 @@ from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
+from karat.system.door import LOOPBACK, new_token
 
-LOOPBACK: Final = "127.0.0.1"
 EXTRA: Final = "Install the extra: pip install 'karat[viewer]'."
 KEPT: Final = (Path("karat-results"), Path(".claude/evals/results"))
 """Where runs are kept unless somebody says otherwise."""
@@ -133,8 +132,8 @@ def served(index: Index, listening: socket.socket, project: Project, start: str 
         from karat.viewer.app import application
     except ImportError as error:
         raise UsageError(f"the viewer needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
-    token = secrets.token_urlsafe(24)
+    token = new_token()
     port = int(listening.getsockname()[1])
     app = application(index, token, port, project)
     settings = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", server_header=False)
-    return ViewerServer(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}{start}?token={token}", index, listening)
+    return ViewerServer(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}/{token}{start}", index, listening)

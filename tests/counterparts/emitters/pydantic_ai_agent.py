@@ -1,22 +1,30 @@
-"""pydantic-ai with its own instrumentation."""
+"""pydantic-ai with its own instrumentation; if asked to, with an answer of a type of its own."""
+
+import sys
 
 import script
+from pydantic import BaseModel
 from pydantic_ai import Agent, InstrumentationSettings, ModelRetry
-from pydantic_ai.messages import ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 
 made = script.provider()
 
 
+typed = sys.argv[1:] == ["typed"]
+
+
+class Reply(BaseModel):
+    """An answer as a program takes it."""
+
+    text: str
+
+
 def said(messages, info):
-    parts = messages[-1].parts
-    done = next((part for part in parts if isinstance(part, ToolReturnPart | RetryPromptPart)), None)
-    if done is not None:
-        return ModelResponse([TextPart(script.answer(done.tool_name, done.content))])
-    wanted = script.asked(next(part.content for part in parts if isinstance(part, UserPromptPart)))
-    if wanted is None:
-        return ModelResponse([TextPart(script.answer(None, None))])
-    return ModelResponse([ToolCallPart(*wanted)])
+    name, told = script.next_step()
+    if name is not None:
+        return ModelResponse([ToolCallPart(name, told)])
+    return ModelResponse([ToolCallPart(info.output_tools[0].name, {"text": told}) if typed else TextPart(told)])
 
 
 def cancel_order(order: str, reason: str) -> dict:
@@ -32,6 +40,7 @@ agent = Agent(
     FunctionModel(said),
     name="orders",
     tools=[script.lookup_order, cancel_order, script.list_orders],
+    output_type=Reply if typed else str,
 )
 history = []
 
@@ -39,7 +48,7 @@ history = []
 def turn(prompt):
     result = agent.run_sync(prompt, message_history=history)
     history[:] = result.all_messages()
-    return result.output
+    return result.output.text if typed else result.output
 
 
 script.serve(turn, made)

@@ -7,20 +7,45 @@ import json
 import os
 import sys
 
+TURN = {"number": 0, "prompt": "", "called": []}
+"""The turn that runs: what was asked, and the tools that were called in it."""
+
 
 def lookup_order(order: str) -> dict:
-    """Look an order up."""
+    """Look an order up.
+
+    Args:
+        order: Its number.
+    """
+    _log("lookup_order", {"order": order}, succeeds=True)
     return {"order": order, "status": "shipped"}
 
 
 def cancel_order(order: str, reason: str) -> dict:
-    """Cancel an order."""
+    """Cancel an order.
+
+    Args:
+        order: Its number.
+        reason: Why.
+    """
+    _log("cancel_order", {"order": order, "reason": reason}, succeeds=False)
     raise ValueError(f"order {order} is on its way")
 
 
 def list_orders() -> list:
     """List all orders."""
+    _log("list_orders", {}, succeeds=True)
     return ["A-17", "B-04"]
+
+
+def _log(tool: str, arguments: dict, *, succeeds: bool) -> None:
+    """The tool's own word for what happened: the truth that spans are held against."""
+    TURN["called"].append(tool)
+    if file := os.environ.get("TOOL_LOG"):
+        case = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").removeprefix("karat.case=").partition("/")[0]
+        line = {"case": case, "turn": TURN["number"], "tool": tool, "arguments": arguments, "success": succeeds}
+        with open(file, "a") as log:
+            log.write(json.dumps(line) + "\n")
 
 
 def asked(prompt: str) -> tuple[str, dict] | None:
@@ -47,6 +72,14 @@ def answer(tool: str | None, result: object) -> str:
     return told.get(tool or "", "Hello! What can I do for you?")
 
 
+def next_step() -> tuple[str | None, dict | str]:
+    """What a model does next in the turn that runs: call a tool with arguments, or say the answer."""
+    wanted = asked(TURN["prompt"])
+    if wanted is not None and not TURN["called"]:
+        return wanted
+    return None, answer(TURN["called"][-1] if TURN["called"] else None, None)
+
+
 def conversation() -> str:
     """The conversation that Karat chose, as it tells a process that it starts."""
     return os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").rpartition("/")[2] or "alone"
@@ -69,6 +102,7 @@ def serve(turn, made) -> None:
     """Answer the prompts of one case, in one conversation, and flush."""
     request = json.loads(sys.stdin.readline())
     for prompt in (*request.get("setup_prompts", ()), request["prompt"]):
+        TURN.update(number=TURN["number"] + 1, prompt=prompt, called=[])
         try:
             said = {"final_message": turn(prompt)}
         except Exception as error:  # noqa: BLE001  whatever a library raises, the turn failed

@@ -25,6 +25,8 @@ UNSEEN = {
     "visibility": "<b style='visibility: hidden'>Booked</b>",
     "opacity": "<b style='opacity: 0'>Booked</b>",
     "opacity-of-a-parent": "<div style='opacity: 0.05'><div><b>Booked</b></div></div>",
+    "filter": "<b style='filter: opacity(0)'>Booked</b>",
+    "filter-of-a-parent": "<div style='filter: blur(0px) opacity(4%)'><div><b>Booked</b></div></div>",
     "faint-twice": "<div style='opacity: 0.2'><b style='opacity: 0.2'>Booked</b></div>",
     "transparent": "<b style='color: transparent'>Booked</b>",
     "alpha": "<b style='color: rgb(0 0 0 / 1%)'>Booked</b>",
@@ -63,6 +65,7 @@ PARTLY = {
 SEEN = {
     "plain": "<b>Booked</b>",
     "half": "<b style='opacity: 0.5'>Booked</b>",
+    "half-filtered": "<b style='filter: opacity(50%)'>Booked</b>",
     "small": "<b style='font-size: 8px'>Booked</b>",
     "gradient": "<b style='color: transparent; background: linear-gradient(red, blue) text'>Booked</b>",
     "scroller": "<div style='height: 40px; overflow: auto'><div style='height: 900px'></div><b>Booked</b></div>",

@@ -13,7 +13,7 @@ import pytest
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import LogOptions
-from karat.targets.browser.target import NO_LOG
+from karat.targets.browser.target import NO_LOG, SILENT
 from karat.telemetry.calls import tool_calls
 
 from .conftest import IN_A_BROWSER, ask, opened
@@ -129,6 +129,16 @@ async def test_a_broken_capture_is_an_error_with_what_was_seen(
     if state != "folder":
         assert context.recorder.final_message == "hi"
     assert len(context.recorder.telemetry or ()) == (3 if state == "endless" else 0)
+
+
+@pytest.mark.parametrize("vouched", [False, True], ids=["unknown", "vouched-for"])
+async def test_silent_log_without_an_end_line_is_not_an_error(stub: Stub, tmp_path: Path, vouched: bool) -> None:
+    (tmp_path / "log.jsonl").touch()
+    given = {"log": str(tmp_path / "log.jsonl"), "wait_ms": 200, "tools_only": vouched}
+    async with opened(stub.url, telemetry=given, answer={"selector": ".bot"}) as target:
+        trace = await ask(target, "say hi")
+    assert trace.final_message == "hi"
+    assert trace.unobserved == ({} if vouched else {"tools": SILENT, "telemetry": SILENT})
 
 
 ANOTHERS = '{"source": "turn", "event": "end", "conversation": "x"}'

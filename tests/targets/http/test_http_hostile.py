@@ -20,9 +20,12 @@ from .server import LAST, Answer, Asked, chunk, constantly, http, serving, sse, 
 MB = 1 << 20
 BODY = {"message": "{prompt}"}
 PLAIN: dict[str, Any] = {"body": BODY, "answer": "$.reply", "retries": 0}
-STREAM = {**PLAIN, "answer": "", "stream": {"format": "sse", "text": "$.text", "done": "[DONE]"}}
+STREAM: dict[str, Any] = {**PLAIN, "answer": "", "stream": {"format": "sse", "text": "$.text", "done": "[DONE]"}}
 QUIET = {"idle_timeout": 1.0}
 LINES = {**PLAIN, "answer": "", "stream": {"format": "ndjson", "text": "$.text", "done": "$.done"}}
+SMALL = {"max_bytes": 65_536}
+VALUES = {**PLAIN, **SMALL, "answer": "", "stream": {"format": "json", "text": "$.text"}}
+FRAMES = {**PLAIN, **SMALL, "answer": "", "stream": {"format": "frames", "text": "$.text"}}
 CHUNKS = {**PLAIN, "answer": "", "stream": {"format": "chunks"}}
 GOOD = http('{"reply": "good"}')
 
@@ -95,6 +98,14 @@ SERVERS = {
     "duplicate-keys-in-events": Hostile(
         constantly(started(), sse('{"text": "a", "text": "b"}', "[DONE]"), LAST), STREAM, "bad-answer", "duplicate key"
     ),
+    "nan": Hostile(constantly(http('{"reply": "a", "score": NaN}')), PLAIN, "bad-answer", "no JSON", "NaN"),
+    "infinity": Hostile(constantly(http('{"reply": "a", "score": -Infinity}')), PLAIN, "bad-answer", "no JSON"),
+    "nan-next-to-a-lone-surrogate": Hostile(
+        constantly(http('{"reply": "\\ud800", "score": NaN}')), PLAIN, "bad-answer", "NaN is not JSON"
+    ),
+    "nan-in-events": Hostile(
+        constantly(started(), sse('{"text": "a", "p": NaN}', "[DONE]"), LAST), STREAM, "bad-answer", "not valid JSON"
+    ),
     "deep": Hostile(constantly(http(DEEP)), PLAIN, "bad-answer", "recursion limit"),
     "50-mb": Hostile(huge(lambda: http(b'"' + b"x" * (50 * MB) + b'"')), PLAIN, "bad-answer", "at most"),
     "endless-body": Hostile(endless(started("application/json"), chunk("[" * 65536)), PLAIN, "bad-answer", "more than"),
@@ -124,6 +135,40 @@ SERVERS = {
     ),
     "endless-comments": Hostile(endless(started(), chunk(b": xxxxxx\n" * 9999)), STREAM, "bad-answer", "more than"),
     "endless-line": Hostile(endless(started(), chunk("x" * 65536)), LINES, "bad-answer", "longer than"),
+    "endless-value": Hostile(endless(started("x"), chunk('{"a": ' * 9999)), VALUES, "bad-answer", "longer than 65,536"),
+    "endless-array": Hostile(
+        endless(started("x"), chunk('[{"a": 1}, ' * 9999)), VALUES, "bad-answer", "longer than 65,536"
+    ),
+    "torn-array": Hostile(
+        constantly(started("x"), chunk('[{"text": "a"}, '), LAST), VALUES, "bad-answer", "within an event"
+    ),
+    "endless-frame": Hostile(endless(started("x"), chunk("0:" + "x" * 65536)), FRAMES, "bad-answer", "longer than"),
+    "endless-unmapped-events": Hostile(
+        endless(started(), sse(*({"kind": chr(97 + n) * 9999} for n in range(26)))),
+        STREAM | SMALL,
+        "bad-answer",
+        "more than",
+    ),
+    "endless-calls": Hostile(
+        endless(started(), sse(*({"tool": {"name": "x" * 999, "id": n}} for n in range(100)))),
+        {**STREAM, **SMALL, "stream": STREAM["stream"] | {"tool": "$.tool"}},
+        "bad-answer",
+        "more than",
+    ),
+    "endless-arguments": Hostile(
+        endless(started(), sse(*([{"tool": "x"}] + [{"more": "x" * 9999}] * 50))),
+        {
+            **STREAM,
+            **SMALL,
+            "stream": STREAM["stream"]
+            | {
+                "tool": {"when": "$.tool", "name": "$.tool"},
+                "arguments": {"when": "$.more", "arguments": "$.more"},
+            },
+        },
+        "bad-answer",
+        "more than",
+    ),
     "endless-event": Hostile(
         endless(started(), chunk("data: " + "x" * 65536 + "\n")), STREAM, "bad-answer", "longer than"
     ),
@@ -151,6 +196,15 @@ SERVERS = {
         PLAIN,
         "bad-answer",
         "file:",
+    ),
+    "an-impossible-port": Hostile(
+        constantly(http("", status="307 Temporary Redirect", location="http://127.0.0.1:99999/")),
+        PLAIN,
+        "bad-answer",
+        "leads to http://127.0.0.1:99999/",
+    ),
+    "an-impossible-host": Hostile(
+        constantly(http("", status="308 Permanent Redirect", location="http://[::1/")), PLAIN, "gone", "Invalid URL"
     ),
     "moved": Hostile(constantly(http("", status="302 Found", location="/login")), PLAIN, "bad-answer", "to /login"),
     "in-circles": Hostile(
@@ -217,7 +271,7 @@ def _good(options: dict[str, Any]) -> tuple[bytes, ...]:
     form = options["stream"]["format"]
     if form == "sse":
         return started(), sse({"text": "go"}, {"text": "od"}, "[DONE]"), LAST
-    if form == "ndjson":
+    if form in ("ndjson", "json", "frames"):
         return started("application/x-ndjson"), chunk('{"text": "good"}\n{"done": true}\n'), LAST
     return started("text/plain"), chunk("good"), LAST
 

@@ -15,15 +15,15 @@ from langchain.agents.middleware import (
     ToolCallLimitMiddleware,
 )
 from langchain_core.language_models.chat_models import agenerate_from_stream
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode, tools_condition
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Send
+from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel
 
 from targets.langgraph.kinds import MODEL, TOOLS, RuleModel, boom, calling, find, react, single
@@ -208,3 +208,93 @@ def deep_asking() -> Any:
     from deepagents import create_deep_agent
 
     return create_deep_agent(MODEL, TOOLS, interrupt_on={"pay": True}, checkpointer=InMemorySaver())
+
+
+def note(words: str) -> str:
+    """A plain function that a node calls: LangChain knows nothing of it."""
+    return f"Error: no room for {words}" if words == "Sunday" else f"kept {words}"
+
+
+def _keep(state: Any) -> Any:
+    calls = state["messages"][-1].tool_calls
+    answers = [{"role": "tool", "content": note(**call["args"]), "tool_call_id": call["id"]} for call in calls]
+    return {"messages": answers}
+
+
+NOTING = RuleModel(
+    rules=[
+        ("Keep", calling(("note", {"words": "milk"}), ("note", {"words": "Sunday"}))),
+        ("Error", AIMessage("Half of it is kept.")),
+    ]
+)
+
+
+def plain_functions() -> Any:
+    """A node that runs the tools itself, and writes what they gave as dicts."""
+    made = StateGraph(MessagesState)
+    made.add_node("think", lambda state: {"messages": [NOTING.invoke(state["messages"])]})
+    made.add_node("keep", _keep)
+    made.add_edge(START, "think")
+    made.add_conditional_edges("think", lambda state: "keep" if state["messages"][-1].tool_calls else END)
+    made.add_edge("keep", "think")
+    return made.compile()
+
+
+def _research(_: Any) -> Any:
+    return {"messages": [AIMessage("Let me see."), HumanMessage("Blue is free.", name="researcher")]}
+
+
+def _quote(_: Any) -> Any:
+    return {"messages": [AIMessage("Blue is free."), HumanMessage("Is it?", name="user"), HumanMessage("So what?")]}
+
+
+def _typed_answer(_: Any) -> Any:
+    given = interrupt("How many?")
+    return {"messages": [AIMessage(f"{type(given).__name__}: {given}")]}
+
+
+def _count_humans(state: Any) -> Any:
+    said = [message.text for message in state["messages"] if message.type == "human"]
+    return {"messages": [AIMessage(f"{' then '.join(said)}, for {state['who']}")]}
+
+
+class Guests(MessagesState):
+    who: str
+
+
+class Letter(TypedDict, total=False):
+    question: str
+    earlier: list[Any]
+    transcript: str
+    answer: str
+
+
+def _reply(state: Letter) -> Any:
+    earlier = ", ".join(f"{message.type} {message.text}" for message in state.get("earlier") or [])
+    return {"answer": f"{state['question']} [{earlier}] {state.get('transcript') or ''}".strip()}
+
+
+async def _remember(state: Any, runtime: Runtime) -> Any:
+    assert runtime.store is not None
+    await runtime.store.aput(("said",), state["messages"][-1].text, {"at": 1})
+    return {"messages": [AIMessage(", ".join(sorted(item.key for item in await runtime.store.asearch(("said",)))))]}
+
+
+def only(node: Any, state: Any = MessagesState, **compiled: Any) -> Any:
+    made = StateGraph(state)
+    made.add_node("only", node)
+    made.add_edge(START, "only")
+    return made.compile(**compiled)
+
+
+researched, quoted = only(_research), only(_quote)
+typed_answer = only(_typed_answer, checkpointer=InMemorySaver())
+guests, letter, remembering = only(_count_humans, Guests), only(_reply, Letter), only(_remember)
+bound = remembering.with_config(tags=["bound"])
+
+
+def _search(_: Any, runtime: Runtime) -> Any:
+    return {"messages": [AIMessage(str(runtime.store.search(("said",))))]}  # type: ignore[union-attr] # that is the fault
+
+
+storeless = only(_search)

@@ -11,8 +11,9 @@ from uuid import uuid4
 import pytest
 
 from karat.errors import ConfigError
+from karat.targets.base import RunContext
 from karat.targets.langgraph.loading import read_project
-from targets.conftest import ask, opened
+from targets.conftest import ask, case, opened
 
 GRAPH = """\
 import os
@@ -83,9 +84,9 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
     ("given", "says"),
     [
         pytest.param(
-            {"env": ".env.lost"},
-            "its `env` '.env.lost' cannot be read: No such file or directory. Write that file, or take `env` out.",
-            id="no-such-file",
+            {"env": "."},
+            "its `env` '.' cannot be read: Is a directory. Write that file, or take `env` out.",
+            id="no-file",
         ),
         pytest.param(
             {"env": 7},
@@ -108,6 +109,22 @@ def test_what_cannot_be_followed_is_told(tmp_path: Path, given: dict[str, object
     with pytest.raises(ConfigError) as caught:
         read_project(tmp_path / "langgraph.json")
     assert str(caught.value) == f"{tmp_path / 'langgraph.json'}: {says} [config]"
+
+
+async def test_missing_file_of_variables_is_a_notice_and_the_graph_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESK_WORD", "hello")
+    notices = []
+    async with opened("langgraph", project(tmp_path, env=".env.lost"), tmp_path) as target:
+        for number in range(2):
+            context = RunContext()
+            assert (await target.run(case("Hi", f"c{number}"), context)).final_message == "Hi, hello"
+            notices += context.notices
+    assert notices == [
+        f"{tmp_path / 'langgraph.json'}: its `env` '.env.lost' is not there: no variables are set from it. Write that "
+        "file if it is needed."
+    ]
 
 
 async def test_a_graph_without_a_path_is_told(tmp_path: Path) -> None:

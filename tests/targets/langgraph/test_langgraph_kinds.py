@@ -311,6 +311,58 @@ KINDS = [
         "Blue is yours. Bye.",
     ),
     Kind(
+        "plain functions that a node calls, messages as dicts",
+        "further:plain_functions",
+        ("Keep it",),
+        ('note(words="milk") ok → "kept milk"', 'note(words="Sunday") failed → "Error: no room for Sunday"'),
+        "Half of it is kept.",
+    ),
+    Kind("the answer in a human message with the name of an agent", "further:researched", ("Hi",), (), "Blue is free."),
+    Kind("human messages of a user at the end", "further:quoted", ("Hi",), (), "Blue is free."),
+    Kind("interrupt answered with a number", "further:typed_answer", ("Hi", "3"), (), "int: 3"),
+    Kind("interrupt answered with true", "further:typed_answer", ("Hi", "true"), (), "bool: True"),
+    Kind("interrupt answered with a number as text", "further:typed_answer", ("Hi", '"3"'), (), "str: 3"),
+    Kind("interrupt answered with words", "further:typed_answer", ("Hi", "3 rooms"), (), "str: 3 rooms"),
+    Kind(
+        "`input` with `messages`, no checkpointer",
+        "further:guests",
+        ("one", "two"),
+        (),
+        "one then two, for Ada",
+        rest=options(input={"messages": "{prompt}", "who": "Ada"}),
+    ),
+    Kind(
+        "`input` with `{messages}`, no checkpointer",
+        "further:letter",
+        ("one", "two"),
+        (),
+        "two [human one, ai one [human one], human two]",
+        rest=options(input={"question": "{prompt}", "earlier": "{messages}"}, output="$.answer"),
+    ),
+    Kind(
+        "`input` with `{messages}` in a text",
+        "further:letter",
+        ("one", "two"),
+        (),
+        "two [] So far:\nuser: one\nassistant: one [] So far:\nuser: one\nuser: two",
+        rest=options(input={"question": "{prompt}", "transcript": "So far:\n{messages}"}, output="$.answer"),
+    ),
+    Kind(
+        "`input` that drops what was said, no checkpointer",
+        "further:letter",
+        ("one", "two"),
+        error="use {messages} in `input`",
+        rest=options(input={"question": "{prompt}"}, output="$.answer"),
+    ),
+    Kind('`store = "memory"`', "further:remembering", ("one", "two"), (), "one, two", rest=options(store="memory")),
+    Kind(
+        "a store that is not there",
+        "further:storeless",
+        ("one",),
+        error="the graph has no store and perhaps no context",
+    ),
+    Kind("`store` for a graph with a config", "further:bound", ("one",), (), "one", rest=options(store="memory")),
+    Kind(
         "limit of model calls by middleware",
         "further:model_limit",
         ("Go",),
@@ -377,6 +429,11 @@ NO_PATH = (
     "`output` 'reply[' is not a JSONPath: expected '$', found 'r', line 1, column 0. For instance: $.answer [config]"
 )
 TOLD = {
+    "a store that is not there": "AttributeError: 'NoneType' object has no attribute 'search': the graph has no store "
+    'and perhaps no context; if it needs them, set `store = "memory"` and `context` [agent]',
+    "`input` that drops what was said, no checkpointer": "the graph has no checkpointer, and `input` does not give it "
+    "what was said before: use {messages} in `input`, make the input by a function, or compile the graph with a "
+    "checkpointer [config]",
     "interrupt without a checkpointer, answered": "the graph waits for an answer, and it cannot resume without a "
     "checkpointer: compile it with a checkpointer, such as InMemorySaver() [agent]",
     "a tool that raises, unhandled": "ValueError: fuse blown [agent]",
@@ -505,3 +562,28 @@ def test_the_table_in_the_docs() -> None:
         DOCS.write_text(f"{head}{BEGIN}{table()}{END}{tail}")
         return
     assert written == table(), "write it anew: KARAT_UPDATE_GOLDEN=1 pytest tests/targets/langgraph"
+
+
+async def test_store_of_memory_is_empty_for_each_case_and_a_file_is_shared(tmp_path: Path) -> None:
+    for store, second in (("memory", "two"), (str(tmp_path / "kept.db"), "one, two")):
+        async with graph(Kind("", "further:remembering", (), rest=options(store=store))) as target:
+            assert (await ask(target, "one")).final_message == "one"
+            assert (await ask(target, "two")).final_message == second
+    assert (tmp_path / "kept.db").is_file()
+    with pytest.raises(ConfigError, match="folder that does not exist"):
+        async with graph(Kind("", "further:remembering", (), rest=options(store="no/such/kept.db"))):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("spec", "prompts", "started"),
+    [
+        ("further:plain_functions", ("Keep it",), [True, True]),
+        ("further:tool_limit", ("Go",), [True, False]),
+        ("signing", ("Sign it",), [True]),
+    ],
+)
+async def test_what_was_started(spec: str, prompts: tuple[str, ...], started: list[bool]) -> None:
+    async with graph(Kind("", spec, prompts)) as target:
+        trace = await ask(target, prompts[-1])
+    assert [call.started for call in trace.tool_calls] == started

@@ -50,18 +50,21 @@ def tool(name: str, trace: str, arguments: str = "{}", result: str = '{"ok": tru
     )
 
 
-def request(spans: Iterable[Span]) -> bytes:
+def request(spans: Iterable[Span], scope: str = "") -> bytes:
     made = ExportTraceServiceRequest()
-    made.resource_spans.add().scope_spans.add().spans.extend(spans)
+    group = made.resource_spans.add().scope_spans.add()
+    group.scope.name = scope
+    group.spans.extend(spans)
     return made.SerializeToString()
 
 
 def post(endpoint: str, body: bytes, path: str = "/v1/traces", **headers: str) -> int:
     """Send a request; the status of its answer."""
-    connection = http.client.HTTPConnection(urlsplit(endpoint).netloc, timeout=10)
+    to = urlsplit(endpoint)
+    connection = http.client.HTTPConnection(to.netloc, timeout=10)
     sent = {"Content-Type": "application/x-protobuf", **{k.replace("_", "-"): v for k, v in headers.items()}}
     try:
-        connection.request("POST", path, body, sent)
+        connection.request("POST", to.path + path, body, sent)
         return connection.getresponse().status
     finally:
         connection.close()

@@ -1,4 +1,17 @@
-"""Cases for the agents whose spans were recorded, and what their spans decide."""
+"""Cases for the agents whose spans were recorded, what their spans decide, and what their tools say that happened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import structs
+
+import karat
+from karat.model.suite import Case
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import Verdict
 
 SUITE = {
     "version": "0.3",
@@ -40,8 +53,9 @@ SUITE = {
         {
             "id": "hello",
             "prompt": "Hello there",
-            "expected": {"tool_calls_none": ["lookup_order"], "must_not_say": ["shipped"]},
+            "expected": {"tool_calls_none": ["lookup_order"], "max_tool_calls": 0, "must_not_say": ["shipped"]},
         },
+        {"id": "no-tool", "prompt": "Hello there", "expected": {"outcome": "tool_success"}},
         {
             "id": "two-turns",
             "setup_prompts": ["Where is A-17?"],
@@ -58,5 +72,54 @@ VERDICTS = {
     "cancel": "PASS",
     "list": "PASS",
     "hello": "PASS",
+    "no-tool": "FAIL",
     "two-turns": "PASS",
 }
+
+
+class Ran(Protocol):
+    """A case, and what was seen of it."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def trace(self) -> Trace: ...
+
+
+class Judged(NamedTuple):
+    """A case, what was seen of it, and what that decides."""
+
+    case: Case
+    trace: Trace
+    verdict: Verdict
+
+
+def tool_log(file: Path) -> dict[str, list[dict[str, Any]]]:
+    """What the tools themselves wrote, by case."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        entry = json.loads(line)
+        found.setdefault(entry["case"], []).append(entry)
+    return found
+
+
+def judged_by_the_log(one: Ran, log: list[dict[str, Any]]) -> str:
+    """The status that a case has where nothing but the log of the tools says what they did, and that says all."""
+    calls = [
+        ToolCall(name, arguments, success=succeeds, result={} if succeeds else None)
+        for name, arguments, succeeds in logged(one, log)
+    ]
+    known = structs.replace(one.trace, tool_calls=tuple(calls), unobserved={}, possible_calls=(), spans=())
+    return str(karat.judge(one.case, known).status)
+
+
+def logged(one: Ran, log: list[dict[str, Any]]) -> list[tuple[str, object, bool | None]]:
+    """The calls of the judged turn, as the tools wrote them."""
+    judged = len(one.case.setup_prompts) + 1
+    return [(entry["tool"], entry["arguments"], entry["success"]) for entry in log if entry["turn"] == judged]
+
+
+def told(one: Ran) -> list[tuple[str, object, bool | None]]:
+    """The calls of the judged turn, as its spans tell them."""
+    return [(call.name, call.arguments or {}, call.success) for call in one.trace.tool_calls if call.called]

@@ -9,10 +9,12 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from karat.checks.tools import not_understood
 from karat.model.trace import Trace
+from karat.telemetry.spans.marks import TurnMark
 from karat.telemetry.spans.messages import conversation, since_the_prompt
 from karat.telemetry.spans.protobuf import ProtobufBatch
-from karat.telemetry.spans.reading import SpanReading, read_turn
+from karat.telemetry.spans.reading import SpanReading, by_turn, read_turn
 from karat.telemetry.spans.record import SpanRecord
+from karat.text.tool_names import is_helper
 from telemetry.spans.made import Span, request, span, tool
 
 T = "11" * 16
@@ -111,6 +113,8 @@ def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
     asked = {f"{prefix}name": "find", f"{prefix}arguments": '{"n": 7}', "openinference__span__kind": "LLM"}
     assert [call.arguments for call in read(ROOT, bare).calls] == [None]
     assert [call.arguments for call in read(ROOT, span("m", T, parent=TOP, **asked), bare).calls] == [{"n": 7}]
+    empty = span("find", T, parent=TOP, at=102.0, **{**kind, "input__value": "None"})
+    assert [call.arguments for call in read(ROOT, span("m", T, parent=TOP, **asked), empty).calls] == [{"n": 7}]
     wrong = {**asked, f"{prefix}arguments": '{"n": 8}'}
     (call, *_) = read(ROOT, span("m", T, parent=TOP, **wrong), bare).calls
     assert call.unobserved["arguments"]
@@ -124,8 +128,9 @@ def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
         {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "f", "input": {"a": 1}}}]},
         {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "f", "args": {"a": 1}, "id": "c"}]}},
         {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": {"a": 1}}}]},
+        {"role": "assistant", "content": [{"tool_call": {"id": "c", "tool_name": "f", "arguments": {"a": 1}}}]},
     ],
-    ids=["openai", "anthropic", "bedrock", "langchain", "gemini"],
+    ids=["openai", "anthropic", "bedrock", "langchain", "gemini", "haystack"],
 )
 def test_calls_are_found_in_the_messages_of_every_provider(message: dict[str, object]) -> None:
     (said,) = conversation(json.dumps([message])) or ()
@@ -136,6 +141,130 @@ def test_a_turn_begins_with_the_last_words_of_a_person_and_not_with_a_result_in_
     result = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x"}]}
     said = conversation([USER, SAYS, USER, ASKS, result]) or ()
     assert [one.calls != () for one in since_the_prompt(said)] == [True, False]
+
+
+def handing_over(tool: str) -> dict[str, object]:
+    return {
+        "role": "assistant",
+        "parts": [{"type": "tool_call", "id": "c9", "name": tool, "arguments": {"text": "Done."}}],
+    }
+
+
+def asked_again(answered: str) -> dict[str, object]:
+    """The words of a person, next to the result of a call of the turn before."""
+    parts = [
+        {"type": "tool_call_response", "id": answered, "result": "ok"},
+        {"type": "text", "content": "And now?"},
+    ]
+    return {"role": "user", "parts": parts}
+
+
+OUTPUT_TOOLS = {"model_request_parameters": '{"output_tools": [{"name": "reply_to_user"}], "function_tools": []}'}
+FINISHED = {"gen_ai__response__finish_reasons": "tool_calls"}
+
+
+@pytest.mark.parametrize(
+    ("model", "doubt"),
+    [
+        pytest.param(chat(TOP, [USER], [handing_over("final_result")], **FINISHED), "", id="by-a-published-name"),
+        pytest.param(chat(TOP, [USER], [handing_over("final_result_Reply")]), "", id="one-of-several-types"),
+        pytest.param(chat(TOP, [USER], [handing_over("reply_to_user")], **OUTPUT_TOOLS), "", id="by-a-name-of-its-own"),
+        pytest.param(chat(TOP, [USER], [handing_over("reply_to_user")]), "asked for 'reply_to_user'", id="a-tool"),
+    ],
+)
+def test_a_call_that_hands_over_the_answer_is_not_waited_for(model: Span, doubt: str) -> None:
+    reading = read(ROOT, model)
+    assert (doubt in reading.doubt) if doubt else not reading.doubt
+    assert [call.name for call in reading.calls] == (["reply_to_user"] if doubt else [])
+
+
+def test_a_call_whose_arguments_are_the_answer_hands_it_over() -> None:
+    spans = records_of(ROOT, chat(TOP, [USER], [handing_over("Weather")]))
+    assert read_turn(spans, answer='{"text": "Done."}').calls == ()
+    assert [call.name for call in read_turn(spans, answer="Done.").calls] == ["Weather"]
+
+
+@pytest.mark.parametrize(
+    ("asked_last", "rest", "repeated"),
+    [
+        pytest.param(handing_over("final_result"), {}, [], id="after-an-answer-that-was-handed-over"),
+        pytest.param(handing_over("reply_to_user"), OUTPUT_TOOLS, [], id="by-a-name-of-its-own"),
+        pytest.param(handing_over("note"), {}, ["find", "note"], id="in-the-middle-of-a-turn"),
+    ],
+)
+def test_words_next_to_the_result_of_an_answer_begin_a_turn(
+    asked_last: dict[str, object], rest: dict[str, str], repeated: list[str]
+) -> None:
+    before = [USER, ASKS, GIVEN, asked_last, asked_again("c9")]
+    reading = read(ROOT, chat(TOP, before, [SAYS], **rest))
+    assert [call.name for call in reading.calls] == repeated
+    assert reading.prompt == ("Hi" if repeated else "And now?")
+
+
+def openinference(kind: str, name: str, parent: str = TOP, **attributes: str) -> Span:
+    return span(name, T, parent=parent, at=102.0, openinference__span__kind=kind, **attributes)
+
+
+def test_a_span_that_is_named_after_a_method_is_of_the_tool() -> None:
+    called = openinference("TOOL", "send_email.__call__", input__value='{"kwargs": {"to": "ann"}}', output__value="1")
+    plain = openinference("TOOL", "files.read", output__value="1")
+    assert [(call.name, call.arguments) for call in read(ROOT, called, plain).calls] == [
+        ("send_email", {"to": "ann"}),
+        ("files.read", None),
+    ]
+
+
+def test_a_call_failed_if_its_own_inner_span_did() -> None:
+    outer = openinference("TOOL", "bot.find", tool__name="find", tool__parameters='{"n": 1}', output__value="not there")
+    inner = span(
+        "execute_tool find",
+        T,
+        parent=outer.span_id.hex(),
+        at=102.1,
+        failed="ValueError",
+        gen_ai__operation__name="execute_tool",
+        gen_ai__tool__name="find",
+    )
+    assert [(call.arguments, call.success) for call in read(ROOT, outer, inner).calls] == [({"n": 1}, False)]
+    assert [call.success for call in read(ROOT, outer).calls] == [True]
+
+
+def test_what_makes_a_request_is_not_a_model_call() -> None:
+    request_made = json.dumps({"messages": [{"role": "user", "content": "Hi"}], "tools": []})
+    prepared = openinference("LLM", "Model._prepare", output__value=request_made)
+    assert not read(ROOT, prepared, chat(TOP, [USER], [SAYS])).unproved
+    silent = openinference("LLM", "Model.chat", output__value="Hi")
+    assert "'Model.chat' does not carry" in read(ROOT, silent, chat(TOP, [USER], [SAYS])).unproved
+
+
+def using(parent: str, tokens: int) -> Span:
+    made = chat(parent, [USER], [SAYS])
+    made.attributes.add(key="gen_ai.usage.input_tokens").value.int_value = tokens
+    return made
+
+
+def test_the_tokens_of_a_model_call_that_is_seen_twice_count_once() -> None:
+    outer, bare = using(TOP, 7), chat(TOP, [USER], [SAYS])
+    told_twice = read(ROOT, outer, using(outer.span_id.hex(), 7), bare, using(bare.span_id.hex(), 5)).tokens
+    assert told_twice is not None
+    assert told_twice.input == 12
+
+
+def test_an_answer_may_be_what_the_last_tool_gave() -> None:
+    spans = records_of(ROOT, chat(TOP, [USER], [ASKS]), FIND)
+    assert not read_turn(spans, answer="{'ok': True}").gap
+    assert "says the answer" in read_turn(spans, answer="All is well.").gap
+
+
+def test_a_root_that_makes_an_agent_is_not_a_turn() -> None:
+    """Of a process that is one trace, so that its turns are known by their number."""
+    marks = [TurnMark(T, "ab" * 8, 100.0), TurnMark(T, "ab" * 8, 100.0)]
+    making = span("create_agent", T, at=100.5, gen_ai__operation__name="create_agent")
+    turns = [span("invoke_agent", T, at=at, gen_ai__operation__name="invoke_agent") for at in (101.0, 102.0)]
+    found = by_turn(records_of(making, *turns), marks)
+    assert [[record.span_id for record in turn] for turn in found] == [[one.span_id.hex()] for one in turns]
+    torn = span("send", T, parent="99" * 8, at=103.0)
+    assert sum(map(len, by_turn(records_of(torn), marks))) == 1
 
 
 COUNTING = span("invoke_agent", T, gen_ai__operation__name="invoke_agent")
@@ -206,6 +335,8 @@ def test_an_answer_may_be_the_argument_of_a_call() -> None:
 REACT = {"role": "assistant", "content": "Thought: it must go.\nAction: delete_all\nAction Input: {}"}
 CODE = {"role": "assistant", "content": "```py\ndelete_all(force=True)\n```"}
 PLAIN = {"role": "assistant", "content": "Nothing to do."}
+ENDS = {"role": "assistant", "content": "<code>\n# no refund\nfinal_answer('Nothing to do.')\n</code>"}
+FINISHES = {"role": "assistant", "content": '{"thought": "done", "tool": "finish"}'}
 DEFINED = {"gen_ai__tool__definitions": '[{"name": "delete_all"}]'}
 
 
@@ -220,6 +351,11 @@ DEFINED = {"gen_ai__tool__definitions": '[{"name": "delete_all"}]'}
         pytest.param([chat(TOP, [USER], [CODE])], (), True, id="of-any-tool-in-code"),
         pytest.param([chat(TOP, [USER], [REACT])], ("refund",), False, id="a-tool-that-no-word-names"),
         pytest.param([chat(TOP, [USER], [PLAIN])], (), False, id="words-alone"),
+        pytest.param([chat(TOP, [USER], [ENDS]), tool("final_answer", T, parent=TOP)], (), False, id="code-that-ends"),
+        pytest.param(
+            [chat(TOP, [USER], [ENDS]), tool("final_answer", T, parent=TOP)], ("refund",), True, id="code-names-a-tool"
+        ),
+        pytest.param([chat(TOP, [USER], [FINISHES])], (), False, id="an-action-that-ends"),
         pytest.param([chat(TOP, [USER], [REACT]), tool("delete_all", T, parent=TOP)], (), False, id="with-its-record"),
         pytest.param([chat(TOP, [USER], [REACT], **DEFINED)], ("delete_all",), False, id="calls-are-structured"),
     ],
@@ -229,5 +365,6 @@ def test_a_tool_that_a_models_words_name_is_not_absent_where_calls_are_not_struc
 ) -> None:
     reading = read(ROOT, *spans)
     assert not reading.unproved
-    trace = Trace(case_id="a", tool_calls=reading.calls, possible_calls=reading.possible_calls)
+    own = tuple(call for call in reading.calls if not is_helper(call.name))
+    trace = Trace(case_id="a", tool_calls=own, possible_calls=reading.possible_calls)
     assert ("telemetry = { otlp = { complete = true } }" in (not_understood(trace, tools) or "")) is doubted

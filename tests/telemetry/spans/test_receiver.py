@@ -109,8 +109,10 @@ def test_what_is_refused_leaves_a_doubt_in_the_cases_that_run(
 
 def test_a_request_that_breaks_off_and_one_in_chunks(receiver: Receiver) -> None:
     window = receiver.inbox.open_window(marks())
-    address = ("127.0.0.1", urlsplit(receiver.endpoint).port or 0)
-    head = b"POST /v1/traces HTTP/1.1\r\nContent-Type: application/x-protobuf\r\n"
+    to = urlsplit(receiver.endpoint)
+    address = ("127.0.0.1", to.port or 0)
+    head = f"POST {to.path}/v1/traces HTTP/1.1\r\nHost: {to.netloc}\r\n".encode()
+    head += b"Content-Type: application/x-protobuf\r\n"
     with socket.create_connection(address, timeout=10) as wire:
         wire.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY))
         assert wire.recv(100).startswith(b"HTTP/1.1 200")

@@ -88,7 +88,7 @@ def refusal(error: KaratError) -> Refused:
 
 
 def refused_as(message: Refused) -> KaratError:
-    """The error that a message tells of."""
+    """The error that a message reports."""
     if message.problems:
         return SuiteError(message.problems)
     return ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)

@@ -130,7 +130,7 @@ WorkerEvent = CaseEnded | CaseReturned | WorkerLost
 
 
 class Worker:
-    """Is given cases, and tells what becomes of each and of itself. Once `retired`, it takes no more of them."""
+    """Is given cases, and reports what becomes of each and of itself. Once `retired`, it takes no more of them."""
 
     def __init__(self, start: Start, ahead: int, tell: Callable[[Worker, WorkerEvent], None]) -> None:
         self.retired = False

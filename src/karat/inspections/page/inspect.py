@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import cast
 
 import msgspec
 from msgspec import structs
@@ -13,6 +15,7 @@ from karat.inspections.inspection import Inspection, Observation
 from karat.inspections.page.boxes import PageControl
 from karat.inspections.page.observe import PageObservation, WorkSign, observe_page
 from karat.inspections.proof import describe_trace, prove_target
+from karat.model.trace import Trace
 from karat.targets.base import TargetError
 from karat.targets.browser.options import BrowserOptions, Place, checked
 from karat.targets.config import TargetConfig, read_options
@@ -43,19 +46,28 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
     candidates = list(_candidates(seen, options))[:TRIES]
     for candidate, prompts in [*((each, (prompt, prompt)) for each in candidates), (candidates[0], (prompt,))]:
         table = given | _telemetry(seen, given) | candidate
+        earlier: list[Trace] = []
         try:
-            trace = await prove_target(structs.replace(config, options=table | _patience(seen, options)), *prompts)
+            trace = await prove_target(_patient(config, table, seen, options), *prompts, earlier=earlier)
         except TargetError as error:
             problem = problem or error.message
             continue
+        turns = [seen.log, *(turn.telemetry for turn in (*earlier, trace))]
+        if "telemetry" not in given and (end := _end_of_turn(turns)):
+            ending = table | {"telemetry": end | cast(dict[str, object], table.get("telemetry", {}))}
+            with suppress(TargetError):
+                trace = await prove_target(_patient(config, ending, seen, options), prompt)
+                table = ending
         break
     sightings = (*_sightings(seen), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
     return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
 
 
-def _patience(seen: PageObservation, options: BrowserOptions) -> dict[str, object]:
-    """A proof waits no longer than a turn of this app may take."""
-    return {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)}
+def _patient(
+    config: TargetConfig, table: dict[str, object], seen: PageObservation, options: BrowserOptions
+) -> TargetConfig:
+    """The target of a proof, which waits no longer than a turn of this app may take."""
+    return structs.replace(config, options=table | {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)})
 
 
 def signs(seen: PageObservation) -> list[WorkSign]:
@@ -95,22 +107,24 @@ def _signs_of_work(seen: PageObservation) -> list[dict[str, object]]:
 
 
 def _telemetry(seen: PageObservation, given: dict[str, object]) -> dict[str, object]:
-    """Which line ends a turn, and which field names the conversation, as far as the log of the turn shows."""
-    if not seen.log or "telemetry" in given:
-        return {}
+    """Which field names the conversation, as far as the log of the turn shows."""
     events = [event for event in map(_object, seen.log) if event]
-    plain = [event for event in events if not str(event.get("source", "")).startswith(PREFIX) and event.get("event")]
-    found: dict[str, object] = {}
-    last = plain[-1] if plain and events and plain[-1] is events[-1] else None
-    if (
-        last is not None
-        and sum((e.get("source"), e["event"]) == (last.get("source"), last["event"]) for e in plain) == 1
-    ):
-        found = {f"end_{part}": str(last[part]) for part in ("source", "event") if last.get(part)}
-    names = [name for name, value in (events[-1] if events else {}).items() if value == seen.session]
-    if names:
-        found["correlation_field"] = names[0]
-    return {"telemetry": found} if found else {}
+    if not events or "telemetry" in given:
+        return {}
+    names = [name for name, value in events[-1].items() if value == seen.session]
+    return {"telemetry": {"correlation_field": names[0]}} if names else {}
+
+
+def _end_of_turn(turns: Sequence[Sequence[str]]) -> dict[str, object]:
+    """The event that ends a turn: the last one of every turn that was tried, once in each, and not one of a tool."""
+    read = [[(event.get("source"), event.get("event")) for event in map(_object, lines) if event] for lines in turns]
+    if not all(read):
+        return {}
+    source, event = read[0][-1]
+    last_in_all = all(events[-1] == (source, event) and events.count((source, event)) == 1 for events in read)
+    if not last_in_all or not event or str(source).startswith(PREFIX):
+        return {}
+    return {name: str(value) for name, value in (("end_source", source), ("end_event", event)) if value}
 
 
 def _object(line: str) -> dict[str, object]:

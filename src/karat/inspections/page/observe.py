@@ -19,6 +19,7 @@ from karat.targets.browser.navigation import ChatNavigation, located
 from karat.targets.browser.options import SESSION, BrowserOptions, Place, script
 from karat.targets.browser.page import come_to_rest
 from karat.targets.config import TargetConfig
+from karat.telemetry.jsonl_tail import RESTLESS, SETTLE
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Page, Response
@@ -142,7 +143,19 @@ async def _turn(page: View, options: BrowserOptions, prompt: str, seen: PageObse
             seen.chat_box = place
             break
     if log is not None and log.exists():
-        seen.log = log.read_bytes()[written:].decode("utf-8", "replace").splitlines()
+        seen.log = (await _settled(log))[written:].decode("utf-8", "replace").splitlines()
+
+
+async def _settled(log: Path) -> bytes:
+    """The log once it has come to rest: the last line of a turn may be written after its answer."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + RESTLESS * SETTLE
+    size, since = -1, loop.time()
+    while loop.time() < end and loop.time() - since < SETTLE:
+        if log.stat().st_size != size:
+            size, since = log.stat().st_size, loop.time()
+        await asyncio.sleep(POLL)
+    return log.read_bytes()
 
 
 async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tuple[ElementHandle, list[Place]]:

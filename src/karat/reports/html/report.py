@@ -158,7 +158,7 @@ class HtmlReport:
         head = template("report.html").render(
             policy=report_policy(),
             style=assets().style,
-            run=run_view.run_head(self._run, self._tally.scores, facts.incomplete(self._run)),
+            run=run_view.run_head(self._run, self._tally.scores, facts.incomplete(self._run), self._run.prices),
             title=f"{run_view.suite_name(self._run.header)} · Karat",
             groups=self._tally.groups(),
             choices=self._tally.choices(),

@@ -10,12 +10,13 @@ from typing import Final, Protocol
 
 from karat.journal.broken import OF_RUN, Failure, broken
 from karat.journal.index import Choices
+from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
 from karat.reports.escaping import clip
 from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import anchor_of
-from karat.scoring.repeats import wilson
+from karat.scoring.figures import cost_words, pass_percent, pass_share, rate_words, token_words
 
 WIDTH: Final = 1_000
 FIGURES: Final = {
@@ -116,10 +117,9 @@ def run_head(
     run: EndedRun,
     scores: dict[str, tuple[int, int]],
     trouble: str,
+    prices: TokenPrices | None,
     *,
     live: bool = False,
-    tokens: str = "",
-    cost: str = "",
 ) -> RunHead:
     """The head of a run's page. `trouble`: why cases are missing."""
     header, summary = run.header, run.summary
@@ -131,7 +131,7 @@ def run_head(
         started=moment(header.started_at),
         took=between(header.started_at, run.finished_at),
         parts=parts(counts(summary)),
-        rate=rate_view(summary.passed, summary.total),
+        rate=rate_view(summary),
         soft="" if average is None else f"{average:.3f}",
         repeats=repeats(summary),
         unjudged=summary.unjudged,
@@ -141,8 +141,8 @@ def run_head(
         live=live,
         planned=header.total,
         finished=summary.runs or summary.total,
-        tokens=tokens,
-        cost=cost,
+        tokens=token_words(summary.spent),
+        cost=cost_words(summary.spent, prices),
         commit=commit(header),
         path=run.path,
     )
@@ -164,14 +164,11 @@ def parts(numbers: Mapping[str, int]) -> list[Part]:
     return found
 
 
-def rate_view(passed: int, total: int) -> RateView:
-    """A rate with its 95% interval."""
-    interval = wilson(passed, total)
-    share = passed / total if total else 0.0
-    percent = "–" if not total else "100%" if passed == total else f"{min(share * 100, 99.9):.1f}%"
-    words = f"{passed} of {total} passed, 95% interval {interval.low:.0%} to {interval.high:.0%}"
-    low, high, at = (round(WIDTH * value, 1) for value in (interval.low, interval.high, share))
-    return RateView(passed, total, percent, low, high, at, words)
+def rate_view(summary: Summary) -> RateView:
+    """The pass rate of a run with its 95% interval."""
+    share = pass_share(summary) or 0.0
+    low, high, at = (round(WIDTH * value, 1) for value in (summary.rate_low, summary.rate_high, share))
+    return RateView(summary.passed, summary.judged, pass_percent(summary), low, high, at, rate_words(summary))
 
 
 def moment(text: str) -> str:
@@ -188,11 +185,6 @@ def between(started: str, ended: str) -> str:
     except (ValueError, TypeError):
         return ""
     return duration(max(took.total_seconds(), 0) * 1000)
-
-
-def cost(dollars: float | None) -> str:
-    """`$0.0123`, or nothing if it is not known."""
-    return "" if dollars is None else f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
 def commit(header: Header) -> str:

@@ -60,7 +60,7 @@ def _refuse_odd(path: str, mode: int) -> None:
 
 
 def source(suite: SuiteSource) -> tuple[bytes, str]:
-    """The bytes of a suite, and what to call it: a file by its path, whose suffix tells YAML from JSON."""
+    """The bytes of a suite, and what to call it: a file by its path, whose suffix decides between YAML and JSON."""
     if isinstance(suite, Path):
         return read_bytes(suite), str(suite)
     if isinstance(suite, str):

@@ -64,7 +64,7 @@ def _member(key: str, value: Json, indent: int) -> list[str]:
 
 
 def _after(head: str, value: Json, indent: int) -> list[str]:
-    """A value behind the key or dash that it belongs to, on the same line where it can be."""
+    """A value after the key or dash that it belongs to, on the same line where it can be."""
     if isinstance(value, str) and "\n" in value and _is_literal(value):
         pad = " " * (indent + _STEP)
         lines = [f"{pad}{line}" if line else "" for line in value.removesuffix("\n").split("\n")]

@@ -57,31 +57,31 @@ class GoldenShape(NamedTuple):
 
     suite: CasesShape
     case: RecordShape
-    beside: tuple[str, ...]
+    flat_fields: tuple[str, ...]
 
 
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...]) -> GoldenShape:
     known = KnownKeys()
-    beside = declared([field for field in fields if field.in_case], known)
+    flat_fields = declared([field for field in fields if field.in_case], known)
     constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
     inner = declared([field for field in fields if not field.in_case], known)
     asked = {**inner, _RATE: PASS_RATE, _CONSTRAINTS: constraints}
     inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
-    if _CONTAINS in beside:
-        inside = UnionShape((inside, beside[_CONTAINS].shape))
+    if _CONTAINS in flat_fields:
+        inside = UnionShape((inside, flat_fields[_CONTAINS].shape))
     keys = {
         "id": Key(LABEL, "A name that no other case of the set has.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
         "input": Key(PROMPT, "What the agent is asked.", required=True),
         "expected": Key(inside, "What is expected of a decision, or the phrases that a QA answer contains."),
         _CONSTRAINTS: constraints,
-        **beside,
+        **flat_fields,
     }
     known.add("in the case itself", keys)
     known.add("under 'expected'", asked)
     case = RecordShape("Case", "One input and what is expected of the answer.", keys, known)
-    return GoldenShape(CasesShape(case), case, tuple(beside))
+    return GoldenShape(CasesShape(case), case, tuple(flat_fields))
 
 
 class GoldenSet(Format):
@@ -99,7 +99,7 @@ class GoldenSet(Format):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         made = shape(tuple(catalog.fields))
-        reader = CaseReader(GoldenCases(made.case, made.beside), catalog, file)
+        reader = CaseReader(GoldenCases(made.case, made.flat_fields), catalog, file)
         reader.read(file.tree, ())
         found = [*made.suite.validate(file.tree), *reader.diagnostics]
         return ParsedSuite(VERSION, tuple(reader.cases), found, reader.warnings)
@@ -111,12 +111,12 @@ class GoldenSet(Format):
         return complete_schema(made, self.title, defs)
 
     def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
-        beside = shape(tuple(catalog.fields)).beside
+        flat_fields = shape(tuple(catalog.fields)).flat_fields
         origin = (
             f"Karat 1 from the golden set {quoted(file.name)}, "
             "with 'input' as 'prompt' and all that is asked in 'expected'."
         )
-        return Karat1Parts(Commented({}), (_convert_case(case, beside) for case in file.tree), origin, exact=True)
+        return Karat1Parts(Commented({}), (_convert_case(case, flat_fields) for case in file.tree), origin, exact=True)
 
     def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
         return frozenset(field.name for field in known if field.since != "1")
@@ -126,12 +126,12 @@ class GoldenCases(NamedTuple):
     """How a golden set spells a case."""
 
     case_shape: RecordShape
-    beside: tuple[str, ...]
+    flat_fields: tuple[str, ...]
 
     def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         """Both kinds of keys as one `expected`, each each still known by its place."""
         usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
-        flat_keys = {name: usable[name] for name in self.beside if name in usable}
+        flat_keys = {name: usable[name] for name in self.flat_fields if name in usable}
         inside = raw.get("expected", {})
         short = isinstance(inside, list)
         if short:
@@ -172,15 +172,17 @@ def _constraints(keys: JsonObject, where: str = "") -> dict[str, Json]:
 
 def _add_rules(defs: JsonObject) -> None:
     case = defs["Case"]
-    beside = [key for key in case["properties"] if key not in ("id", "input", "category", "constraints", "metadata")]
-    case["anyOf"] = any_of(beside)
+    flat_fields = [
+        key for key in case["properties"] if key not in ("id", "input", "category", "constraints", "metadata")
+    ]
+    case["anyOf"] = any_of(flat_fields)
     case["not"] = {"required": ["expected", "expected_contains"], "properties": {"expected": {"type": "array"}}}
     asked = any_of(key for key in defs["Expected"]["properties"] if key not in NO_CHECKS)
-    case["if"] = {"not": {"anyOf": any_of(key for key in beside if key != "expected")}}
+    case["if"] = {"not": {"anyOf": any_of(key for key in flat_fields if key != "expected")}}
     case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": asked}]}}}
 
 
-def _convert_case(case: JsonObject, beside: Sequence[str]) -> Commented:
+def _convert_case(case: JsonObject, flat_fields: Sequence[str]) -> Commented:
     """A golden case. Keys next to `expected` go into it, constraints into the metadata."""
     given = case.get("expected", {})
     asked = dict(given) if isinstance(given, dict) else {"expected_contains": given}
@@ -192,8 +194,8 @@ def _convert_case(case: JsonObject, beside: Sequence[str]) -> Commented:
         notes["constraints"] = case["constraints"]
     if notes:
         comments.append("Moved into metadata, where nothing judges them either: constraints.")
-    asked |= {key: case[key] for key in beside if key in case}
-    moved = ("id", "category", "input", "expected", "constraints", "metadata", *beside)
+    asked |= {key: case[key] for key in flat_fields if key in case}
+    moved = ("id", "category", "input", "expected", "constraints", "metadata", *flat_fields)
     kept = {key: value for key, value in case.items() if key not in moved}
     labels = {key: case[key] for key in _LABELS if key in case}
     return Commented({**labels, "prompt": case["input"], **kept, **noted(case, notes), "expected": asked}, comments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -92,6 +93,9 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "xfail": Key(PROMPT, "Why the case is known to fail."),
         "each": Key(AnyShape(), "One case per row: a list of objects, or the name of a .csv or .jsonl file."),
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of the case."),
+        "cluster": Key(
+            LABEL, "The name of what this is a variant of; rows of one `each` are variants of each other by default."
+        ),
         "setup_prompts": Key(ListShape(PROMPT), "Prompts sent first in the same conversation, not judged."),
         "preconditions": Key(ListShape(TEXT), "What must hold before the case, for people to read."),
         "prompt": Key(PROMPT, "What the agent is asked."),
@@ -168,19 +172,20 @@ def _own(tree: JsonObject) -> Iterator[PathDiagnostic]:
 
 
 class _Reader(CaseReader):
-    """Makes of each case of the file one for each row of its table, and tells of which row a diagnostic is."""
+    """Makes of each case of the file one for each row of its table, and says which row a diagnostic is about."""
 
     def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
         super().__init__(_Cases(case_shape), vocabulary, file)
         self._defaults = _object(file.tree.get("defaults"))
         self._vars = _object(file.tree.get("vars"))
+        self._templates: Counter[str] = Counter()
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
             self._row = ""
             super()._read(raw, path)  # as it is written
             return
-        origin = _Origin(raw, self._defaults, path)
+        origin = _Origin(raw, self._defaults, path, self._name_cluster(raw))
         given = {**self._vars, **_object(self._defaults.get("vars")), **_object(raw.get("vars"))}
         plain = {key: value for key, value in _merged(self._defaults, raw).items() if key not in _OF_TEMPLATES}
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
@@ -199,7 +204,9 @@ class _Reader(CaseReader):
             message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
             self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
-        filled = variables.substitute(plain)
+        filled = _object(variables.substitute(plain))
+        if origin.cluster:
+            filled.setdefault("cluster", origin.cluster)
         self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in variables.diagnostics]
         self.warnings += [diagnostic.under(*origin.path) for diagnostic in variables.near_misses]
         if len(self.diagnostics) == at:
@@ -207,6 +214,14 @@ class _Reader(CaseReader):
             super()._read(filled, origin.path)
         self.diagnostics[at:] = [origin.relocate(diagnostic, row.where) for diagnostic in self.diagnostics[at:]]
         self.warnings[warned:] = [origin.relocate(diagnostic, "") for diagnostic in self.warnings[warned:]]
+
+    def _name_cluster(self, raw: JsonObject) -> str:
+        """The id of a template as it is written; one that two templates share is followed by its number."""
+        name = raw.get("id")
+        if "each" not in raw or not isinstance(name, str):
+            return ""
+        self._templates[name] += 1
+        return name if self._templates[name] == 1 else f"{name} #{self._templates[name]}"
 
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
@@ -231,6 +246,8 @@ class _Origin(NamedTuple):
     raw: JsonObject
     defaults: JsonObject
     path: Path
+    cluster: str
+    """The name that all rows of a template share."""
 
     def relocate(self, diagnostic: PathDiagnostic, row: str) -> PathDiagnostic:
         """A diagnostic at the place that the value comes from, with the row that it arose in."""
@@ -312,6 +329,7 @@ class _Cases:
             turns=turns,
             replies=tuple(Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())),
             max_turns=raw.get("max_turns"),
+            cluster=raw.get("cluster", ""),
         )
 
 

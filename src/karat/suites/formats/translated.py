@@ -118,8 +118,9 @@ class Problems:
         `only_near`: the other tool takes any key as a note, so that only one that is nearly a known key is refused.
         """
         for key in given:
-            near = did_you_mean(key, known)
-            if key not in known and not key.startswith(("x-", "_")) and (near or not only_near):
+            if key in known or key.startswith(("x-", "_")):
+                continue
+            if (near := did_you_mean(key, known)) or not only_near:
                 message = f"unknown key {quoted(key)}. {near}".rstrip()
                 self.add((*path, key), message, "unknown-field", key=True)
 

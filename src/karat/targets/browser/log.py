@@ -128,7 +128,7 @@ def _has(field: str, session: str, dialect: str) -> Fits:
             return False
         found = _object(line)
         if not found and not tool:
-            raise CaptureBrokenError(f"a line of it cannot be read: {line[:EXCERPT]}")
+            raise CaptureBrokenError(f"a line of it cannot be read: {shorten(line, EXCERPT)}")
         if found.get(field) in (None, "") and tool:
             raise CaptureBrokenError(f"an event of {tool} has no {field!r}, so its conversation is unknown")
         return found.get(field) == session
@@ -164,8 +164,9 @@ def _own(ends: Fits, field: str, session: str) -> Fits:
             return False
         named = _object(line).get(field)
         if isinstance(named, str) and named not in ("", session):
+            shown = shorten(named, EXCERPT)
             raise CaptureBrokenError(
-                f"a turn of {field} {named[:EXCERPT]!r} ended in it: set `correlation_field`, if {field!r} is one"
+                f"a turn of {field} {shown!r} ended in it: set `correlation_field`, if {field!r} is one"
             )
         return True
 

@@ -92,6 +92,8 @@ class LogOptions(Struct, frozen=True, forbid_unknown_fields=True):
     wait_ms: Positive = 5000
     complete: bool = False
     """Whether the user vouches that nothing is logged after its turn has ended, so that all lines of a turn are its."""
+    tools_only: bool = False
+    """Whether the user vouches that a turn in which no tool is called writes nothing, so that silence shows that."""
 
     def __bool__(self) -> bool:
         return self != LogOptions()

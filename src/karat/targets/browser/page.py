@@ -330,7 +330,7 @@ class ChatPage:
         new = now - self._complained
         if new:
             said = " ".join(" ".join(new).split())
-            raise TargetError("agent", f"the app says: {said[:LONGEST_COMPLAINT]}")
+            raise TargetError("agent", f"the app says: {shorten(said, LONGEST_COMPLAINT)}")
         self._complained &= now
 
     async def _complaints(self) -> Counter[str]:

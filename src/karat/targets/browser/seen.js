@@ -8,6 +8,10 @@ const alpha = (color) => {
   return alpha ? Number(alpha[1]) : color === "transparent" ? 0 : 1;
 };
 
+// `filter: opacity(0)` hides as `opacity: 0` does.
+const filtered = (filter) => [...filter.matchAll(/\bopacity\(\s*([\d.]+)(%?)\s*\)/g)]
+  .reduce((whole, [, part, percent]) => whole * Number(part) / (percent ? 100 : 1), 1);
+
 const inks = new Map();  // how strongly an element is painted, and whether its text is struck out
 const inkOf = (element) => {
   if (!element) return { opacity: 1, struck: false, gone: false };
@@ -15,7 +19,7 @@ const inkOf = (element) => {
   const style = styleOf(element), above = inkOf(up(element));
   const apart = /^inline-/.test(style.display) || /absolute|fixed/.test(style.position) || style.float !== "none";
   const ink = {
-    opacity: above.opacity * Number(style.opacity),
+    opacity: above.opacity * Number(style.opacity) * filtered(style.filter),
     gone: above.gone || /^(DEL|S|STRIKE)$/.test(element.tagName),
     struck: (above.struck && !apart) || style.textDecorationLine.includes("line-through"),
   };

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import time
 import zipfile
@@ -40,8 +39,8 @@ from karat.targets.config import TargetConfig, read_options
 from karat.targets.limits import Limits
 from karat.targets.timeouts import timeout
 from karat.telemetry.calls import tool_calls
+from karat.traces.encodings import SecretSearch
 from karat.traces.recorder import Recorder
-from karat.traces.spellings import pattern
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Error
@@ -53,7 +52,10 @@ NO_LOG = (
     "no telemetry log is configured: set `telemetry.log` of the target, or write {log} into `start` or "
     "`start_env` (TELEMETRY_LOG_PATH for the script)"
 )
-NO_LOG_SEEN = {"tools": NO_LOG, "telemetry": NO_LOG}
+SILENT = (
+    "nothing was written to the telemetry log in this turn: if the app logs tools alone, so that a turn without any "
+    "writes nothing, say so with telemetry = { tools_only = true }; else see where it writes its log"
+)
 
 
 class BrowserTarget:
@@ -164,11 +166,17 @@ class BrowserTarget:
             page=page,
             answer_page=chat.answer_page,
             page_before=recorder.page_before,
-            unobserved=(NO_LOG_SEEN if log is None else {}) | ({"final_message": said.unseen} if said.unseen else {}),
+            unobserved=self._unobserved(log, lines) | ({"final_message": said.unseen} if said.unseen else {}),
             metadata={"answer": said.found} if said.found else {},
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
+
+    def _unobserved(self, log: TurnLog | None, lines: Sequence[str]) -> dict[str, str]:
+        """Why tools and telemetry of a turn were not seen."""
+        silent = not lines and not self._options.telemetry.tools_only
+        why = NO_LOG if log is None else SILENT if silent else ""
+        return {"tools": why, "telemetry": why} if why else {}
 
     @property
     def _correlated(self) -> bool:
@@ -276,16 +284,13 @@ def scrub(file: Path, secrets: Sequence[str], headers: Sequence[str] = ()) -> No
     """Take cookies, authorization headers, those named and known values out of a recorded trace, in place."""
     clean = file.with_suffix(".clean")
     names = _HEADERS.union(name.lower() for name in headers)
-    known = "|".join(map(pattern, sorted(secrets, key=len, reverse=True)))
-    found = re.compile(known.encode(errors="surrogatepass")) if known else None
+    search = SecretSearch(secrets)
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
             data = old.read(entry)
             if entry.filename.endswith((".trace", ".network")):
                 data = b"\n".join(_without_headers(line, names) for line in data.split(b"\n"))
-            if found is not None:
-                data = found.sub(REMOVED.encode(), data)
-            new.writestr(entry.filename, data)
+            new.writestr(entry.filename, search.without(data, REMOVED.encode()))
     shutil.move(clean, file)
 
 

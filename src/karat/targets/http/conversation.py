@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -9,12 +10,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from karat.model.suite import Case
-from karat.model.trace import Message, Tokens, ToolCall
+from karat.model.trace import Message, PossibleCall, Tokens, ToolCall
 from karat.suites.diagnostics import Json
 from karat.targets.base import RunContext, TargetError
 from karat.targets.http.service import Service, WireRequest
 from karat.targets.http.streams import Received, WireEvent
 from karat.targets.http.tool_call_log import ToolCallLog
+from karat.text.wording import shorten, visible
 from karat.traces.clean import text
 from karat.traces.recorder import Recorder
 
@@ -23,6 +25,14 @@ if TYPE_CHECKING:
 
 LONGEST_ANSWER = 4 << 20
 ROLES = ("user", "assistant")
+SKIPPED_CAP = 65_536
+"""So many characters of events that are not mapped are kept."""
+NOT_MAPPED = (
+    "an event of the stream that is not mapped may be a call. Map it in `stream`, or if it reports no call, name it in "
+    "`ignore` of `stream`: {}"
+)
+_VARIES = re.compile(r"[0-9a-fA-F-]{8,}|\d+")
+"""What differs from one event of a kind to the next: numbers, times, ids."""
 
 
 class TurnBuffer:
@@ -45,6 +55,8 @@ class TurnBuffer:
         """What the assistant said before its last message."""
         self._message = ""
         self._parts = StringIO()
+        self._skipped: dict[str, str] = {}
+        self._skipped_size = 0
         self.began = perf_counter()
 
     @property
@@ -63,6 +75,37 @@ class TurnBuffer:
         if self._parts.tell() + len(part) > LONGEST_ANSWER:
             raise TargetError("bad-answer", f"the answer has more than {LONGEST_ANSWER:,} characters")
         self._parts.write(part)
+
+    def replace(self, whole: str) -> None:
+        """The answer so far."""
+        if len(whole) > LONGEST_ANSWER:
+            raise TargetError("bad-answer", f"the answer has more than {LONGEST_ANSWER:,} characters")
+        if whole:
+            self.first_word()
+            self.answer = whole
+
+    def skip(self, event: str) -> None:
+        """An event that is not mapped: whether it reports a call is unknown."""
+        key = _VARIES.sub("0", event)
+        if key in self._skipped or self._skipped_size < 0:
+            return
+        self._skipped_size += len(key)
+        if self._skipped_size > SKIPPED_CAP:
+            self._skipped_size = -1
+        else:
+            self._skipped[key] = event
+
+    @property
+    def possible_calls(self) -> tuple[PossibleCall, ...]:
+        """What may be calls: the events that are not mapped, each shape of them once."""
+        return tuple(
+            PossibleCall(event, NOT_MAPPED.format(visible(shorten(event, 120))), "words")
+            for event in self._skipped.values()
+        )
+
+    @property
+    def skipped_too_much(self) -> bool:
+        return self._skipped_size < 0
 
     def first_word(self) -> None:
         """The assistant has begun to speak."""

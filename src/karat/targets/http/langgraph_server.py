@@ -5,10 +5,12 @@ The stream has no event for its end: the state of the thread shows whether the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import ClassVar, cast
 
-from msgspec import field
+import msgspec
 
 from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
@@ -16,11 +18,14 @@ from karat.targets.base import TargetError
 from karat.targets.config import Text
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.event_values import EventKinds, protocol_error
-from karat.targets.http.jsonpath import count, objects
+from karat.targets.http.jsonpath import objects
+from karat.targets.http.langgraph_messages import ServerCall, ServerMessage, messages_in, read_message
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
+from karat.targets.interrupts import Interrupt, decisions, resume
+from karat.targets.langgraph.messages import final_text
 from karat.text.wording import shorten, visible
 from karat.traces.clean import table
 
@@ -33,8 +38,8 @@ class LangGraphServerOptions(ServiceOptions, frozen=True, forbid_unknown_fields=
 
     assistant: Text = "agent"
     """The name of the graph, or the id of an assistant."""
-    config: dict[str, object] = field(default_factory=dict)
-    context: dict[str, object] = field(default_factory=dict)
+    config: dict[str, object] = msgspec.field(default_factory=dict)
+    context: dict[str, object] = msgspec.field(default_factory=dict)
 
 
 class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
@@ -43,16 +48,19 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
     form: ClassVar[type[ServiceOptions]] = LangGraphServerOptions
 
     async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
-        await talk.hear(self.build_request(talk, prompt), self.reader(talk, heard))
+        run = RunReader(talk, heard)
+        await talk.hear(self.build_request(talk, prompt), run)
         state = WireRequest(f"{self._thread(talk)}/state", method="GET", headers=self.headers(talk, prompt))
-        await talk.hear(state, _StateReader(heard))
+        await talk.hear(state, _StateReader(talk, heard, run))
         heard.checked("the run")
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
+        notes = notes_of(talk)
+        given: dict[str, object] = {"input": {"messages": [{"role": "user", "content": prompt}]}}
         body: dict[str, object] = {
             "assistant_id": options.assistant,
-            "input": {"messages": [{"role": "user", "content": prompt}]},
+            **({"command": {"resume": notes.answered(prompt)}} if notes.waiting else given),
             "stream_mode": ["updates", "messages-tuple"],
             "stream_subgraphs": True,
             "if_not_exists": "create",
@@ -68,13 +76,53 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
         return f"{self.address(talk).rstrip('/')}/threads/{talk.id}"
 
 
+@dataclass(slots=True)
+class ThreadNotes:
+    """What is known of a thread from one turn to the next."""
+
+    waiting: list[Interrupt] = field(default_factory=list)
+    """The interrupts that the last turn ended with."""
+    asked: dict[str, ServerCall] = field(default_factory=dict)
+    """The calls that were asked for: they may run in a later turn, once a person agrees."""
+    barred: set[str] = field(default_factory=set)
+    """Those of them that a person rejected, or answered in place of the tool: they never run."""
+
+    def answered(self, prompt: str) -> object:
+        """What the thread is resumed with. A person may change calls, or bar them."""
+        waiting, self.waiting = self.waiting, []
+        sent = resume(prompt, waiting)
+        left = dict(self.asked)
+        for request, decision in decisions(waiting, sent):
+            wanted = request.get("name"), request.get("args")
+            id = next((id for id, call in left.items() if (call.name, call.arguments) == wanted), None)
+            if id is None:
+                continue
+            del left[id]
+            changed = decision.get("edited_action")
+            if isinstance(changed, dict):
+                self.asked[id] = ServerCall(str(changed.get("name")), id, changed.get("args"))
+            elif decision.get("type") in ("reject", "respond"):
+                self.barred.add(id)
+        return sent
+
+
+def notes_of(talk: HttpConversation) -> ThreadNotes:
+    return cast(ThreadNotes, talk.notes.setdefault("thread", ThreadNotes()))
+
+
 class RunReader:
     """The updates of one run: messages that nodes wrote, each once."""
 
     def __init__(self, talk: HttpConversation, heard: TurnBuffer) -> None:
         self._heard = heard
         self._seen: set[str] = talk.seen
+        self._notes = notes_of(talk)
         self._kinds = EventKinds("one of a LangGraph server")
+        self._turn: dict[object, ServerMessage] = {}
+        """The messages in their order, by id, or by a number of their own where they have none."""
+        self._unnamed: dict[tuple[object, ...], object] = {}
+        self._used: dict[str, list[Tokens]] = {}
+        """Tokens by message, as it was streamed or written: answers that reach no state are spent too."""
 
     def whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of a LangGraph server")
@@ -94,11 +142,9 @@ class RunReader:
             what = f"{payload.get('error')}: {payload.get('message')}" if isinstance(payload, dict) else str(payload)
             raise TargetError("agent", f"the run ended with an error: {visible(shorten(what, 300))}")
         if mode == "messages":
-            chunk = payload[0] if isinstance(payload, list) and payload else None
-            if isinstance(chunk, dict) and chunk.get("type") == "AIMessageChunk" and _words(chunk.get("content")):
-                self._heard.first_word()
+            self._streamed(payload[0] if isinstance(payload, list) and payload else None)
         else:
-            for message in _messages(payload):
+            for message in messages_in(payload):
                 self._message(message)
         return False
 
@@ -107,35 +153,63 @@ class RunReader:
         if self._kinds.protocol_error is not None:
             raise self._kinds.protocol_error
 
-    def _message(self, message: dict[str, Json]) -> None:
-        id = str(message.get("id"))
-        if id in self._seen:
+    def finish(self, interrupts: Sequence[Interrupt]) -> None:
+        """The run is over: its answer, and what it spent."""
+        self._heard.answer = final_text([*self._turn.values()], [each.value for each in interrupts])
+        for used in chain.from_iterable(self._used.values()):
+            self._heard.spend(used)
+
+    def _streamed(self, chunk: Json) -> None:
+        message = read_message(chunk)
+        if message is None or message.type != "ai":
             return
-        self._seen.add(id)
-        if message.get("type") == "ai":
-            self._heard.say(_words(message.get("content")), id)
-            for call in objects(message.get("tool_calls")):
-                self._heard.book.begin(str(call.get("name")), str(call.get("id")), call.get("args"), ran=False)
-            usage = message.get("usage_metadata")
-            if isinstance(usage, dict):
-                self._heard.spend(Tokens(count(usage.get("input_tokens")), count(usage.get("output_tokens"))))
-        elif message.get("type") == "tool":
+        if message.text:
+            self._heard.first_word()
+        if message.used is not None and message.id is not None:
+            self._used[message.id] = [*(self._used.get(message.id, ()) if message.is_chunk else ()), message.used]
+
+    def _message(self, message: ServerMessage) -> None:
+        if message.id is not None and message.id in self._seen:
+            return
+        self._notes.asked |= {call.id: call for call in message.calls if call.id is not None}
+        key = message.id or f"unnamed {len(self._turn)}"
+        again = None
+        if message.id is None:
+            self._unnamed[message.content_key] = key
+        else:
+            self._seen.add(message.id)
+            # written without an id, and now given again by an outer graph that knows one
+            again = self._unnamed.pop(message.content_key, None) if self._unnamed else None
+        self._turn.pop(again, None)
+        self._turn[key] = message
+        if message.used is not None and again is None:
+            self._used[key] = [message.used]
+        if message.type == "ai":
+            self._heard.say(message.text, key)
+            for call in message.calls:
+                self._heard.book.begin(call.name, call.id, call.arguments, ran=False)
+        elif message.type == "tool":
             self._result(message)
 
-    def _result(self, message: dict[str, Json]) -> None:
-        call = self._heard.book.begin(str(message.get("name")), str(message.get("tool_call_id")))
-        content = message.get("content")
-        if message.get("status") == "error":
-            self._heard.book.end(call, error=_words(content) or "error")
+    def _result(self, message: ServerMessage) -> None:
+        book, asked = self._heard.book, self._notes.asked.get(message.call_id or "")
+        if message.call_id in self._notes.barred:
+            return
+        name = asked.name if asked else message.name or "tool"
+        call = book.begin(name, message.call_id, asked.arguments if asked else None)
+        if message.failed:
+            book.end(call, error=message.text or "error")
         else:
-            self._heard.book.end(call, content)
+            book.end(call, message.content)
 
 
 class _StateReader:
     """The state of a thread after a run."""
 
-    def __init__(self, heard: TurnBuffer) -> None:
+    def __init__(self, talk: HttpConversation, heard: TurnBuffer, run: RunReader) -> None:
+        self._talk = talk
         self._heard = heard
+        self._run = run
 
     def take(self, event: WireEvent) -> bool:
         return True
@@ -144,31 +218,19 @@ class _StateReader:
         if not isinstance(value, dict) or not isinstance(value.get("next"), list):
             raise protocol_error("the thread has no state, as it has on a LangGraph server")
         tasks = list(objects(value.get("tasks")))
-        interrupts = [item for task in tasks for item in objects(task.get("interrupts"))]
+        items = [item for task in tasks for item in objects(task.get("interrupts"))]
+        interrupts = [Interrupt(str(item.get("id")), item.get("value")) for item in items]
         if value["next"] and not interrupts:
             raise TargetError("bad-answer", f"the run ended before {value['next']}: it is torn")
         if interrupts:
-            self._heard.metadata["interrupts"] = [item.get("value") for item in interrupts]
-            asked = interrupts[-1].get("value")
-            if isinstance(asked, str):
-                self._heard.say(asked, "interrupt")
+            self._heard.metadata["interrupts"] = [each.value for each in interrupts]
+            notes_of(self._talk).waiting = interrupts
         values = value.get("values")
         if isinstance(values, dict):
             self._heard.state = table({name: item for name, item in values.items() if name != "messages"})
+            # what nodes wrote without an id has one here, by which it is known if a later turn gives it again
+            self._talk.seen |= {str(message["id"]) for message in objects(values.get("messages")) if message.get("id")}
+        self._run.finish(interrupts)
 
     def ended(self) -> None:
         """It came as a whole."""
-
-
-def _messages(update: Json) -> Iterator[dict[str, Json]]:
-    """The messages in what nodes wrote, wherever in it they are."""
-    for written in update.values() if isinstance(update, dict) else ():
-        for part in written if isinstance(written, list) else [written]:
-            messages = part.get("messages") if isinstance(part, dict) else None
-            yield from objects(messages if isinstance(messages, list) else [messages])
-
-
-def _words(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    return "".join(str(block.get("text") or "") for block in objects(content) if block.get("type") == "text")

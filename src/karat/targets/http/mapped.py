@@ -5,30 +5,32 @@ What is not mapped is not observed: without `tool_calls`, tools are unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import ClassVar, NamedTuple, cast
-from urllib.parse import urljoin
+from collections import Counter
+from typing import ClassVar, cast
 
 from karat.errors import ConfigError
 from karat.model.cost import COST
 from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
-from karat.targets.base import DENIED, TargetError
+from karat.targets.base import TargetError
 from karat.targets.config import place_of
+from karat.targets.http.call_reader import CallReader
+from karat.targets.http.conditions import Holds, condition
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.guess import answer_path
 from karat.targets.http.jsonpath import JsonPath, count, words
 from karat.targets.http.options import (
     HttpOptions,
-    Preparation,
     ServiceOptions,
     ToolCallPaths,
+    When,
 )
+from karat.targets.http.preparations import Preparations
 from karat.targets.http.service import Body, WireRequest
-from karat.targets.http.streams import Received, WireEvent
+from karat.targets.http.stream_mapping import CALL, StreamMapping
+from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget, values
-from karat.targets.http.templates import Template
-from karat.targets.http.tool_call_log import CallSoFar
+from karat.telemetry.tool_results import shows_failure
 from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"
@@ -37,10 +39,14 @@ NO_PLACE = (
     'tool_calls = {{ absent = "none" }}'
 )
 NEVER_MATCHED = (
-    "`{option}` {path} has found nothing in any answer so far, so it may be wrong: correct it, or if it is right and "
+    "`{option}`{path} has found nothing in any answer so far, so it may be wrong: correct it, or if it is right and "
     'no tool was called, say {table} = {{ absent = "none" }}'
 )
 NO_RESULTS = "neither `result` nor `error` of `tool_calls` is mapped"
+KIND_KEYS = ("type", "kind", "event")
+EVENT_CAP = 2_000
+"""So much of an event that is not mapped is kept."""
+TOO_MUCH = "too many events of the stream are not mapped to say that none of them is a call: map or `ignore` them"
 USUAL = ToolCallPaths(
     name="$['name','tool','toolName','tool_name']",
     arguments="$['arguments','args','input','parameters']",
@@ -58,14 +64,17 @@ class HttpTarget(ServiceTarget[HttpOptions]):
 
     def prepare(self) -> None:
         options = self._options
-        if options.body is None and options.method != "GET":
+        if options.body is not None and options.form is not None:
+            raise self.flawed("form", "it cannot be combined with `body`", "Set one of them.")
+        if options.body is None and options.form is None and options.method != "GET":
             raise ConfigError(
                 "`body` is not set, so no request can be sent.",
                 where=place_of(self._config, "use"),
                 fix='Set body = { message = "{prompt}" }, or as the service wants it.',
                 slug="bad-options",
             )
-        self._body = self.template("body", options.body)
+        form = options.form is not None
+        self._body = self.template("form" if form else "body", options.form if form else options.body)
         self._paths = Paths(self)
         self._preparations = Preparations(options.preconditions, self.template)
         if options.preconditions and options.conversation is not None:
@@ -87,6 +96,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
             self.headers(talk, prompt),
             stream=options.stream.format if options.stream else None,
             broken=options.failure.status,
+            form=options.form is not None,
         )
 
     def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
@@ -99,6 +109,12 @@ class HttpTarget(ServiceTarget[HttpOptions]):
             return JsonPath(text)
         except ValueError as error:
             raise self.flawed(option, str(error), "For instance: $.data.reply") from error
+
+    def when(self, option: str, given: When | None) -> Holds:
+        try:
+            return condition(given)
+        except ValueError as error:
+            raise self.flawed(option, f"`when`: {error}", 'For instance: when = { kind = "end" }') from error
 
     @property
     def given(self) -> HttpOptions:
@@ -115,16 +131,10 @@ class Paths:
         self.conversation = path("conversation", given.conversation.id if given.conversation else "")
         self.tokens = {name: path("usage", getattr(given.usage, name)) for name in ("input", "output", "cost")}
         stream, calls = given.stream, given.tool_calls
-        chunks = stream is not None and stream.format == "chunks"
-        if stream is not None and chunks and (stream.text or stream.tool or stream.done):
-            raise target.flawed("stream", "chunks are plain text, without `text`, `tool` or `done`")
-        if stream is not None and not chunks and not stream.text and not given.answer:
-            raise target.flawed("stream", "`text` is not set", 'Set text = "$.delta.text".')
-        self.text = path("stream", stream.text if stream else "")
-        self.tool = path("stream", stream.tool if stream else "")
-        done = stream.done if stream else ""
-        self.done = path("stream", done) if done.startswith("$") else None
-        if calls is not None and not calls.at and self.tool is None:
+        self.stream = StreamMapping(stream, bool(given.answer), path, target.flawed) if stream is not None else None
+        self.fails = target.when("failure", given.failure.when)
+        self.counts = target.when("usage", given.usage.when)
+        if calls is not None and not calls.at and not (self.stream and self.stream.tool):
             raise target.flawed("tool_calls", "`at` is not set", 'Set at = "$.steps[*]".')
         if calls is not None and not calls.name:
             raise target.flawed("tool_calls", "`name` is not set", 'Set name = "$.tool".')
@@ -135,9 +145,19 @@ class Paths:
         self.matched = False
         """Whether it ever found a tool call, in the answers that this process has read."""
         self.call = {name: path("tool_calls", getattr(calls or USUAL, name)) for name in CALL}
+        results = calls.results if calls is not None else None
+        self.results_at = path("tool_calls", results.at if results else "")
+        self.results = {name: path("tool_calls", getattr(results, name, "")) for name in CALL}
 
+    @property
+    def has_tools(self) -> bool:
+        return self.at is not None or (self.stream is not None and self.stream.has_tools)
 
-CALL = ("name", "arguments", "result", "error", "id")
+    @property
+    def has_results(self) -> bool:
+        read = (self.call, self.results) if self.at is not None or (self.stream and self.stream.tool) else ()
+        mapped = any(paths["result"] or paths["error"] for paths in read)
+        return mapped or (self.stream is not None and self.stream.has_results)
 
 
 class MappedReader:
@@ -148,13 +168,15 @@ class MappedReader:
         self._paths = paths
         self._talk = talk
         self._heard = heard
+        self._calls = CallReader(heard, options.stream is not None)
         self._done = False
+        self._broken = ""
+        """An event that is not mapped and says that something failed, as long as nothing came after it."""
         self._answered = False
-        self._nameless = ""
         self._listed = False
         """Whether the answer has the list of its calls, and it is empty."""
-        heard.no_tools = "" if paths.at or paths.tool else NO_TOOLS
-        if not heard.no_tools and not (paths.call["result"] or paths.call["error"]):
+        heard.no_tools = "" if paths.has_tools else NO_TOOLS
+        if not heard.no_tools and not paths.has_results:
             heard.no_results = NO_RESULTS
 
     def whole(self, value: Json) -> None:
@@ -173,109 +195,161 @@ class MappedReader:
         raise TargetError("bad-answer", self._no_answer(value))
 
     def take(self, event: WireEvent) -> bool:
-        stream = self._options.stream
+        stream = self._paths.stream
         assert stream is not None
-        if stream.format == "chunks":
+        if stream.plain:
             self._heard.say(event.data)
             return False
-        if stream.done and stream.done in (event.data.strip(), event.name):
-            self._done = True
-            return True
-        if not event.data.strip():
+        by_name = stream.ends_by_name(event)
+        if not by_name and stream.say_raw(event, self._heard):
             return False
-        try:
-            value = event.json()
-        except ValueError as error:
-            if event.torn:
-                return False
-            shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is not valid JSON: {error}: {shown}") from error
-        self._take_all(value)
-        if self._paths.text is not None:
-            for part in self._paths.text.all(value):
-                self._heard.say(part if isinstance(part, str) else "" if part is None else words([part]))
-        for tool in self._paths.tool.all(value) if self._paths.tool else ():
-            self._call(tool)
-        self._done = self._paths.done is not None and any(map(bool, self._paths.done.all(value)))
+        value = self._value(event, by_name)
+        if value is not None:
+            took = self._take_all(value, event.name)
+            if not by_name:
+                self._take_items(value, event.name, took)
+        self._done = self._done or by_name or stream.ends(value, event.name)
+        if value is None and event.name and not self._done and not stream.ignores(None, event.name):
+            self._heard.skip(event.name)
         return self._done
 
+    def _value(self, event: WireEvent, by_name: bool) -> Json:
+        """The value of an event; None where it has none."""
+        stream = self._paths.stream
+        assert stream is not None
+        if not event.data.strip():
+            return None
+        try:
+            return event.json()
+        except ValueError as error:
+            if event.torn or by_name or stream.ignores(None, event.name):
+                return None
+            if stream.text.raw:
+                self._heard.skip(f"{event.name}: {shorten(event.data, 1000)}")
+                return None
+            shown = visible(shorten(event.data, 200))
+            raise TargetError("bad-answer", f"an event is not valid JSON: {error}: {shown}") from error
+
+    def _take_items(self, value: Json, name: str, took: bool) -> None:
+        """What an event of a stream says, part by part."""
+        stream = self._paths.stream
+        assert stream is not None
+        for item in stream.items(value):
+            known = self._take_all(item, name) if item is not value else took
+            speaks = stream.say(item, name, self._heard)
+            for tool in stream.tool.all(item) if stream.tool else ():
+                self._read(tool)
+                speaks = True
+            if stream.take_calls(item, name, self._calls):
+                self._paths.matched = speaks = True
+            self._done = self._done or stream.ends(item, name)
+            if speaks:
+                self._broken = ""
+            elif not stream.ignores(item, name):
+                self._skip(item, name, known or self._done)
+
+    def _skip(self, item: Json, name: str, known: bool) -> None:
+        """What neither speaks nor reports a call may say that the turn broke, and if it is unknown, be a call."""
+        said = shorten(f"{name} {words([item])}".strip(), EVENT_CAP)
+        fields = item if isinstance(item, dict) else {}
+        kinds = [name, *(fields[key] for key in KIND_KEYS if key in fields)]
+        if shows_failure(fields) or any(shows_failure({"status": kind}) for kind in kinds):
+            self._broken = said
+        if not known:
+            self._heard.skip(said)
+
     def ended(self) -> None:
-        stream = self._options.stream
-        if self._nameless:
-            self._heard.no_tools = self._nameless
-        elif not self._heard.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
-            self._heard.no_tools = self._unmatched()
+        stream, heard = self._paths.stream, self._heard
+        if self._calls.unclear:
+            heard.no_tools = self._calls.unclear
+        elif not heard.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
+            heard.no_tools = self._unmatched()
+        elif not heard.no_tools and heard.skipped_too_much:
+            heard.no_tools = TOO_MUCH
         if stream is None:
             return
-        if stream.done and not self._done:
-            raise TargetError("bad-answer", f"the stream ended without {stream.done!r}: it is torn")
-        if not self._heard.final_message and not self._heard.book.calls:
-            raise TargetError("bad-answer", f"no event has text at {stream.text or self._options.answer or 'all'}")
+        if self._broken:
+            raise TargetError("agent", f"the service says that it broke: {visible(shorten(self._broken, 300))}")
+        if stream.has_end and not self._done:
+            end = repr(stream.done) if stream.done else "the event that ends it"
+            raise TargetError("bad-answer", f"the stream ended without {end}: it is torn")
+        if not heard.final_message and not heard.book.calls:
+            raise TargetError("bad-answer", f"no event has text at {stream.text.at or self._options.answer or 'all'}")
 
-    def _take_all(self, value: Json) -> None:
-        """What an answer and an event of a stream may both have."""
+    def _take_all(self, value: Json, name: str = "") -> bool:
+        """What an answer and an event of a stream may both have; whether it has any of it."""
         paths, heard = self._paths, self._heard
-        broken = paths.failure.first(value) if paths.failure else None
-        if broken:
-            detail = broken.get("message", broken) if isinstance(broken, dict) else broken
-            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([detail]), 300))}")
+        self._refuse_failure(value, name)
         if paths.conversation is not None and self._talk.id is None:
             named = paths.conversation.first(value)
             self._talk.id = None if named is None else words([named])
             if self._talk.id:
                 self._talk.context.marks.known_as.add(self._talk.id)
-        for item in paths.at.all(value) if paths.at else ():
-            self._call(item)
+        calls = self._new("calls", value, paths.at) if paths.at else []
+        for item in calls:
+            self._read(item)
+        for item in self._new("results", value, paths.results_at) if paths.results_at else ():
+            named = paths.results["id"].first(item) if paths.results["id"] else None
+            self._calls.end(item, [] if named is None else [words([named])], paths.results, None)
         found = paths.answer.all(value) if paths.answer else []
         if any(part is not None for part in found):
             heard.answer = words([part for part in found if part is not None])
             self._answered = True
         elif found and heard.book.calls:
             heard.answer, self._answered = heard.answer or "", True
+        return self._count(value, name) or bool(calls or found)
+
+    def _new(self, what: str, value: Json, path: JsonPath) -> list[Json]:
+        """What a path finds, without what it found in the answer before where an answer lists earlier turns as well."""
+        found = path.all(value)
+        if self._options.stream is not None:
+            return found
+        calls, past = self._options.tool_calls, self._talk.past
+        history = calls.history if calls is not None else None
+        before = Counter(cast("list[str]", self._talk.notes.get(what, [])))
+        self._talk.notes[what] = shown = [words([item]) for item in found]
+        if not past or not (repeats_prompts(value, [turn.prompt for turn in past]) if history is None else history):
+            return found
+        new: list[Json] = []
+        for item, text in zip(found, shown, strict=True):
+            if before[text]:
+                before[text] -= 1
+            else:
+                new.append(item)
+        return new
+
+    def _refuse_failure(self, value: Json, name: str) -> None:
+        """Raise where the service says that the turn broke."""
+        paths, when = self._paths, self._options.failure.when
+        if (paths.failure is None and when is None) or not paths.fails(value, name):
+            return
+        broken = paths.failure.first(value) if paths.failure else value
+        if broken or when is not None:
+            detail = broken.get("message", broken) if isinstance(broken, dict) else broken or value
+            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([detail]), 300))}")
+
+    def _count(self, value: Json, name: str) -> bool:
+        """Whether tokens or costs are counted here."""
+        paths, heard = self._paths, self._heard
+        if not paths.counts(value, name):
+            return False
         counts = {name: path.first(value) for name, path in paths.tokens.items() if path is not None}
-        if any(isinstance(counts.get(name), int) for name in ("input", "output")):
+        counted = any(isinstance(counts.get(name), int) for name in ("input", "output"))
+        if counted:
             heard.tokens = Tokens(count(counts.get("input")), count(counts.get("output")))
         if isinstance(counts.get("cost"), int | float):
             heard.metadata[COST] = counts["cost"]
+        return counted
 
     def _unmatched(self) -> str:
-        paths, option = self._paths, "tool_calls.at" if self._paths.at is not None else "stream.tool"
-        path = paths.at or paths.tool
-        assert path is not None
-        return NEVER_MATCHED.format(option=option, path=path.text, table=option.partition(".")[0])
+        paths, stream = self._paths, self._paths.stream
+        option = "tool_calls.at" if paths.at is not None else "stream.tool"
+        found = paths.at.text if paths.at is not None else stream.tool_text if stream is not None else ""
+        return NEVER_MATCHED.format(option=option, path=f" {found}" if found else "", table=option.partition(".")[0])
 
-    def _call(self, item: Json) -> None:
+    def _read(self, item: Json) -> None:
         self._paths.matched = self._paths.matched or item is not None
-        if isinstance(item, str):
-            self._heard.book.begin(item)
-            return
-        if item is None:
-            return
-        fields = {name: path.first(item) if path else None for name, path in self._paths.call.items()}
-        if not isinstance(fields["name"], str) or not fields["name"]:
-            self._nameless = f"a tool call has no name in it: {visible(shorten(words([item]), 200))}"
-            return
-        call = self._begun(fields["name"], fields)
-        if self._is_over(item, fields):
-            error = None if fields["error"] in (None, "", False) else words([fields["error"]])
-            self._heard.book.end(call, fields["result"], error)
-
-    def _is_over(self, item: Json, fields: dict[str, Json]) -> bool:
-        """Whether an item reports the end of its call: in a stream, a result of null may still come."""
-        if fields["result"] is not None or fields["error"] not in (None, "", False):
-            return True
-        result = self._paths.call["result"]
-        return self._options.stream is None and result is not None and bool(result.all(item))
-
-    def _begun(self, name: str, fields: dict[str, Json]) -> CallSoFar:
-        """The call that an item reports: one that began before, where its id or its result says so."""
-        book, id = self._heard.book, None if fields["id"] is None else words([fields["id"]])
-        if id is None and self._options.stream is not None and fields["result"] is not None:
-            waiting = book.waiting(name)
-            if waiting is not None:
-                waiting.arguments = waiting.arguments if fields["arguments"] is None else fields["arguments"]
-                return waiting
-        return book.begin(name, id, fields["arguments"])
+        self._calls.read(item, self._paths.call)
 
     def _no_answer(self, value: Json) -> str:
         has = f"{kind(value)} with {', '.join(map(repr, list(value)[:20]))}" if isinstance(value, dict) else kind(value)
@@ -286,47 +360,13 @@ class MappedReader:
         return f"`answer` is not set; the response is {visible(has)}: set `answer`{hint}"
 
 
-MakeTemplate = Callable[[str, object], Template]
-
-
-class _Step(NamedTuple):
-    method: str
-    url: Template
-    body: Template
-
-
-class Preparations:
-    """The requests for each sentence that a case may list. Without any, sentences are for people to read."""
-
-    def __init__(self, given: Mapping[str, tuple[Preparation, ...]], template: MakeTemplate) -> None:
-        self._steps = {
-            sentence: [
-                _Step(step.method, template("preconditions", step.url), template("preconditions", step.body))
-                for step in steps
-            ]
-            for sentence, steps in given.items()
-        }
-
-    async def apply_preconditions(self, talk: HttpConversation, address: str, values: Mapping[str, object]) -> None:
-        """Send what the case's sentences ask for, in their order; spans of it are not part of the first turn."""
-        sentences = talk.case.preconditions if self._steps else ()
-        missing = next((sentence for sentence in sentences if sentence not in self._steps), None)
-        if missing is not None:
-            what = f"precondition {visible(missing)!r} is not defined: add it to `preconditions`"
-            raise TargetError("setup", what)
-        if sentences:
-            talk.begin()
-        for sentence in sentences:
-            for number, step in enumerate(self._steps[sentence], 1):
-                await _send(step, talk, address, values, f"request {number} of the precondition {visible(sentence)!r}")
-
-
-async def _send(step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], what: str) -> None:
-    url = urljoin(address, step.url.address(values))
-    request = WireRequest(url, cast(Body, step.body.filled(values)), step.method, talk.trace_headers)
-    try:
-        await talk.service.raw(request, talk.cookies, Received())
-    except TargetError as error:
-        error.kind = error.kind if error.kind == DENIED else "setup"
-        error.message = f"{what}: {error.message}"
-        raise
+def repeats_prompts(value: Json, prompts: list[str]) -> bool:
+    """Whether an answer has every one of these prompts as a text, and each as often as it was sent."""
+    left, values = Counter(prompts), [value]
+    while values:
+        one = values.pop()
+        if isinstance(one, str) and left[one]:
+            left[one] -= 1
+        elif isinstance(one, dict | list):
+            values += one.values() if isinstance(one, dict) else one
+    return not left.total()

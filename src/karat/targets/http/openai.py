@@ -21,6 +21,7 @@ from karat.plugins.code import load
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
+from karat.targets.environment import Environment
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.event_values import DONE, EventKinds, event_json, protocol_error
 from karat.targets.http.jsonpath import count, objects
@@ -314,6 +315,11 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
     def __init__(self, config: TargetConfig) -> None:
         super().__init__(config)
         self._threads = DaemonThreads("karat-tools")
+        self._environment = Environment(config.env)
+
+    async def open(self) -> None:
+        self._environment.set()  # for the tools, which run in this process
+        await super().open()
 
     def prepare(self) -> None:
         options, config = self._options, self._config
@@ -332,6 +338,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
     async def close(self) -> None:
         await super().close()
         self._threads.close()
+        self._environment.restore()
 
     async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
         talk.context.lists_tools = True

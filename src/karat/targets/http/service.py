@@ -17,8 +17,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import urljoin, urlsplit
+from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import urlencode, urljoin, urlsplit
+from uuid import uuid4
 
 import msgspec
 
@@ -42,6 +43,7 @@ KEPT_ALIVE = 2.0
 BACKOFF = 0.2
 LONGEST_WAIT = 60.0
 REDIRECTS = 3
+MULTIPART = "multipart/form-data"
 STREAM_SHARE = 8
 """A whole stream may be so many times as long as one answer: its events are not kept."""
 ERROR_BODY = 16_384
@@ -68,6 +70,8 @@ class WireRequest:
     """The statuses that say that the turn broke; None: all from 400 on."""
     protocol: bool = False
     """Whether it is one of a protocol: where a stream was asked for, one JSON value is an answer too."""
+    form: bool = False
+    """Whether `body` is the fields of a form: multipart where the headers say so, else URL-encoded."""
 
 
 class Service:
@@ -160,9 +164,10 @@ class Service:
                 wait = BACKOFF * 2.0**attempt
             else:
                 to = response.headers.get("location") if response.status_code in SAME_REQUEST else None
-                if to is not None and redirects < REDIRECTS and _origin(urljoin(url, to)) == _origin(url):
+                there = _same_server(url, to) if to is not None and redirects < REDIRECTS else None
+                if there is not None:
                     await response.aclose()
-                    url, redirects = urljoin(url, to), redirects + 1
+                    url, redirects = there, redirects + 1
                     continue
                 asked = retry_after(response)
                 if attempt >= self._options.retries or asked is None or asked > LONGEST_WAIT:
@@ -175,9 +180,11 @@ class Service:
     async def _sent(self, request: WireRequest, url: str, cookies: Cookies) -> Response:
         if self._client is None:
             raise RuntimeError("the target is not open")
-        content, kind = _content(request.body)
+        own = {name.lower(): value for name, value in (self._headers | request.headers).items()}
+        content, kind = (_form if request.form else _content)(request.body, own.get("content-type", ""))
+        headers = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
         made = self._client.build_request(
-            request.method, _parsed_url(url), content=content, headers=_encoded(kind | request.headers)
+            request.method, _parsed_url(url), content=content, headers=_encoded(kind | headers)
         )
         if cookies.jar:
             cookies.set_cookie_header(made)
@@ -218,12 +225,39 @@ def _trust(ca: str, secure: bool) -> ssl.SSLContext | Literal[True]:
     return True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _content(body: Body) -> tuple[bytes | None, dict[str, str]]:
+def _content(body: Body, kind: str) -> tuple[bytes | None, dict[str, str]]:
+    """A body as bytes, and what it is; what the configuration says of that counts."""
     if body is None:
-        return None, {}
+        return None, {"content-type": kind} if kind else {}
     if isinstance(body, str):
-        return body.encode(), {"content-type": "text/plain; charset=utf-8"}
-    return msgspec.json.encode(body), {"content-type": "application/json"}
+        return body.encode(), {"content-type": kind or "text/plain; charset=utf-8"}
+    return msgspec.json.encode(body), {"content-type": kind or "application/json"}
+
+
+def _form(body: Body, kind: str) -> tuple[bytes, dict[str, str]]:
+    """The fields of a form as bytes, and what they are."""
+    fields = list(_fields(body)) if isinstance(body, Mapping) else []
+    if kind.partition(";")[0].strip().lower() != MULTIPART:
+        return urlencode(fields).encode(), {"content-type": kind or "application/x-www-form-urlencoded"}
+    boundary = f"karat-{uuid4().hex}"
+    parts = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{value}\r\n'
+        for name, value in fields
+    )
+    return f"{''.join(parts)}--{boundary}--\r\n".encode(), {"content-type": f"{MULTIPART}; boundary={boundary}"}
+
+
+def _fields(form: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """A list of plain values is a field that comes again; a list or table of anything else is sent as JSON."""
+    for name, value in form.items():
+        several = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
+        for item in cast("list[object]", value) if several else [value]:
+            yield name, item if isinstance(item, str) else msgspec.json.encode(item).decode()
+
+
+def _quoted(name: str) -> str:
+    """As browsers write the name of a field."""
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
 @contextmanager
@@ -278,6 +312,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def _host(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _same_server(url: str, to: str) -> str | None:
+    """Where a redirect leads; None if that is another server, or not an address at all."""
+    try:
+        there = urljoin(url, to)
+        return there if _origin(there) == _origin(url) else None
+    except ValueError:
+        return None
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

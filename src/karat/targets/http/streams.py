@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -24,12 +24,12 @@ def loads(data: bytes | str) -> Json:
     """The value; ValueError for what is not JSON, not UTF-8, has a key twice in one object, or is nested too deeply."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data.removeprefix(_BOM)
     try:
-        return cast(Json, jiter.from_json(raw, catch_duplicate_keys=True))
+        return cast(Json, jiter.from_json(raw, catch_duplicate_keys=True, allow_inf_nan=False))
     except ValueError as error:
         if b"\\u" not in raw:
             raise ValueError(_worded(str(error))) from None
     try:  # a lone surrogate is not text, yet half of the world's JSON writers let it pass
-        return cast(Json, jsonable(json.loads(raw, object_pairs_hook=_once)))
+        return cast(Json, jsonable(json.loads(raw, object_pairs_hook=_once, parse_constant=_refuse_constant)))
     except (ValueError, RecursionError) as error:
         raise ValueError(_worded(str(error))) from None
 
@@ -41,11 +41,16 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return table
 
 
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"the constant {name} is not JSON")
+
+
 def _worded(message: str) -> str:
     return f"{message[:1].lower()}{message[1:]}"
 
 
 HEAD = 1_000
+REPLACEMENT = "\ufffd"
 
 
 class Received:
@@ -65,8 +70,11 @@ class Received:
     def __str__(self) -> str:
         if not self.size:
             return "nothing was received"
-        begins = "received" if self.size <= HEAD else f"received {counted(self.size, 'byte')}, which begin"
-        return f"{begins}: {visible(self._head.decode('utf-8', 'replace'))}"
+        head = self._head.decode("utf-8", "replace")
+        if self.size <= HEAD:
+            return f"received: {visible(head)}"
+        # The mark of the cut: secrets are taken out later, and the beginning of one is known by it.
+        return f"received {counted(self.size, 'byte')}, which begin: {visible(head.rstrip(REPLACEMENT))}…"
 
     def error(self, kind: str, message: str) -> TargetError:
         return TargetError(kind, message, detail=str(self))
@@ -182,6 +190,102 @@ class LineParser:
             yield WireEvent(_text(rest), torn=not _is_json(rest))
 
 
+_BETWEEN = re.compile(rb"[\s,\x1e]*")
+_STRUCTURE = re.compile(rb'["\\{}\[\]]')
+_SCALAR = re.compile(rb"[^\s,\x1e\]]+")
+
+
+class ValueParser:
+    """JSON values one after another, or the members of one array, with anything or nothing between them."""
+
+    def __init__(self, most: int) -> None:
+        self._rest = bytearray()
+        self._most = most
+        self._scanned = self._depth = 0
+        self._quoted = self._begun = self._in_array = False
+
+    def feed(self, data: bytes) -> Iterator[WireEvent]:
+        self._rest += data
+        yield from self._values(last=False)
+        if len(self._rest) > self._most:
+            raise ValueError(f"a value is longer than {self._most:,} bytes")
+
+    def end(self) -> Iterator[WireEvent]:
+        yield from self._values(last=True)
+        if self._rest or self._in_array:
+            yield WireEvent(_text(bytes(self._rest)), torn=True)
+
+    def _values(self, *, last: bool) -> Iterator[WireEvent]:
+        while self._skipped():
+            end = self._end(last)
+            if not end:
+                return
+            yield WireEvent(_text(bytes(self._rest[:end])))
+            del self._rest[:end]
+
+    def _skipped(self) -> bool:
+        """Remove what is between values; whether one begins now."""
+        if self._scanned:
+            return True
+        del self._rest[: _BETWEEN.match(self._rest).end()]  # type: ignore[union-attr]  # it matches the empty string
+        if self._in_array and self._rest.startswith(b"]"):
+            self._in_array = False
+            del self._rest[:1]
+            return self._skipped()
+        if not self._begun and self._rest.startswith(b"["):
+            inside = self._rest[1:].lstrip()
+            if not inside:
+                return False
+            self._begun, self._in_array = True, inside.startswith((b"{", b"["))
+            if self._in_array:  # an array of events, and not an event that is an array
+                del self._rest[:1]
+                return self._skipped()
+        self._begun = self._begun or bool(self._rest)
+        return bool(self._rest)
+
+    def _end(self, last: bool) -> int:
+        """Where the value ends that begins the rest; 0 if it has not ended yet."""
+        if not self._rest.startswith((b"{", b"[", b'"')):
+            found = _SCALAR.match(self._rest)
+            end = found.end() if found is not None else 1
+            return end if last or end < len(self._rest) else 0
+        while (mark := _STRUCTURE.search(self._rest, self._scanned)) is not None:
+            sign, self._scanned = mark[0], mark.end()
+            if sign == b"\\":
+                self._scanned += 1
+            elif sign == b'"':
+                self._quoted = not self._quoted
+            elif not self._quoted:
+                self._depth += 1 if sign in b"{[" else -1
+            if not self._quoted and self._depth <= 0:
+                end, self._scanned, self._depth = self._scanned, 0, 0
+                return end
+        self._scanned = max(self._scanned, len(self._rest))
+        return 0
+
+
+_FRAME = re.compile(r"([\w.-]{1,40})(?:$|\s*:\s*|(?=[\[{]))(.*)", re.DOTALL)
+
+
+class FrameParser:
+    """Lines with a label before their JSON, which is the name of the event: `0:"Hel"`, `42["word", {}]`."""
+
+    def __init__(self, most: int) -> None:
+        self._lines = LineParser(most)
+
+    def feed(self, data: bytes) -> Iterator[WireEvent]:
+        yield from map(_frame, self._lines.feed(data))
+
+    def end(self) -> Iterator[WireEvent]:
+        for event in map(_frame, self._lines.end()):
+            yield WireEvent(event.data, event.name, torn=bool(event.data) and not _is_json(event.data.encode()))
+
+
+def _frame(event: WireEvent) -> WireEvent:
+    labelled = _FRAME.fullmatch(event.data.strip())
+    return WireEvent(labelled[2], labelled[1]) if labelled else event
+
+
 class ChunkParser:
     """Plain text as it comes."""
 
@@ -198,9 +302,11 @@ class ChunkParser:
         yield from ()
 
 
-PARSERS: dict[Format, type[SseParser] | type[LineParser] | type[ChunkParser]] = {
+PARSERS: dict[Format, Callable[[int], EventParser]] = {
     "sse": SseParser,
     "ndjson": LineParser,
+    "json": ValueParser,
+    "frames": FrameParser,
     "chunks": ChunkParser,
 }
 

@@ -103,6 +103,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
             final_message=answer,
             messages=(Message("user", prompt), *heard.earlier, Message("assistant", answer)),
             tool_calls=heard.book.calls,
+            possible_calls=heard.possible_calls,
             ended_by=heard.ended_by,
             unobserved={channel: why for channel, why in unobserved.items() if why},
             started_at=started_at,

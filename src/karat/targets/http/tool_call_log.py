@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import time
 
 import msgspec
@@ -34,6 +35,12 @@ class CallSoFar(Struct):
     started_at: float | None = None
     ended_at: float | None = None
 
+    def add_piece(self, piece: str) -> None:
+        """A further piece of the arguments as JSON; the first may have come with the call."""
+        if self.pieces is None:
+            self.pieces = [self.arguments] if isinstance(self.arguments, str) else []
+        self.pieces.append(piece)
+
 
 class ToolCallLog:
     """Calls in the order in which they began, found again by their ids."""
@@ -60,11 +67,19 @@ class ToolCallLog:
         """A further piece of the arguments."""
         call = self._by_id.get(id)
         if call is not None:
-            call.pieces = [] if call.pieces is None else call.pieces
-            call.pieces.append(piece)
+            call.add_piece(piece)
 
     def known(self, id: str | None) -> CallSoFar | None:
         return self._by_id.get(id) if id is not None else None
+
+    def rename(self, call: CallSoFar, ids: Iterable[str]) -> None:
+        """These ids are of this call from now on."""
+        self._by_id |= dict.fromkeys(ids, call)
+
+    @property
+    def open_calls(self) -> list[CallSoFar]:
+        """The calls that have not ended."""
+        return [call for call in self._calls if not call.ended]
 
     def waiting(self, name: str) -> CallSoFar | None:
         """The earliest call of that name that has not ended."""
@@ -76,6 +91,10 @@ class ToolCallLog:
         call.ran = call.ended = True
         call.ended_at = time()
         call.success = call_success(jsonable(result), raised=error is not None)
+
+    def end_unread(self, call: CallSoFar) -> None:
+        """It ended, and how was not seen."""
+        call.ended, call.ended_at = True, time()
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

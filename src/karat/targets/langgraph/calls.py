@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +40,8 @@ class RequestedCall:
     parent: str | None = None
     unreadable: str | None = None
     hands_back: bool = False
+    by_node: bool = False
+    """Whether a node ran the tool itself, as a plain function, which no callback sees."""
     runs: list[Run] = field(default_factory=list)
     answers: list[ToolMessage] = field(default_factory=list)
 
@@ -50,14 +52,18 @@ class RequestedCall:
         yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
 
     def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
-        ending = CallOutcome.from_message(answer, run) if answer is not None else CallOutcome.seen(run, self.unreadable)
+        ending = (
+            CallOutcome.seen(run, self.unreadable)
+            if answer is None
+            else CallOutcome.from_message(answer, run, by_node=self.by_node)
+        )
         why = (run and run.error) or self.unreadable or plain_text(ending.result)
         timed = run if run is not None and run.began else None
         return ToolCall(
             self.name,
             jsonable(_arguments(self.arguments, run)),
             id=self.call_id,
-            started=timed is not None,
+            started=timed is not None or self.by_node,
             result=jsonable(structured(ending.result)),
             error=why if ending.broke else None,
             success=ending.success,
@@ -80,9 +86,9 @@ class CallOutcome:
     over: bool
 
     @classmethod
-    def from_message(cls, answer: ToolMessage, run: Run | None) -> CallOutcome:
+    def from_message(cls, answer: ToolMessage, run: Run | None, *, by_node: bool = False) -> CallOutcome:
         broke = answer.status == "error" or (run is not None and run.broke)  # middleware may answer for it
-        return cls(answer.content, answer.artifact, broke, run.began if run is not None else not broke)
+        return cls(answer.content, answer.artifact, broke, run.began if run is not None else by_node or not broke)
 
     @classmethod
     def seen(cls, run: Run | None, unreadable: str | None) -> CallOutcome:
@@ -107,14 +113,18 @@ def tool_calls(
     book: TurnRecorder,
     before: Iterable[BaseMessage] = (),
     structured_response: Any = None,
+    in_tool_nodes: Collection[str] = (),
 ) -> tuple[ToolCall, ...]:
     """The calls of a turn in their order: those that messages ask for, and those that only callbacks saw.
 
     Calls that were asked for in an earlier turn and run in this one keep the order in which they were asked for.
+    `in_tool_nodes` are the tools whose runs callbacks see.
     """
     asked = sorted(_asked(written), key=lambda call: call.order)
     runs = book.runs
     _share_out(asked, runs, written)
+    for call in asked:
+        call.by_node = _ran_in_node(call, book, in_tool_nodes)
     taken = {id(run) for call in asked for run in call.runs}
     schemas = {call.name for call in asked if _is_schema(call, structured_response)}
     ranks = {call["id"]: rank for rank, call in enumerate(_calls_in(before)) if call["id"] is not None}
@@ -128,6 +138,13 @@ def tool_calls(
             calls.append((run.order if rank is None else late + rank / (len(ranks) + 1), run_as_call(run)))
     calls += provider_calls(written)
     return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
+
+
+def _ran_in_node(call: RequestedCall, book: TurnRecorder, in_tool_nodes: Collection[str]) -> bool:
+    """Whether an answer shows that a node ran a tool: no tool node has it, and nothing says that it was refused."""
+    if call.runs or not call.answers or call.name in in_tool_nodes:
+        return False
+    return call.answers[-1].status != "error" or (call.name in book.offered and not in_tool_nodes)
 
 
 def _calls_in(messages: Iterable[BaseMessage]) -> Iterator[Any]:

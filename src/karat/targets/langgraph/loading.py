@@ -83,15 +83,19 @@ def parts(spec: str) -> tuple[str, str]:
 
 
 @contextmanager
-def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[None]:
-    """The environment as the configuration and, for what is not set yet, the `langgraph.json` of a spec want it."""
+def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[str]:
+    """The environment as the configuration and, for what is not set yet, the `langgraph.json` of a spec want it.
+
+    Gives what has to be said of it: a file of variables that is not there, as in a fresh clone.
+    """
     place, _ = parts(spec)
-    defaults = read_project(root / place).env if place.endswith(".json") else {}
+    project = read_project(root / place) if place.endswith(".json") else None
+    defaults = project.env if project is not None else {}
     wanted = {name: value for name, value in defaults.items() if name not in os.environ} | dict(given)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
-        yield
+        yield project.without_env if project is not None else ""
     finally:
         for name, value in before.items():
             if value is None:
@@ -169,6 +173,8 @@ class GraphProject:
     env: dict[str, str]
     folders: tuple[Path, ...]
     missing: tuple[str, ...]
+    without_env: str = ""
+    """That the file of variables which it names is not there."""
 
 
 def read_project(file: Path) -> GraphProject:
@@ -187,7 +193,13 @@ def read_project(file: Path) -> GraphProject:
     local = [entry for entry in needed if entry.startswith((".", "/"))]
     folders = [folder for entry in local for folder in _folders(file, entry)]
     missing = tuple(entry for entry in needed if entry not in local and not _installed(entry))
-    return GraphProject(graphs, _environment(file, table.get("env")), (*folders, file.parent), missing)
+    env = table.get("env")
+    if isinstance(env, str) and not (file.parent / env).exists():
+        without = (
+            f"{file}: its `env` {env!r} is not there: no variables are set from it. Write that file if it is needed."
+        )
+        return GraphProject(graphs, {}, (*folders, file.parent), missing, without)
+    return GraphProject(graphs, _environment(file, env), (*folders, file.parent), missing)
 
 
 def _folders(file: Path, entry: str) -> list[Path]:

@@ -1,13 +1,14 @@
-"""LangChain's messages as a trace holds them: roles, texts, the final message, what an interrupt asks, tokens."""
+"""LangChain's messages as a trace holds them: roles, texts, the final message, tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from karat.model.trace import Message, Tokens
+from karat.targets.interrupts import asked_by
 from karat.telemetry.finish_reasons import ending
 from karat.traces.clean import jsonable, text
 
@@ -16,24 +17,41 @@ if TYPE_CHECKING:
 
 ROLES = {"ai": "assistant", "human": "user"}
 FINISH = ("finish_reason", "stop_reason", "done_reason", "finishReason", "stopReason")
-ASKING = ("question", "message", "prompt", "text", "description")
+
+
+class Spoken(Protocol):
+    """A message of LangChain's, or one of the same form that came over a wire."""
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def content(self) -> Any: ...
+
+    @property
+    def name(self) -> str | None: ...
 
 
 def as_messages(turn: Iterable[BaseMessage]) -> tuple[Message, ...]:
     return tuple(Message(ROLES.get(m.type, m.type), plain_text(m.content), m.name) for m in turn)
 
 
-def final_text(turn: Sequence[BaseMessage], interrupts: Sequence[object]) -> str:
+def final_text(turn: Sequence[Spoken], interrupts: Sequence[object]) -> str:
     """The words that the turn ends with: the last answer, or that of a tool which answers directly, and what is asked.
 
-    An answer that is empty is empty: what was said on the way to it does not replace it.
+    An answer that is empty is empty: what was said on the way to it does not replace it. Graphs of several agents write
+    the answer of one of them as a human message that has its name.
     """
-    last = next((m for m in reversed(turn) if m.type in ("ai", "tool")), None)
+    last = next((m for m in reversed(turn) if m.type in ("ai", "tool") or _is_of_an_agent(m)), None)
     said = plain_text(last.content) if last is not None else ""
     if interrupts and last is not None and last.type == "tool":
         said = ""
     asked = [question for question in map(asked_by, interrupts) if question not in said]
     return "\n".join(filter(None, (said, *asked)))
+
+
+def _is_of_an_agent(message: Spoken) -> bool:
+    return message.type == "human" and bool(message.name) and str(message.name).lower() not in ("user", "human")
 
 
 def plain_text(content: object) -> str:
@@ -49,21 +67,6 @@ def plain_text(content: object) -> str:
 def _block_text(part: object) -> str:
     said = part.get("text") if isinstance(part, dict) and part.get("type", "text") == "text" else None
     return said if isinstance(said, str) else ""
-
-
-def asked_by(value: object) -> str:
-    """What an interrupt asks the person."""
-    if isinstance(value, str):
-        return text(value)
-    if isinstance(value, dict):
-        # langchain's middleware that asks before a tool is run lists what is to be approved
-        requests = value.get("action_requests")
-        if isinstance(requests, list) and requests:
-            return "\n".join(map(asked_by, requests))
-        found = next((value[key] for key in ASKING if isinstance(value.get(key), str)), None)
-        if found is not None:
-            return text(found)
-    return msgspec.json.encode(jsonable(value)).decode()
 
 
 def ended_by(turn: Sequence[BaseMessage]) -> str:

@@ -14,12 +14,13 @@ import msgspec
 from karat.errors import ConfigError
 from karat.targets.base import TargetError
 from karat.targets.langgraph.loading import pregel
+from karat.targets.langgraph.messages import as_messages
 from karat.traces.clean import jsonable, text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-PROMPT = "{prompt}"
+PROMPT, SAID = "{prompt}", "{messages}"
 START = "__start__"
 MESSAGES = "messages"
 SAY_WHERE = 'Say in its options where the answer is: output = "$.answer".'
@@ -39,6 +40,17 @@ class Shapes:
         self._asking = asking
         self._output = _compiled(output) if output else None
         self._path = output
+
+    @property
+    def has_own_input(self) -> bool:
+        """Whether the configuration says what the graph is given."""
+        return self._given is not None
+
+    @property
+    def drops_history(self) -> bool:
+        """Whether what the graph is given has no place for what was said before. A hook sees to it itself."""
+        given = self._given
+        return isinstance(given, dict) and MESSAGES not in given and SAID not in repr(given)
 
     def check(self, graph: object, spec: str) -> None:
         """Raise ConfigError if the graph has no messages where they are needed."""
@@ -62,7 +74,10 @@ class Shapes:
         if self._asking is not None:
             return self._asking(prompt, given)
         if self._given is not None:
-            return _typed(taken(graph), _filled(self._given, prompt))
+            given_input = _filled(self._given, prompt, [*history, message])
+            if isinstance(given_input, dict) and MESSAGES in given_input and SAID not in repr(self._given):
+                given_input[MESSAGES] = [*history, *_asked_last(given_input[MESSAGES], message)]
+            return _typed(taken(graph), given_input)
         takes = _takes(graph)
         if takes == "text":
             return prompt
@@ -111,13 +126,24 @@ def _compiled(path: str) -> Callable[[Any], list[Any]]:
     return lambda state: list(query.find(state).values())
 
 
-def _filled(given: object, prompt: str) -> object:
-    """The input with `{prompt}` replaced; the rest is given as it is written."""
+def _filled(given: object, prompt: str, said: Sequence[BaseMessage]) -> object:
+    """The input with `{prompt}` and `{messages}` replaced; the rest is given as it is written."""
+    if given == SAID:
+        return list(said)
     if isinstance(given, str):
-        return given.replace(PROMPT, prompt)
+        transcript = "\n".join(f"{m.role}: {m.content}" for m in as_messages(said)) if SAID in given else ""
+        return given.replace(SAID, transcript).replace(PROMPT, prompt)
     if isinstance(given, dict):
-        return {key: _filled(value, prompt) for key, value in given.items()}
-    return [_filled(value, prompt) for value in given] if isinstance(given, list) else given
+        return {key: _filled(value, prompt, said) for key, value in given.items()}
+    return [_filled(value, prompt, said) for value in given] if isinstance(given, list) else given
+
+
+def _asked_last(given: object, message: BaseMessage) -> list[BaseMessage]:
+    """The messages of the input; the last one, if it is the user's, has the id by which the turn is found again."""
+    messages = _messages(given if isinstance(given, list) else [given])
+    if messages and messages[-1].type == "human":
+        messages[-1].id = message.id
+    return messages
 
 
 def fields_of(graph: object, way: Way) -> frozenset[str]:

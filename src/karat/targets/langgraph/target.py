@@ -23,6 +23,7 @@ from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
+from karat.targets.langgraph.stores import Stores
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
 from karat.targets.user_code import failed, from_outside
 from karat.text.wording import said
@@ -32,6 +33,8 @@ RECURSION_LIMIT = 50
 MISSING = "pip install 'karat[langgraph]'"
 ASYNC_SAVER = "Use its async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver."
 
+NOTHING = "'NoneType' object has no attribute"
+NO_STORE = 'the graph has no store and perhaps no context; if it needs them, set `store = "memory"` and `context`'
 READABLE_SAVER = "See that its database runs and was set up (`setup()` of the checkpointer)."
 
 
@@ -45,6 +48,8 @@ class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the answer is in the state, as JSONPath; without it, it is the last message."""
     context: dict[str, object] | None = None
     """What the graph gets as its context where no setup hook gives one."""
+    store: str = ""
+    """The store that the graph gets: `memory`, one for each case, or a file of SQLite, one for all."""
 
 
 class LangGraphTarget:
@@ -58,6 +63,8 @@ class LangGraphTarget:
         self._shapes: Shapes | None = None
         self._source: GraphSource | None = None
         self._graph: object = None
+        self._stores = Stores()
+        self._notice = ""
         self._opened = AsyncExitStack()
 
     async def open(self) -> None:
@@ -66,7 +73,8 @@ class LangGraphTarget:
             import langgraph.graph  # noqa: F401 - is the extra there?
         except ModuleNotFoundError as error:
             raise ConfigError("langgraph is not installed.", fix=MISSING) from error
-        self._opened.enter_context(environment(config.spec, config.root, config.env))
+        self._notice = self._opened.enter_context(environment(config.spec, config.root, config.env))
+        self._stores = await Stores.open(options.store, config.root, self._opened)
         asking = load(options.input, config.root, config.import_path) if isinstance(options.input, str) else None
         self._shapes = Shapes(options.input, options.output, asking)
         self._source = source(config.spec, config.root, config.import_path)
@@ -79,8 +87,11 @@ class LangGraphTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         assert self._shapes is not None
         given = replace(context, given=self._options.context) if context.given is None else context
+        if self._notice:
+            context.notices.append(self._notice)
+            self._notice = ""
         async with AsyncExitStack() as stack:
-            graph = await self._graph_for(given, stack)
+            graph = self._stores.given_to(await self._graph_for(given, stack))
             conversation = GraphConversation(graph, self._shapes, self._limit(graph), given)
 
             async def turn(prompt: str) -> Trace:
@@ -92,7 +103,7 @@ class LangGraphTarget:
                 except BaseException as error:
                     if from_outside(error, task):
                         raise
-                    raise _as_target_error(error) from error
+                    raise _as_target_error(error, graph) from error
 
             try:
                 return await converse(case, context, turn, self._config.turn_timeout)
@@ -136,11 +147,13 @@ class LangGraphTarget:
             raise ConfigError(f"{what} cannot be read: {why}.", fix=READABLE_SAVER) from error
 
 
-def _as_target_error(error: BaseException) -> TargetError:
+def _as_target_error(error: BaseException, graph: object) -> TargetError:
     """What a graph raised. Of its limit, LangGraph says how it is raised there, which is not how it is raised here."""
     from langgraph.errors import GraphRecursionError
 
     broke = failed("agent", error)
-    if not isinstance(error, GraphRecursionError):
-        return broke
-    return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)
+    if isinstance(error, GraphRecursionError):
+        return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)
+    if isinstance(error, AttributeError) and NOTHING in str(error) and getattr(pregel(graph), "store", None) is None:
+        return TargetError("agent", f"{broke.message}: {NO_STORE}", detail=broke.detail)
+    return broke

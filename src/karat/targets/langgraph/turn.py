@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from karat.checks.conduct import judges_end
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
+from karat.targets.interrupts import Interrupt, resume
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel
@@ -22,7 +22,7 @@ from karat.targets.langgraph.shapes import Shapes
 from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
 from karat.telemetry.spans import in_process
-from karat.traces.clean import jsonable, loads, table
+from karat.traces.clean import jsonable, table
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -34,6 +34,10 @@ MORE_STEPS = "raise `recursion_limit` in the target's options, or fix the loop"
 NO_MEMORY = (
     "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
+)
+LOST_HISTORY = (
+    "the graph has no checkpointer, and `input` does not give it what was said before: use {messages} in `input`, make "
+    "the input by a function, or compile the graph with a checkpointer"
 )
 STEPS = "recursion_limit"
 NO_STATE = frozenset({"messages", "__interrupt__"})
@@ -50,7 +54,10 @@ class GraphConversation:
         self._thread = context.marks.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
-        self._waiting: list[Any] = []
+        """The messages of the graph's state."""
+        self._said: list[BaseMessage] = []
+        """What was said in all turns, for graphs whose state does not keep it."""
+        self._waiting: list[Interrupt] = []
         """The interrupts that the last turn ended with."""
         self._held: tuple[str, ...] = ()
         """The nodes that the graph stopped before, as it was compiled to."""
@@ -62,6 +69,7 @@ class GraphConversation:
         book, before = TurnRecorder(self._record), self._history
         self._context.recorder.tool_calls = []
         config = self._config(book)
+        own = schemas_of(pregel(self._graph))
         in_process.enter(self._context.marks)
         began, started_at = perf_counter(), time()
         try:
@@ -69,29 +77,30 @@ class GraphConversation:
             answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
         except BaseException as error:
             written = timeline((), book, known)
-            self._context.recorder.tool_calls = list(tool_calls(written, book))
+            self._context.recorder.tool_calls = list(tool_calls(written, book, in_tool_nodes=own))
             self._context.recorder.messages = list(as_messages(entry.message for entry in written))
             if _is_out_of_steps(error) and judges_end(case):
                 return self._cut_off(case, book, written, started_at)
             raise
         finally:
-            own = schemas_of(pregel(self._graph))
             self._context.tool_schemas, self._context.lists_tools = {**book.offered, **own}, bool(own)
         took = round((perf_counter() - began) * 1000, 3)
         self._history = answered
-        self._waiting = list(state.get("__interrupt__", ())) if isinstance(state, dict) else []
+        waits = state.get("__interrupt__", ()) if isinstance(state, dict) else ()
+        self._waiting = [Interrupt(interrupt.id, interrupt.value) for interrupt in waits]
         self._held = await self._stopped_before(config)
         turn = _since(self._history, asked, known)
+        self._said += [_human(prompt, asked), *(m for m in turn if (m.type, m.content) != ("human", prompt))]
         written = timeline(turn, book, known)
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
-        waits = {"interrupts": interrupts, "held_before": list(self._held)}
+        stopped = {"interrupts": interrupts, "held_before": list(self._held)}
         trace = Trace(
             case_id=case.id,
             input=case.prompt,
             final_message=final_text(turn, interrupts),
             messages=as_messages(turn),
-            tool_calls=tool_calls(written, book, before, structured),
+            tool_calls=tool_calls(written, book, before, structured, own),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
@@ -99,7 +108,7 @@ class GraphConversation:
             timings=book.timings(started_at),
             tokens=token_counts(book.answers, (entry.message for entry in written)),
             ended_by="" if interrupts or self._held else ended_by(turn),
-            metadata={name: value for name, value in waits.items() if value},
+            metadata={name: value for name, value in stopped.items() if value},
             state=_state(state),
         )
         if trace.final_message == OUT_OF_STEPS and judges_end(case):
@@ -114,7 +123,7 @@ class GraphConversation:
             case_id=case.id,
             input=case.prompt,
             messages=as_messages(entry.message for entry in written),
-            tool_calls=tool_calls(written, book),
+            tool_calls=tool_calls(written, book, in_tool_nodes=schemas_of(pregel(self._graph))),
             unobserved={"telemetry": NO_TELEMETRY, "state": STEPS},
             started_at=started_at,
             steps=len(book.steps),
@@ -124,7 +133,6 @@ class GraphConversation:
 
     def _sent(self, prompt: str, asked: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
-        from langchain_core.messages import HumanMessage
         from langgraph.types import Command
 
         if self._waiting and not self._remembers:
@@ -133,8 +141,10 @@ class GraphConversation:
             return Command(resume=resume(prompt, self._waiting))
         if self._held:
             return None  # a graph that was compiled to stop goes on when it is called with nothing
-        history = [] if self._remembers else self._history
-        return self._shapes.asked(self._graph, prompt, HumanMessage(prompt, id=asked), history, self._context.given)
+        history = [] if self._remembers else self._said if self._shapes.has_own_input else self._history
+        if history and self._shapes.drops_history and getattr(pregel(self._graph), "store", None) is None:
+            raise TargetError("config", LOST_HISTORY)
+        return self._shapes.asked(self._graph, prompt, _human(prompt, asked), history, self._context.given)
 
     async def _stopped_before(self, config: dict[str, object]) -> tuple[str, ...]:
         """The nodes that are next, where the graph stopped without asking anything."""
@@ -162,6 +172,12 @@ class GraphConversation:
         self._context.recorder.tool_calls = calls
 
 
+def _human(prompt: str, id: str) -> BaseMessage:
+    from langchain_core.messages import HumanMessage
+
+    return HumanMessage(prompt, id=id)
+
+
 def _is_out_of_steps(error: BaseException) -> bool:
     from langgraph.errors import GraphRecursionError
 
@@ -186,53 +202,3 @@ def _since(messages: list[BaseMessage], asked: str, known: set[str]) -> list[Bas
     if places:
         return messages[places[-1] + 1 :]
     return [message for message in messages if message.id not in known]
-
-
-_YES = re.compile(
-    r"(?:yes|y|ok|okay|sure|approved?|accept(?:ed)?|confirm(?:ed)?|go ahead|do it|please do)\b[\s.!]*", re.I
-)
-
-
-def resume(prompt: str, waiting: Sequence[Any]) -> Any:
-    """What the graph is resumed with: one answer, or one for each interrupt by its id.
-
-    A prompt that is a JSON object or list is that value. For several interrupts a list of as many answers gives each
-    its own, an object may name them by id, and any other answer is given to each.
-    """
-    said = _value(prompt)
-    if len(waiting) == 1:
-        return shaped(said, waiting[0].value)
-    ids = [interrupt.id for interrupt in waiting]
-    if isinstance(said, dict) and said.keys() == set(ids):
-        answers = [said[name] for name in ids]
-    else:
-        answers = said if isinstance(said, list) and len(said) == len(ids) else [said] * len(ids)
-    return {one.id: shaped(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
-
-
-def shaped(answer: object, asked: object) -> object:
-    """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
-    requests = asked.get("action_requests") if isinstance(asked, dict) else None
-    if isinstance(requests, list):
-        if isinstance(answer, dict) and "decisions" in answer:
-            return answer
-        each = answer if isinstance(answer, list) and len(answer) == len(requests) else [answer] * len(requests)
-        return {"decisions": [_decision(one) for one in each]}
-    if isinstance(asked, dict) and asked.get("type") == "tool_approval":
-        return _decision(answer)
-    return answer
-
-
-def _decision(answer: object) -> object:
-    if not isinstance(answer, str):
-        return answer
-    return {"type": "approve"} if _YES.fullmatch(answer.strip()) else {"type": "reject", "message": answer}
-
-
-def _value(prompt: str) -> object:
-    if prompt.lstrip()[:1] not in ("{", "["):
-        return prompt
-    try:
-        return loads(prompt)
-    except ValueError:
-        return prompt

@@ -10,16 +10,20 @@ from collections.abc import Iterator
 from io import BufferedReader
 from urllib.parse import unquote
 
+from msgspec import structs
+
 from karat.errors import Diagnostic
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
+from karat.targets.otlp.plugins import plugins_left_out, without_plugins
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
 from karat.telemetry.spans import otlp_json
 from karat.telemetry.spans.facts import facts
 from karat.telemetry.spans.marks import CASE_ENTRY
-from karat.telemetry.spans.reading import SpanReading, read_turn, units
+from karat.telemetry.spans.messages import prompts
+from karat.telemetry.spans.reading import SpanReading, is_of_a_turn, read_turn, units
 from karat.telemetry.spans.record import SpanRecord
 
 NO_ANSWER = "no span of the turn carries the answer"
@@ -44,9 +48,8 @@ class RecordedTrace:
         entry = record.attributes.get(CASE_ENTRY) or record.resource.get(CASE_ENTRY)
         self.entry = self.entry or (entry if isinstance(entry, str) else "")
         self.conversations |= {v for key in CONVERSATION_KEYS if isinstance(v := record.attributes.get(key), str)}
-        span_facts = facts(record)
-        said = [one.text for one in (span_facts.given if span_facts else None) or () if one.is_prompt]
-        self.prompts |= set(said[-1:])
+        if (known := facts(record)) is not None:
+            self.prompts |= set(prompts(known.given or (), known.output_tools)[-1:])
 
     @property
     def case_id(self) -> str:
@@ -83,7 +86,7 @@ class OtlpRecording:
         if len(found) <= repeat:
             which = f"no repeat {repeat} of this case" if found else "no span of this case"
             raise TargetError("not-recorded", f"{self._path} holds {which}")
-        turns = units(list(self._records(found[repeat])))
+        turns = [unit for unit in units(list(self._records(found[repeat]))) if is_of_a_turn(unit)]
         if not (case.is_conversation or case.setup_prompts):
             turns = [[record for unit in turns for record in unit]]
 
@@ -91,7 +94,9 @@ class OtlpRecording:
             if not turns:
                 raise TargetError("not-recorded", f"{self._path} holds no further turn of this case")
             records = turns.pop(0)
-            return _trace(case, prompt, read_turn(records), records)
+            reading = read_turn(records)
+            calls = without_plugins(reading.calls, plugins_left_out(reading.plugins, case))
+            return _trace(case, prompt, structs.replace(reading, calls=calls), records)
 
         trace = await converse(case, context, turn, None)
         if turns:

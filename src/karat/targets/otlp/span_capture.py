@@ -14,6 +14,7 @@ from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp, handed_on
+from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process
@@ -86,19 +87,19 @@ class SpanCapture:
             trace = await self._target.run(case, context)
             answered = True
             await in_process.flush()
-            await self._arrival(window, trace)
-            for reading in self._readings(window, trace):
+            await self._arrival(window, trace, case)
+            for reading in self._readings(window, trace, case):
                 context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
-            return self._joined(trace, window)
+            return self._joined(trace, window, case)
         except TargetError as error:
             partial = error.partial or context.recorder.partial(case, error.error)
-            error.partial = self._joined(partial, window)
+            error.partial = self._joined(partial, window, case)
             raise
         finally:
             window.close()
             context.notices += self._news(answered)
 
-    async def _arrival(self, window: CaseWindow, trace: Trace) -> None:
+    async def _arrival(self, window: CaseWindow, trace: Trace, case: Case) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
         inbox, began = self._receiver.inbox, monotonic()
         silent = "silent" in self._reported and not inbox.requests
@@ -107,26 +108,36 @@ class SpanCapture:
         while (now := monotonic()) < end:
             if inbox.version != version:
                 version, changed = inbox.version, now
-                reading = self._readings(window, trace)[-1]
+                reading = self._readings(window, trace, case)[-1]
             if not reading.doubt and (not reading.gap or now - changed > SETTLE):
                 return
             await asyncio.sleep(POLL)
 
-    def _joined(self, trace: Trace, window: CaseWindow) -> Trace:
+    def _joined(self, trace: Trace, window: CaseWindow, case: Case) -> Trace:
         """The trace, and each of its turns, with what their spans tell."""
-        readings, unowned = self._readings(window, trace), _unowned_calls(window)
+        readings, unowned = self._readings(window, trace, case), _unowned_calls(window)
         if not trace.turns:
             return self._with(trace, readings[-1], unowned)
         own = zip(trace.turns, readings[-len(trace.turns) :], strict=False)
         joined = conversation([self._with(turn, reading, unowned) for turn, reading in own], trace.error)
         return structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
 
-    def _readings(self, window: CaseWindow, trace: Trace) -> list[SpanReading]:
+    def _readings(self, window: CaseWindow, trace: Trace, case: Case) -> list[SpanReading]:
         """What the spans tell of each turn; one at least, though nothing was sent."""
         turns = by_turn(window.records(), window.marks.turns) or [[]]
         answers = [turn.final_message for turn in trace.turns or (trace,)][-len(turns) :]
         answers = [""] * (len(turns) - len(answers)) + answers  # of setup prompts, which come first, none is kept
-        return [self._read(records, window, answer) for records, answer in zip(turns, answers, strict=True)]
+        found = [self._read(records, window, answer) for records, answer in zip(turns, answers, strict=True)]
+        return [self._named(reading, case) for reading in found]
+
+    def _named(self, reading: SpanReading, case: Case) -> SpanReading:
+        """What was read, with tools named by their function where nothing speaks of its plugin."""
+        configured = (*self._config.tool_names, *self._config.success, *self._config.ignore_tools)
+        plugins = plugins_left_out(reading.plugins, case, configured)
+        if not plugins:
+            return reading
+        schemas = {without_plugin(name, plugins): schema for name, schema in reading.tool_schemas.items()}
+        return structs.replace(reading, calls=without_plugins(reading.calls, plugins), tool_schemas=schemas)
 
     def _read(self, records: list[SpanRecord], window: CaseWindow, answer: str) -> SpanReading:
         sent = {turn.span_id for turn in window.marks.turns}
@@ -146,7 +157,7 @@ class SpanCapture:
                 "spans arrived, but none that is known to be this case's: pass `traceparent` on, or set "
                 "gen_ai.conversation.id or session.id to the conversation"
             )
-        return f"no span has reached {self._receiver.endpoint}"
+        return f"no span has reached {self._receiver.place}"
 
     def _with(self, trace: Trace, reading: SpanReading, unowned: tuple[PossibleCall, ...]) -> Trace:
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
@@ -170,11 +181,11 @@ class SpanCapture:
 
     def _news(self, answered: bool) -> list[str]:
         """What is to be reported once: that an agent sends nothing, that spans fit no case, that they came too late."""
-        inbox, endpoint = self._receiver.inbox, self._receiver.endpoint
+        inbox, place = self._receiver.inbox, self._receiver.place
         news = {
             "silent": answered
             and not inbox.requests
-            and f"{self._place}: no span has reached {endpoint}: is the agent instrumented, does it export "
+            and f"{self._place}: no span has reached {place}: is the agent instrumented, does it export "
             "there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
             "stray": inbox.strays
             and f"spans that fit no case are left out, such as {visible(shorten(inbox.stray_name, 80))!r}",

@@ -47,7 +47,9 @@ def _restore(call: dict[str, Any], names: Mapping[str, str], wanted: Sequence[Ma
     name = names.get(call["name"], call["name"])
     restored = {key: value for key, value in call.items() if key != POSITIONAL} | {"name": name}
     if values := call.get(POSITIONAL):
-        given = next((one["arguments"] for one in wanted if one["tool"] == name and one.get("arguments")), {})
+        given: Mapping[str, Any] = next(
+            (one["arguments"] for one in wanted if one["tool"] == name and one.get("arguments")), {}
+        )
         parameters = [*given.get("$eq", given.get("$only", given))]
         parameters += map(str, range(len(parameters), len(values)))
         restored["arguments"] = dict(zip(parameters, values, strict=False)) | call["arguments"]
@@ -55,7 +57,7 @@ def _restore(call: dict[str, Any], names: Mapping[str, str], wanted: Sequence[Ma
 
 
 def _read_steps(steps: Sequence[Any]) -> dict[str, Any]:
-    """One turn: the calls of all its steps, and the words of the last that is no call."""
+    """One turn: the calls of all its steps, and the words of the last one without a call."""
     calls: list[dict[str, Any]] = []
     said = ""
     for step in steps:

@@ -16,9 +16,10 @@ from typing import Any
 from karat.telemetry.spans.marks import CASE_ENTRY, Marks, conversation_in
 from karat.telemetry.spans.record import Origin, SpanBatch, SpanRecord
 
-ROOM = 16 << 20
-"""So many bytes of requests may wait. What they are read into takes a few times as much."""
-OVERHEAD = 200
+ROOM = 256 << 20
+"""So many bytes of memory requests may take, at most, while they wait."""
+OVERHEAD = 700
+"""Bytes that a span takes besides, once it is read."""
 REMEMBERED = 20_000
 CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id")
 
@@ -110,7 +111,7 @@ class Inbox:
         return window
 
     def put(self, batch: SpanBatch, size: int) -> None:
-        """Keep a request of so many bytes. Whose its spans are is found out when a case asks for its own."""
+        """Keep a request that takes so many bytes. Whose its spans are is found out when a case asks for its own."""
         with self._lock:
             self.requests += 1
             self.version += 1

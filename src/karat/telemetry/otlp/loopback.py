@@ -1,4 +1,8 @@
-"""A small server on the loopback address, in threads of its own: what an agent blocks does not hold it up."""
+"""A small server on the loopback address, in threads of its own: what an agent blocks does not hold it up.
+
+Whoever asks must come by the door of the server. What a request may hold is bounded, and so is what all requests hold
+together.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,20 @@ import threading
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 
 from msgspec import Struct
 
 from karat.errors import ConfigError
+from karat.system.door import LOOPBACK, Door, RefusedRequest, new_token
+from karat.text.wording import shorten
 
 HEAD_CAP = 1 << 16
+MOST_HEADERS = 100
 BODY_CAP = 32 << 20
-"""Also of what a compressed body becomes."""
+"""Also of what a compressed body becomes, and of a line of a stream of events."""
+ROOM = 4 * BODY_CAP
+"""So many bytes of bodies a server holds at once."""
 CHUNK = 1 << 16
 IDLE = 120
 """Seconds in which nothing comes before a connection is closed."""
@@ -23,13 +33,23 @@ PATIENCE = 2
 BROKE_OFF = "a request broke off"
 
 
-class RefusedRequest(Exception):
-    """A request that is not served: the status that says so, and why."""
+class Room:
+    """The bytes that the connections of a server may hold together."""
 
-    def __init__(self, status: str, why: str) -> None:
-        super().__init__(why)
-        self.status = status
-        self.why = why
+    def __init__(self, size: int = ROOM) -> None:
+        self._left = size
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> None:
+        """Raises RefusedRequest if there is no room for so many bytes."""
+        with self._lock:
+            if size > self._left:
+                raise RefusedRequest(HTTPStatus.SERVICE_UNAVAILABLE, "too much is being sent at the same time")
+            self._left -= size
+
+    def give_back(self, size: int) -> None:
+        with self._lock:
+            self._left += size
 
 
 class HttpRequest(Struct):
@@ -48,21 +68,34 @@ class HttpRequest(Struct):
 class Wire:
     """A connection in blocking mode: the kernel gathers a body, so a large one costs no more turns than a small."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, room: Room) -> None:
         self._socket = connection
+        self._room = room
+        self._held = 0
         self._rest = b""
         self._patience(IDLE)
 
-    def request(self) -> HttpRequest | None:
+    def request(self, door: Door) -> HttpRequest | None:
         """The next request, or None at the end of the connection. Raises RefusedRequest."""
         head = self._until(b"\r\n\r\n")
         if head is None:
             return None
-        request = _head(head)
+        request = _head(head, door)
         if request.headers.get("expect", "").lower() == "100-continue":
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.body = self._body(request.headers)
         return request
+
+    def hold(self, size: int) -> None:
+        """Count bytes of what is being served. Raises RefusedRequest if the server holds too many already."""
+        self._room.take(size)
+        self._held += size
+
+    def let_go(self, size: int | None = None) -> None:
+        """Bytes that are no longer held: all of them once a request was served."""
+        given = self._held if size is None else size
+        self._room.give_back(given)
+        self._held -= given
 
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
@@ -82,13 +115,13 @@ class Wire:
 
     def _until(self, end: bytes) -> bytes | None:
         """What comes up to these bytes; None if the connection ends before anything came."""
-        while (at := self._rest.find(end)) < 0:
-            if len(self._rest) > HEAD_CAP:
-                raise RefusedRequest("431 Request Header Fields Too Large", "a request has a head without end")
+        while (at := self._rest.find(end, 0, HEAD_CAP)) < 0:
+            if len(self._rest) >= HEAD_CAP:
+                raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has a head without end")
             more = self._received(CHUNK)
             if not more:
                 if self._rest:
-                    raise RefusedRequest("400 Bad Request", BROKE_OFF)
+                    raise RefusedRequest(HTTPStatus.BAD_REQUEST, BROKE_OFF)
                 return None
             self._rest += more
         found, self._rest = self._rest[: at + len(end)], self._rest[at + len(end) :]
@@ -99,7 +132,7 @@ class Wire:
         while len(found) < size:
             more = self._received(size - len(found), socket.MSG_WAITALL)
             if not more:
-                raise RefusedRequest("400 Bad Request", BROKE_OFF)
+                raise RefusedRequest(HTTPStatus.BAD_REQUEST, BROKE_OFF)
             found = found + more if found else more
         return found
 
@@ -107,16 +140,19 @@ class Wire:
         try:
             return self._socket.recv(most, flags)
         except BlockingIOError as error:
-            raise RefusedRequest("408 Request Timeout", "a request did not come to an end") from error
+            raise RefusedRequest(HTTPStatus.REQUEST_TIMEOUT, "a request did not come to an end") from error
 
     def _body(self, headers: dict[str, str]) -> bytes:
-        if headers.get("transfer-encoding", "").lower() == "chunked":
+        if "transfer-encoding" in headers:
+            if headers["transfer-encoding"].lower() != "chunked" or "content-length" in headers:
+                raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
             return self._chunked()
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
-            raise RefusedRequest("400 Bad Request", "a request does not say how long it is")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
         if int(length) > BODY_CAP:
-            raise RefusedRequest("413 Content Too Large", f"a request has more than {BODY_CAP:,} bytes")
+            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has more than {BODY_CAP:,} bytes")
+        self.hold(int(length))
         return self._exactly(int(length))
 
     def _chunked(self) -> bytes:
@@ -127,10 +163,11 @@ class Wire:
             try:
                 size = int(line.partition(b";")[0], 16)
             except ValueError as error:
-                raise RefusedRequest("400 Bad Request", "a chunk does not say how long it is") from error
+                raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a chunk does not say how long it is") from error
             room -= size
             if size < 0 or room < 0:
-                raise RefusedRequest("413 Content Too Large", f"a request has more than {BODY_CAP:,} bytes")
+                raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has more than {BODY_CAP:,} bytes")
+            self.hold(size)
             if size == 0:
                 while self._until(b"\r\n") not in (b"\r\n", None):
                     continue
@@ -145,67 +182,92 @@ def unpacked(request: HttpRequest) -> bytes:
     if encoding == "identity":
         return request.body
     if encoding not in ("gzip", "deflate"):
-        raise RefusedRequest("415 Unsupported Media Type", f"a request is encoded as {encoding[:40]!r}")
+        raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a request is encoded as {shorten(encoding, 40)!r}")
     inflate = zlib.decompressobj(47)  # gzip and zlib, by their own head
     try:
         body = inflate.decompress(request.body, BODY_CAP)
     except zlib.error as error:
-        raise RefusedRequest("400 Bad Request", "a request cannot be unpacked") from error
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request cannot be unpacked") from error
     if inflate.unconsumed_tail:
-        raise RefusedRequest("413 Content Too Large", f"a request unpacks to more than {BODY_CAP:,} bytes")
+        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request unpacks to more than {BODY_CAP:,} bytes")
     if not inflate.eof:
-        raise RefusedRequest("400 Bad Request", "a compressed request broke off")
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a compressed request broke off")
     return body
 
 
-def answered(status: str, kind: str, body: bytes = b"") -> bytes:
+def answered(status: HTTPStatus, kind: str, body: bytes = b"") -> bytes:
     """An answer as it is sent."""
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
-def _head(head: bytes) -> HttpRequest:
+def _head(head: bytes, door: Door) -> HttpRequest:
+    """The head of a request that may come in, its path without the token."""
     first, *lines = head.decode("latin-1").split("\r\n")
     method, _, rest = first.partition(" ")
     path, _, version = rest.rpartition(" ")
     if not version.startswith("HTTP/1."):
-        raise RefusedRequest("400 Bad Request", "not an HTTP/1.1 request")
-    pairs = (line.partition(":") for line in lines if line)
-    return HttpRequest(method, path, {name.strip().lower(): value.strip() for name, _, value in pairs})
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "not an HTTP/1.1 request")
+    if len(lines) > MOST_HEADERS:
+        raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has too many headers")
+    split = (line.partition(":") for line in lines if line)
+    pairs = [(name.strip().lower(), value.strip()) for name, _, value in split]
+    return HttpRequest(method, door.enter(path, pairs), dict(pairs))
 
 
-HOST = "127.0.0.1"
 MOST = 256
 """Connections at once; more than these are closed as they come."""
 
 
 class LoopbackServer:
-    """Serves each connection with one function, from `open` to `close`."""
+    """Serves each request that may come in with one function, from `open` to `close`.
 
-    def __init__(self, serve: Callable[[Wire], None], name: str) -> None:
+    The function says whether the connection goes on after the request; `refused` hears of what was not served.
+    """
+
+    def __init__(
+        self,
+        serve: Callable[[Wire, HttpRequest], bool],
+        name: str,
+        refused: Callable[[str], None] = lambda why: None,
+    ) -> None:
         self.port = 0
+        self.token = new_token()
         self._serve = serve
         self._name = name
+        self._refused = refused
+        self._room = Room()
         self._listening: socket.socket | None = None
         self._accepting: threading.Thread | None = None
         self._connections: set[socket.socket] = set()
 
     @property
+    def place(self) -> str:
+        """Where it listens, for people to read."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        """Where it is reached."""
+        return f"{self.place}/{self.token}" if self.token else self.place
 
     def open(self, port: int = 0) -> None:
-        """Listen. Raises ConfigError if the port is taken."""
+        """Listen. Raises ConfigError if the port is taken.
+
+        At a port that the user chose there is no token: what sends there was configured before the token was made.
+        """
+        if port:
+            self.token = ""
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((HOST, port))
+            listening.bind((LOOPBACK, port))
             listening.listen(MOST)
         except OSError as error:
             listening.close()
             fix = "End what listens there, or let Karat choose a free port."
             raise ConfigError(
-                f"{self._name} cannot listen at {HOST}:{port}: {error.strerror}.", fix=fix, slug="port-in-use"
+                f"{self._name} cannot listen at {LOOPBACK}:{port}: {error.strerror}.", fix=fix, slug="port-in-use"
             ) from error
         self.port = listening.getsockname()[1]
         self._listening = listening
@@ -236,10 +298,21 @@ class LoopbackServer:
             threading.Thread(target=self._attend, args=(connection,), name=self._name, daemon=True).start()
 
     def _attend(self, connection: socket.socket) -> None:
+        wire, door = Wire(connection, self._room), Door(self.port, self.token)
         try:
-            self._serve(Wire(connection))
+            while (request := wire.request(door)) is not None and self._serve(wire, request):
+                wire.let_go()
+        except RefusedRequest as refused:
+            self._refused(refused.why)
+            self._excuse(wire, refused)
         except OSError:
             return  # the other side went away
         finally:
+            wire.let_go()
             self._connections.discard(connection)
             connection.close()
+
+    def _excuse(self, wire: Wire, refused: RefusedRequest) -> None:
+        with suppress(OSError):  # the other side went away
+            wire.send(answered(refused.status, "text/plain", f"{refused.why}\n".encode()))
+            wire.let_finish()

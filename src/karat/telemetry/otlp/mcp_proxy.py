@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import http.client
+import threading
 import time
-from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
-from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from karat.model.trace import ToolCall
-from karat.telemetry.otlp.loopback import (
-    BODY_CAP,
-    HttpRequest,
-    LoopbackServer,
-    RefusedRequest,
-    Wire,
-    answered,
-)
+from karat.system.door import RefusedRequest
+from karat.telemetry import weight
+from karat.telemetry.otlp import loopback
+from karat.telemetry.otlp.crossed import CrossedCall, CrossedCalls
+from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire
+from karat.telemetry.otlp.upstream import Upstream, UpstreamReply, broken
 from karat.telemetry.tool_definitions import schemas_in
 from karat.telemetry.tool_results import call_success, structured
-
-HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "expect"})
-SILENCE = 300.0
-KEPT = 10_000
-"""So many calls are kept, the newest."""
+from karat.telemetry.weight import json_weight
 
 CALL, LIST = "tools/call", "tools/list"
+MOST_TOOLS = 2_000
 
 Message = Mapping[str, object]
 """One of JSON-RPC."""
@@ -39,33 +32,25 @@ OWN_PATH = "/karat-"
 """An address that begins so is that of one conversation."""
 
 
-class CrossedCall(Struct):
-    """A `tools/call` that crossed the proxy, and what was sent along with it. Without a name, it could not be read."""
-
-    call: ToolCall
-    traceparent: str = ""
-    baggage: str = ""
-    conversation: str = ""
-    """Whose address it was sent to."""
-
-
 class McpProxy:
     """Hands everything on, both ways, and writes down the calls of tools."""
 
     def __init__(self, upstream: str) -> None:
-        self._to = urlsplit(upstream)
+        self._upstream = Upstream(upstream, "the MCP server")
         self._server = LoopbackServer(self._serve, "the recording MCP proxy")
-        self.crossed: deque[CrossedCall] = deque(maxlen=KEPT)
+        self._reading = threading.Lock()
+        """Bodies are read one at a time: what reading takes for a moment is bounded so."""
+        self.crossed = CrossedCalls()
         self.tools: dict[str, object] = {}
         """The tools that the server listed, each with the JSON Schema of its arguments."""
 
     @property
     def url(self) -> str:
-        return f"{self._server.url}{self._to.path}"
+        return f"{self._server.url}{self._upstream.path}"
 
     def url_of(self, conversation: str) -> str:
         """The address for the calls of one conversation."""
-        return f"{self._server.url}{OWN_PATH}{conversation}{self._to.path}"
+        return f"{self._server.url}{OWN_PATH}{conversation}{self._upstream.path}"
 
     def open(self) -> None:
         self._server.open()
@@ -73,59 +58,76 @@ class McpProxy:
     def close(self) -> None:
         self._server.close()
 
-    def _serve(self, wire: Wire) -> None:
-        while True:
-            try:
-                request = wire.request()
-            except RefusedRequest as refused:
-                wire.send(answered(refused.status, "text/plain", refused.why.encode()))
-                return
-            if request is None or not self._handed_on(wire, request):
-                return
-
-    def _handed_on(self, wire: Wire, request: HttpRequest) -> bool:
-        """Whether the connection can go on after this request."""
+    def _serve(self, wire: Wire, request: HttpRequest) -> bool:
+        """Hand a request on. Whether the connection can go on after it."""
         conversation, path = _addressed(request.path)
-        asked = self._asked(request, conversation)
-        lists = {str(one.get("id")) for one in _messages(request.body) or () if one.get("method") == LIST}
-        kind = http.client.HTTPSConnection if self._to.scheme == "https" else http.client.HTTPConnection
-        upstream = kind(self._to.netloc, timeout=SILENCE)
-        try:
-            sent = {name: value for name, value in request.headers.items() if name not in HOP_BY_HOP}
-            upstream.request(request.method, path, request.body or None, sent)
-            response = upstream.getresponse()
-            head = "".join(f"{n}: {v}\r\n" for n, v in response.getheaders() if n.lower() not in HOP_BY_HOP)
-            begin = f"HTTP/1.1 {response.status} {response.reason}\r\n{head}"
-            if "text/event-stream" not in (response.getheader("Content-Type") or ""):
-                body = response.read(BODY_CAP)
-                self._note(asked, lists, _messages(body) or ())
-                wire.send(f"{begin}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-                return True
-            wire.send(f"{begin}Connection: close\r\n\r\n".encode())
-            for line in iter(response.readline, b""):
-                if line.startswith(b"data:"):
-                    self._note(asked, lists, _messages(line[5:]) or ())
-                wire.send(line)
+        with self._reading:
+            asked, lists = self._asked(request, conversation)
+        with self._upstream.asked(request, path) as reply:
+            moved = {} if reply.location is None else {"Location": self._own(reply.location, conversation)}
+            if not reply.is_stream:
+                body = reply.body(wire)
+                self._note(asked, lists, body)
+                wire.send(reply.head(**moved, **{"Content-Length": str(len(body))}) + b"\r\n" + body)
+                return request.keeps_alive
+            wire.send(reply.head(Connection="close", **moved) + b"\r\n")
+            try:
+                for line in self._events(reply, wire, asked, lists, conversation):
+                    wire.send(line)
+            except RefusedRequest as refused:  # the status was sent before: only an event can say it now
+                wire.send(b"".join([b"\n", *(_failed(one.asked_as, refused.why) for one in asked.values())]))
             return False
-        except (OSError, http.client.HTTPException) as error:
-            wire.send(answered("502 Bad Gateway", "text/plain", f"the MCP server broke: {error}".encode()))
-            return False
-        finally:
-            upstream.close()
 
-    def _note(self, asked: dict[str, CrossedCall], lists: Collection[str], answers: Iterable[Message]) -> None:
+    def _events(
+        self, reply: UpstreamReply, wire: Wire, asked: dict[str, CrossedCall], lists: Collection[str], conversation: str
+    ) -> Iterator[bytes]:
+        """The lines of a stream. Those of an event are read together; the address that one names becomes ours."""
+        data: list[bytes] = []
+        kind = b""
+        size = 0
+        for line in reply.lines(wire):
+            field, _, value = line.rstrip(b"\r\n").partition(b":")
+            if field == b"event":
+                kind = value.strip()
+            elif field == b"data" and kind == b"endpoint":
+                line = b"data: %s\n" % self._own(value.decode("latin-1").strip(), conversation).encode("latin-1")
+            elif field == b"data":
+                size += len(value)
+                data = [*data, value] if size <= loopback.BODY_CAP else []
+            elif not field:
+                self._note(asked, lists, b"\n".join(data))
+                data, kind, size = [], b"", 0
+            yield line
+        self._note(asked, lists, b"\n".join(data))
+
+    def _own(self, address: str, conversation: str) -> str:
+        """An address of the server as one of the proxy: an agent that followed it as it is would pass the proxy by."""
+        path = self._upstream.inside(address)
+        if path is None:
+            raise broken(f"{self._upstream.name} sent the agent to another server, where no call would be recorded")
+        return f"{self._server.url}{OWN_PATH + conversation if conversation else ''}{path}"
+
+    def _note(self, asked: dict[str, CrossedCall], lists: Collection[str], body: bytes) -> None:
         """End the calls that are answered, and keep the tools that the server lists."""
-        for answer in answers:
-            name = str(answer.get("id"))
-            if "method" in answer:
-                continue
-            if name in lists:
-                self.tools |= schemas_in(answer.get("result"))
-            elif (crossed := asked.pop(name, None)) is not None:
-                crossed.call = _ended(crossed.call, answer)
+        with self._reading:
+            for answer in _messages(body) or ():
+                name = str(answer.get("id"))
+                if "method" in answer or answer.keys().isdisjoint(("result", "error")):
+                    continue
+                if name in lists:
+                    self._keep_tools(schemas_in(answer.get("result")))
+                elif (crossed := asked.pop(name, None)) is not None:
+                    self.crossed.end(crossed, _ended(crossed.call, answer), json_weight(body))
 
-    def _asked(self, request: HttpRequest, conversation: str) -> dict[str, CrossedCall]:
-        """Keep the calls of a request, by their ids; they are calls from now on, whatever becomes of them."""
+    def _keep_tools(self, listed: dict[str, object]) -> None:
+        if len(self.tools) + len(listed) <= MOST_TOOLS:
+            self.tools |= listed
+
+    def _asked(self, request: HttpRequest, conversation: str) -> tuple[dict[str, CrossedCall], set[str]]:
+        """Keep the calls of a request, by their ids; they are calls from now on, whatever becomes of them.
+
+        Also gives the ids of what asks for the list of tools.
+        """
         asked: dict[str, CrossedCall] = {}
         messages = _messages(request.body)
         for one in [{}] if messages is None else messages:
@@ -136,10 +138,17 @@ class McpProxy:
             context = {**request.headers, **(meta if isinstance(meta, Mapping) else {})}
             made = ToolCall(_name(one), _arguments(one), started_at=time.time())
             traceparent, baggage = (str(context.get(name, "")) for name in ("traceparent", "baggage"))
-            call = CrossedCall(made, traceparent, baggage, conversation)
+            share = 1_000 + (json_weight(request.body) // len(messages) if messages else 0)
+            call = CrossedCall(made, traceparent, baggage, conversation, one.get("id"), share)
             asked[str(one.get("id"))] = call
-            self.crossed.append(call)
-        return asked
+            self.crossed.add(call)
+        return asked, {str(one.get("id")) for one in messages or () if one.get("method") == LIST}
+
+
+def _failed(asked: object, why: str) -> bytes:
+    """An event that says to an agent that its call has no result."""
+    answer = {"jsonrpc": "2.0", "id": asked, "error": {"code": -32000, "message": why}}
+    return b"event: message\ndata: %s\n\n" % msgspec.json.encode(answer)
 
 
 def _addressed(path: str) -> tuple[str, str]:
@@ -152,6 +161,8 @@ def _addressed(path: str) -> tuple[str, str]:
 
 def _messages(body: bytes) -> list[Message] | None:
     """The messages of a body; None if it cannot be read."""
+    if json_weight(body) > weight.HEAVIEST:
+        return None
     try:
         found = msgspec.json.decode(body) if body.strip() else []
     except (msgspec.DecodeError, UnicodeError, RecursionError):

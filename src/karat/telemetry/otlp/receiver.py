@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from http import HTTPStatus
+
+from karat.system.door import RefusedRequest
+from karat.telemetry import weight
 from karat.telemetry.otlp.inbox import Inbox
-from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, RefusedRequest, Wire, answered, unpacked
+from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire, answered, unpacked
 from karat.telemetry.spans.otlp_json import JsonBatch
 from karat.telemetry.spans.protobuf import ProtobufBatch, request_type
+from karat.telemetry.weight import json_weight, protobuf_weight
+from karat.text.wording import shorten
 
 TRACES = "/v1/traces"
 OTHER_SIGNALS = ("/v1/metrics", "/v1/logs")
@@ -19,11 +26,17 @@ class Receiver:
 
     def __init__(self) -> None:
         self.inbox = Inbox()
-        self._server = LoopbackServer(self._serve, "the receiver of spans")
+        self._reading = threading.Lock()
+        """Requests are read one at a time: what reading takes for a moment is bounded so."""
+        self._server = LoopbackServer(self._serve, "the receiver of spans", self.inbox.lost)
 
     @property
     def endpoint(self) -> str:
         return self._server.url
+
+    @property
+    def place(self) -> str:
+        return self._server.place
 
     def open(self, port: int = 0) -> None:
         """Listen, or raise a ConfigError."""
@@ -33,37 +46,33 @@ class Receiver:
     def close(self) -> None:
         self._server.close()
 
-    def _serve(self, wire: Wire) -> None:
-        goes_on = True
-        while goes_on:
-            try:
-                request = wire.request()
-                if request is None:
-                    return
-                kind = self._taken(request)
-                wire.send(answered("200 OK", kind, EMPTY[kind]))
-                goes_on = request.keeps_alive
-            except RefusedRequest as refused:
-                self.inbox.lost(refused.why)
-                wire.send(answered(refused.status, "text/plain", refused.why.encode()))
-                wire.let_finish()
-                return
+    def _serve(self, wire: Wire, request: HttpRequest) -> bool:
+        kind = self._taken(request)
+        wire.send(answered(HTTPStatus.OK, kind, EMPTY[kind]))
+        return request.keeps_alive
 
     def _taken(self, request: HttpRequest) -> str:
         """Take a request in; the type of its content."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         path = request.path.partition("?")[0].rstrip("/")
         if request.method != "POST":
-            raise RefusedRequest("405 Method Not Allowed", f"{request.method[:20]!r} is not a method to send spans")
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {shorten(request.method, 20)!r}")
         if path.endswith(OTHER_SIGNALS):
             return kind if kind == JSON else PROTOBUF
         if not path.endswith(TRACES):
-            raise RefusedRequest("404 Not Found", f"spans were sent to {path[:80]!r} instead of {TRACES!r}")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {shorten(path, 80)!r}, not to {TRACES!r}")
         if kind not in (JSON, PROTOBUF):
-            raise RefusedRequest("415 Unsupported Media Type", f"spans were sent as {kind[:40]!r}")
-        body = unpacked(request)
-        try:
-            self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), len(body))
-        except ValueError as error:
-            raise RefusedRequest("400 Bad Request", f"a request was sent of which {error}") from error
+            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {shorten(kind, 40)!r}")
+        with self._reading:
+            self._read(unpacked(request), kind)
         return kind
+
+    def _read(self, body: bytes, kind: str) -> None:
+        size = json_weight(body) if kind == JSON else protobuf_weight(body)
+        if size > weight.HEAVIEST:
+            why = "a request was sent that takes too much memory to read"
+            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
+        try:
+            self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), size)
+        except ValueError as error:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request was sent of which {error}") from error

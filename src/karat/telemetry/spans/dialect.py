@@ -50,6 +50,8 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
     finish: tuple[Place, ...] = ()
     offered: tuple[Place, ...] = ()
     """The definitions of the tools that the model was offered."""
+    output_tools: tuple[Place, ...] = ()
+    """Those of them that are not tools of the agent: by a call of one the model hands over its answer."""
     answer: tuple[Place, ...] = ()
     """The answer of the whole turn, as its root reports it."""
     state: tuple[Place, ...] = ()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 import msgspec
 from msgspec import Struct
 
+from karat.text.tool_names import is_helper
+
 DEEPEST = 32
 USER = frozenset({"user", "human"})
 _CALLS = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "functionCall"})
 _RESULTS = frozenset({"tool_call_response", "tool_result", "function_call_output", "tool-result"})
+_RESULT_KEYS = ("toolResult", "tool_call_result")
+_IDS = ("id", "tool_use_id", "toolUseId", "tool_call_id", "call_id")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -24,12 +28,14 @@ class AskedCall(Struct, frozen=True):
 
 
 class Utterance(Struct, frozen=True):
-    """One message: whose it is, its words, the calls that it asks for, and whether it hands back a result."""
+    """One message: whose it is, its words, the calls that it asks for, and whether it hands back results."""
 
     role: str = ""
     text: str = ""
     calls: tuple[AskedCall, ...] = ()
     hands_back: bool = False
+    answered: tuple[str, ...] = ()
+    """The ids of the calls whose results it hands back."""
 
     @property
     def is_prompt(self) -> bool:
@@ -75,13 +81,26 @@ def utterance(message: Mapping[str, object]) -> Utterance:
         "".join(_words(part) for part in parts),
         tuple(asked),
         role in ("tool", "function") or any(_hands_back(part) for part in parts),
+        tuple(known for part in parts for known in _ids_answered(part)),
     )
 
 
-def since_the_prompt(said: tuple[Utterance, ...]) -> tuple[Utterance, ...]:
+def since_the_prompt(said: tuple[Utterance, ...], output_tools: Collection[str] = ()) -> tuple[Utterance, ...]:
     """What was said after a person last spoke: the turn so far."""
-    last = max((place for place, one in enumerate(said) if one.is_prompt), default=-1)
-    return said[last + 1 :]
+    return said[max(_prompts(said, output_tools), default=-1) + 1 :]
+
+
+def prompts(said: tuple[Utterance, ...], output_tools: Collection[str] = ()) -> list[str]:
+    """What a person said, each time."""
+    return [said[place].text for place in _prompts(said, output_tools)]
+
+
+def _prompts(said: tuple[Utterance, ...], output_tools: Collection[str]) -> Iterator[int]:
+    """Where a person speaks. A turn ends by the call that hands over its answer: words next to its result begin one."""
+    ends = {call.id for one in said for call in one.calls if is_helper(call.name) or call.name in output_tools}
+    for place, one in enumerate(said):
+        if one.is_prompt or (one.role in USER and one.text and not ends.isdisjoint(one.answered)):
+            yield place
 
 
 def nested(attributes: Mapping[str, object], prefix: str) -> list[object]:
@@ -136,7 +155,7 @@ def _asked_in(part: object) -> AskedCall | None:
         return None
     if part.get("type") in _CALLS:
         return _asked(part)
-    for key in ("toolUse", "functionCall", "function_call"):
+    for key in ("toolUse", "functionCall", "function_call", "tool_call"):
         if isinstance(part.get(key), Mapping):
             return _asked(part[key])
     return None
@@ -147,7 +166,7 @@ def _asked(entry: object) -> AskedCall | None:
         return None
     entry = _inner(entry, "tool_call")
     function = _inner(entry, "function")
-    name = function.get("name")
+    name = function.get("name", function.get("tool_name"))
     if not isinstance(name, str) or not name:
         return None
     given = next((decoded(function[key]) for key in ("arguments", "args", "input") if key in function), None)
@@ -156,7 +175,15 @@ def _asked(entry: object) -> AskedCall | None:
 
 
 def _hands_back(part: object) -> bool:
-    return isinstance(part, Mapping) and (part.get("type") in _RESULTS or "toolResult" in part)
+    return isinstance(part, Mapping) and (part.get("type") in _RESULTS or any(key in part for key in _RESULT_KEYS))
+
+
+def _ids_answered(part: object) -> Iterator[str]:
+    if not isinstance(part, Mapping) or not _hands_back(part):
+        return
+    for key in _RESULT_KEYS:
+        part = _inner(part, key)
+    yield from (known for key in _IDS if isinstance(known := part.get(key), str))
 
 
 def _inner(table: Mapping[str, object], key: str) -> Mapping[str, object]:

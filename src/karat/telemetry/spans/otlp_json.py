@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.telemetry.spans.record import ERROR, ArrivedSpan, Attributes, SpanEvent, SpanRecord
+from karat.telemetry.spans.record import ERROR, RESOURCE, ArrivedSpan, Attributes, SpanEvent, SpanRecord
 
 NANO = 1_000_000_000
 DEEPEST = 64
@@ -91,11 +91,11 @@ _request = msgspec.json.Decoder(_Request).decode
 class JsonOrigin:
     """Where spans of a request come from, which is the same for many of them."""
 
-    __slots__ = ("_group", "_scope")
+    __slots__ = ("_resource", "_scope")
 
-    def __init__(self, scope: _ScopeSpans, group: _ResourceSpans) -> None:
+    def __init__(self, scope: _ScopeSpans, resource: Attributes) -> None:
         self._scope = scope
-        self._group = group
+        self._resource = resource
 
     def record(self, span: _Span) -> SpanRecord:
         status = span.status
@@ -111,7 +111,7 @@ class JsonOrigin:
             failed=status is not None and status.code in (ERROR, "STATUS_CODE_ERROR"),
             status=status.message if status else "",
             scope=self._scope.scope.name if self._scope.scope else "",
-            resource=_table(self._group.resource.attributes) if self._group.resource else {},
+            resource=self._resource,
             lossy=bool(span.dropped_attributes_count or span.dropped_events_count),
         )
 
@@ -134,8 +134,9 @@ class JsonBatch:
         return [
             (bytes.fromhex(span.trace_id), span, origin)
             for group in self._request.resource_spans
+            for resource in (_table(group.resource.attributes[:RESOURCE]) if group.resource else {},)
             for scope in group.scope_spans
-            for origin in (JsonOrigin(scope, group),)
+            for origin in (JsonOrigin(scope, resource),)
             for span in scope.spans
         ]
 

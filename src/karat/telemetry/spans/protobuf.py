@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from karat.errors import ConfigError
-from karat.telemetry.spans.record import ERROR, ArrivedSpan, Attributes, SpanEvent, SpanRecord
+from karat.telemetry.spans.record import ERROR, RESOURCE, ArrivedSpan, Attributes, SpanEvent, SpanRecord
 
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-    from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+    from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
 
 MISSING = "pip install 'karat[otlp]'"
 NANO = 1_000_000_000
@@ -20,11 +20,11 @@ NANO = 1_000_000_000
 class ProtobufOrigin:
     """Where spans of a request come from, which is the same for many of them."""
 
-    __slots__ = ("_group", "_scope")
+    __slots__ = ("_resource", "_scope")
 
-    def __init__(self, scope: ScopeSpans, group: ResourceSpans) -> None:
+    def __init__(self, scope: ScopeSpans, resource: Attributes) -> None:
         self._scope = scope
-        self._group = group
+        self._resource = resource
 
     def record(self, span: Span) -> SpanRecord:
         return SpanRecord(
@@ -39,7 +39,7 @@ class ProtobufOrigin:
             failed=span.status.code == ERROR,
             status=span.status.message,
             scope=self._scope.scope.name,
-            resource=_table(self._group.resource.attributes),
+            resource=self._resource,
             lossy=bool(span.dropped_attributes_count or span.dropped_events_count),
         )
 
@@ -71,8 +71,9 @@ class ProtobufBatch:
         return [
             (span.trace_id, span, origin)
             for group in self._request.resource_spans
+            for resource in (_table(group.resource.attributes[:RESOURCE]),)
             for scope in group.scope_spans
-            for origin in (ProtobufOrigin(scope, group),)
+            for origin in (ProtobufOrigin(scope, resource),)
             for span in scope.spans
         ]
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from karat.model.cost import COST
-from karat.model.trace import CallKind, PossibleCall, SpanNode, Tokens, ToolCall
+from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.telemetry.finish_reasons import ending
-from karat.telemetry.spans.dialect import NOT_RECORDED
-from karat.telemetry.spans.facts import MCP, SpanFacts, facts, final_state, final_words
+from karat.telemetry.spans.calls import ancestors, called, tool_calls, unseen
+from karat.telemetry.spans.facts import SpanFacts, facts, final_state, final_words
 from karat.telemetry.spans.marks import TurnMark
-from karat.telemetry.spans.messages import AskedCall, decoded, since_the_prompt
+from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.record import SpanRecord
+from karat.telemetry.spellings import without_marks_of_code
 from karat.telemetry.tool_definitions import schemas_in
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import structured
+from karat.text.tool_names import is_helper
 
 NODES = 2_000
 NAME_CAP = 200
@@ -51,6 +52,8 @@ class SpanReading(Struct, frozen=True):
     """Why something is missing, or may still come; the empty string if nothing seems to be."""
     tool_schemas: dict[str, object] = {}
     """The tools that models were offered, each with the JSON Schema of its arguments."""
+    plugins: frozenset[str] = frozenset()
+    """What names of tools begin with because the framework put the name of a plugin there: `Desk-`."""
     ended_by: str = ""
     gap: str = UNPROVED
     """Why a call could be missing unnoticed; empty if the root counts them, or each model call carries its messages."""
@@ -87,38 +90,46 @@ def read_turn(
     turn = [entry for record in ordered if (entry := facts(record)) is not None]
     roots = [entry for entry in turn if _is_root(entry.span, sent)]
     models = [entry for entry in turn if entry.kind == "model"]
-    calls, missing = tool_calls(turn), unseen(turn)
+    calls, missing = tool_calls(turn), unseen(turn, answer)
     counts = [count for entry in roots if (count := entry.span.attributes.get(tool_count)) is not None]
     asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
     return SpanReading(
         calls=(*calls, *asked),
         nodes=_nodes(turn, sent),
-        tokens=_tokens(models),
-        cost_usd=_cost(models),
+        tokens=_tokens(turn),
+        cost_usd=_cost(turn),
         model_calls=len(models),
         answer=next(filter(None, map(final_words, (*roots, *reversed(models)))), ""),
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
-        tool_schemas={name: schema for entry in models for name, schema in schemas_in(entry.offered).items()},
+        tool_schemas={name: schema for entry in turn for name, schema in schemas_in(entry.offered).items()},
+        plugins=frozenset(entry.plugin for entry in turn if entry.plugin),
         ended_by=next(map(ending, models[-1].finish), "") if models else "",
-        gap="" if counts else _gap(models, answer),
+        gap="" if counts else _gap(models, calls, answer),
         structured=any(map(_is_structured, models)),
-        words="" if counts else "\n".join(one.text for entry in models for one in entry.said or ()),
+        words="" if counts else _words(turn),
     )
 
 
-def _gap(models: Sequence[SpanFacts], answer: str) -> str:
+def _words(turn: Sequence[SpanFacts]) -> str:
+    """What the models said. Where code that hands over the answer has a span of that call, each call in it has one."""
+    said = "\n".join(one.text for entry in turn if entry.kind == "model" for one in entry.said or ())
+    return without_marks_of_code(said) if any(is_helper(entry.name) for entry in called(turn)) else said
+
+
+def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) -> str:
     """Why the model calls do not tell of every tool call of the turn, or the empty string."""
     if not models:
         return f"no span shows a model call, nor how many tools were called, {UNPROVED}"
     within = {entry.span.span_id: entry for entry in models}
     known = {entry.span.span_id for entry in models if _has_messages(entry)}
-    known |= {outer.span.span_id for entry in models if _has_messages(entry) for outer in _ancestors(entry, within)}
+    known |= {outer.span.span_id for entry in models if _has_messages(entry) for outer in ancestors(entry, within)}
     for entry in models:
-        if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in _ancestors(entry, within))]):
+        if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in ancestors(entry, within))]):
             return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
-    if _folded(answer) and not any(_says(entry, _folded(answer)) for entry in models):
+    said = any(_says(entry, _folded(answer)) for entry in models) or _is_result(answer, calls)
+    if _folded(answer) and not said:
         return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
     return ""
 
@@ -131,6 +142,11 @@ def _says(entry: SpanFacts, answer: str) -> bool:
     """Whether the answer is what this model call said, as words or as the arguments of a call."""
     said = [one.text for one in entry.said or ()] + [leaf for call in entry.asked for leaf in _leaves(call.arguments)]
     return any(words and (words in answer or answer in words) for words in map(_folded, said))
+
+
+def _is_result(answer: str, calls: Sequence[ToolCall]) -> bool:
+    """Whether the answer is what the last tool gave, as agents hand it on that do not ask the model again."""
+    return bool(calls) and calls[-1].result is not None and structured(answer) == structured(calls[-1].result)
 
 
 def _folded(text: str) -> str:
@@ -150,7 +166,7 @@ def _leaves(value: object) -> Iterator[str]:
 
 def _is_structured(entry: SpanFacts) -> bool:
     heard = (*(entry.given or ()), *(entry.said or ()))
-    if entry.asks or any(one.calls or one.hands_back for one in heard):
+    if entry.asks or any(one.calls or one.hands_back for one in heard) or schemas_in(entry.offered):
         return True
     attributes = entry.span.attributes
     return '"tools"' in str(attributes.get("llm.invocation_parameters", "")) or any(
@@ -158,10 +174,28 @@ def _is_structured(entry: SpanFacts) -> bool:
     )
 
 
-def _cost(models: Sequence[SpanFacts]) -> float | None:
+def _cost(turn: Sequence[SpanFacts]) -> float | None:
     """What the model calls cost together; not known where one of them does not tell."""
-    costs = [entry.cost for entry in models if entry.cost is not None]
-    return sum(costs) if costs and len(costs) == len(models) else None
+    calls = _each_once(turn, lambda entry: entry.cost)
+    costs = [entry.cost for entry in calls if entry.cost is not None]
+    return sum(costs) if costs and len(costs) == len(calls) else None
+
+
+def _each_once(turn: Sequence[SpanFacts], reported: Callable[[SpanFacts], object]) -> list[SpanFacts]:
+    """The model calls; of one within another, which is the same one seen again, the outer that reports something."""
+    within = {entry.span.span_id: entry for entry in turn}
+    around = {
+        entry.span.span_id: [outer.span.span_id for outer in ancestors(entry, within) if outer.kind == "model"]
+        for entry in turn
+        if entry.kind == "model"
+    }
+    reporting = {span_id for span_id in around if reported(within[span_id]) is not None}
+    reported_within = {outer for span_id in reporting for outer in around[span_id]}
+    return [
+        within[span_id]
+        for span_id, outers in around.items()
+        if reporting.isdisjoint(outers) and (span_id in reporting or span_id not in reported_within)
+    ]
 
 
 def _is_root(span: SpanRecord, sent: Collection[str]) -> bool:
@@ -181,7 +215,7 @@ def _doubt(
             return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
     if missing:
         return f"the model asked for {missing[0]!r}, and no span shows what became of it. {FLUSH}"
-    if any(entry.asks for entry in models) and not calls:
+    if any(entry.asks_for_tools for entry in models) and not calls:
         return f"the model ended by asking for a tool, and no span shows one. {FLUSH}"
     return ""
 
@@ -194,8 +228,9 @@ def _miscount(counts: list[object], calls: int) -> str:
     return f"the root span counts {counted} tool calls, and spans of {calls} have arrived. {FLUSH}"
 
 
-def _tokens(models: list[SpanFacts]) -> Tokens | None:
-    counts = [entry.tokens for entry in models if entry.tokens is not None]
+def _tokens(turn: Sequence[SpanFacts]) -> Tokens | None:
+    calls = _each_once(turn, lambda entry: entry.tokens)
+    counts = [entry.tokens for entry in calls if entry.tokens is not None]
     if not counts:
         return None
     return Tokens(sum(count.input or 0 for count in counts), sum(count.output or 0 for count in counts))
@@ -203,8 +238,8 @@ def _tokens(models: list[SpanFacts]) -> Tokens | None:
 
 def _prompt(tellers: Sequence[SpanFacts]) -> str:
     """What the person said last, as the first span that knows it reports."""
-    prompts = ([one.text for one in entry.given or () if one.is_prompt] for entry in tellers)
-    return next((said[-1] for said in prompts if said), "")
+    asked = (prompts(entry.given or (), entry.output_tools) for entry in tellers)
+    return next((said[-1] for said in asked if said), "")
 
 
 def _nodes(turn: Sequence[SpanFacts], sent: Collection[str]) -> tuple[SpanNode, ...]:
@@ -239,7 +274,7 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
     for unit in units(records, {turn.span_id for turn in turns}):
         if marked.count(unit[0].trace_id) == 1:
             found[marked.index(unit[0].trace_id)] += unit
-        else:
+        elif is_of_a_turn(unit, {turn.span_id for turn in turns}):
             loose.append(unit)
     shared = [place for place, trace_id in enumerate(marked) if marked.count(trace_id) > 1]
     numbered = len(loose) == len(shared) > 0
@@ -247,6 +282,13 @@ def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[li
         began = [place for place, turn in enumerate(turns) if turn.began <= unit[0].started]
         found[shared[number] if numbered else max(began, default=0)] += unit
     return found
+
+
+def is_of_a_turn(unit: Sequence[SpanRecord], sent: Collection[str] = ()) -> bool:
+    """Whether spans are part of a turn, and not a root without one, such as that of the making of an agent."""
+    if not _is_root(unit[0], sent):
+        return True
+    return any((entry := facts(record)) is not None and entry.kind != "other" for record in unit)
 
 
 def units(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> list[list[SpanRecord]]:
@@ -261,176 +303,3 @@ def units(records: Sequence[SpanRecord], sent: Collection[str] = ()) -> list[lis
             top = above
         below.setdefault(top.span_id, []).append(record)
     return [sorted(unit, key=lambda record: record.span_id != top) for top, unit in below.items()]
-
-
-NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
-NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
-HANDOFF = "handoff"
-
-
-def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
-    """The calls of a turn in the order in which they began."""
-    within = {entry.span.span_id: entry for entry in turn}
-    tools = called(turn)
-    asked = _asked_for(tools, turn)
-    failed = _failed_within(turn, within)
-    return [
-        _call(entry, asked.get(entry.span.span_id), _parent(entry, within), inner=failed.get(entry.span.span_id))
-        for entry in tools
-    ]
-
-
-def _failed_within(turn: Sequence[SpanFacts], within: Mapping[str, SpanFacts]) -> dict[str, SpanFacts]:
-    """The calls of which a span within, of the same call, failed as the last of its kind, by the outer span."""
-    last: dict[str, SpanFacts] = {}
-    for entry in sorted((one for one in turn if one.kind == "tool"), key=lambda one: one.span.started):
-        for outer in _ancestors(entry, within):
-            if _same(entry, outer):
-                last[outer.span.span_id] = entry
-    return {outer: entry for outer, entry in last.items() if entry.span.failed}
-
-
-def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
-    """The spans that are calls: one within another of the same tool is the same call, seen again."""
-    within = {entry.span.span_id: entry for entry in turn}
-    tools = [entry for entry in turn if entry.kind == "tool" and entry.name]
-    return sorted(
-        (entry for entry in tools if not any(_same(entry, outer) for outer in _ancestors(entry, within))),
-        key=lambda entry: entry.span.started,
-    )
-
-
-def unseen(turn: Sequence[SpanFacts]) -> list[AskedCall]:
-    """Return the calls that models asked for, in answers or in later messages, and that have no span."""
-    tools = called(turn)
-    ids = {entry.call_id for entry in tools if entry.call_id}
-    nameless = Counter(entry.name for entry in tools if not entry.call_id)
-    numbered = Counter(entry.name for entry in tools)
-    found: dict[str, AskedCall] = {}
-    for entry in turn:
-        if entry.kind != "model":
-            continue
-        heard = [*since_the_prompt(entry.given or ()), *(entry.said or ())]
-        asked = [call for one in heard for call in one.calls]
-        counted: Counter[str] = Counter()
-        for call in asked:
-            if call.id in ids:
-                continue
-            counted[call.name] += 1
-            if counted[call.name] > (nameless if call.id else numbered)[call.name]:
-                found.setdefault(f"{call.name} {call.id or counted[call.name]}", call)
-    return list(found.values())
-
-
-def _same(entry: SpanFacts, outer: SpanFacts) -> bool:
-    if outer.kind != "tool":
-        return False
-    if MCP in entry.span.attributes:
-        return True  # a call that a tool hands on to a server, or the server's own view of it
-    return outer.name == entry.name and (not entry.call_id or not outer.call_id or entry.call_id == outer.call_id)
-
-
-def _ancestors(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> list[SpanFacts]:
-    found: list[SpanFacts] = []
-    at = within.get(entry.span.parent_id)
-    while at is not None and len(found) < len(within):
-        found.append(at)
-        at = within.get(at.span.parent_id)
-    return found
-
-
-def _parent(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> str | None:
-    return next((one.name for one in _ancestors(entry, within) if one.kind in ("tool", "agent") and one.name), None)
-
-
-def _asked_for(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[str, AskedCall]:
-    """What the model asked for with each call: by the call's id, or by its number among those of its tool."""
-    asked = [call for entry in turn if entry.kind == "model" for call in entry.asked]
-    by_id = {call.id: call for call in asked if call.id}
-    by_name: dict[str, list[AskedCall]] = defaultdict(list)
-    for call in asked:
-        by_name[call.name].append(call)
-    numbered: Counter[str] = Counter()
-    found = {}
-    for entry in tools:
-        same = by_name[entry.name]
-        whole = len(same) == sum(other.name == entry.name for other in tools)
-        match = by_id.get(entry.call_id) or (same[numbered[entry.name]] if whole else None)
-        numbered[entry.name] += 1
-        if match is not None and match.name == entry.name:
-            found[entry.span.span_id] = match
-    return found
-
-
-def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None, inner: SpanFacts | None) -> ToolCall:
-    span = entry.span
-    arguments, result = _arguments(entry, asked), _result(entry.result)
-    lost = {"arguments": NO_ARGUMENTS} if arguments is NOT_RECORDED else {}
-    raised = next((one.attributes for one in span.events if one.name == "exception"), None)
-    error = None
-    if span.failed and (raised is not None or result is NOT_RECORDED):
-        error = str(
-            (raised or {}).get("exception.message") or span.status or span.attributes.get("error.type") or "error"
-        )
-    elif result is NOT_RECORDED and entry.verdict != "success":
-        lost["result"] = NO_RESULT
-    plain = None if result is NOT_RECORDED else result
-    return ToolCall(
-        entry.name,
-        None if arguments is NOT_RECORDED else arguments,
-        id=entry.call_id or (asked.id if asked else "") or None,
-        result=None if error is not None else plain,
-        error=error,
-        success=_success(entry, result, failed=error is not None or span.failed or inner is not None),
-        missing_fields=missing_fields(plain),
-        started_at=span.started,
-        ended_at=span.ended,
-        kind=_kind(entry),
-        parent=parent,
-        unobserved=lost,
-    )
-
-
-def _kind(entry: SpanFacts) -> CallKind:
-    return "handoff" if HANDOFF in str(entry.span.attributes.get("gen_ai.operation.name", "")) else "tool"
-
-
-def _arguments(entry: SpanFacts, asked: AskedCall | None) -> object:
-    """An object as the span has it; for a bare value, or none, what the model asked for."""
-    given = decoded(entry.arguments)
-    if isinstance(given, Mapping) and not entry.span.lossy:
-        return given
-    if asked is not None and isinstance(asked.arguments, Mapping):
-        fits = entry.arguments is NOT_RECORDED or entry.span.lossy or given in asked.arguments.values()
-        if fits or str(given) in map(str, asked.arguments.values()):
-            return asked.arguments
-    return NOT_RECORDED
-
-
-def _result(found: object) -> object:
-    """What the tool gave, without the envelope of its framework."""
-    if found is NOT_RECORDED:
-        return NOT_RECORDED
-    found = structured(found)
-    for inner in ("data", "kwargs"):
-        if isinstance(found, Mapping) and isinstance(held := found.get(inner), Mapping) and "content" in held:
-            found = held
-    if isinstance(found, Mapping) and "content" in found and "tool_call_id" in found:
-        return (
-            {"status": "error", "content": found["content"]}
-            if found.get("status") == "error"
-            else structured(found["content"])
-        )
-    if (
-        isinstance(found, list)
-        and found
-        and all(isinstance(part, Mapping) and part.keys() == {"text"} for part in found)
-    ):
-        return structured("".join(str(part["text"]) for part in found))
-    return found
-
-
-def _success(entry: SpanFacts, result: object, *, failed: bool) -> bool | None:
-    claimed = entry.verdict == "success" if entry.verdict in ("success", "error") else None
-    seen = result is not NOT_RECORDED
-    return call_success(result if seen else None, raised=failed, claimed=claimed, ended=seen)

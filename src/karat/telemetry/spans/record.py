@@ -11,6 +11,8 @@ Attributes = Mapping[str, object]
 
 ERROR = 2
 """OTLP's status code of a span that failed."""
+RESOURCE = 256
+"""So many attributes of a resource are read: each of its spans is looked for in them."""
 
 
 class SpanEvent(Struct, frozen=True):

@@ -21,6 +21,7 @@ SOFT_END: Final = "\v"
 
 _LINE_END = lazy.pattern(r"\n(?=[^\S\n]*[a-zß-öø-ÿ])")
 _END = lazy.regex(r"(?P<mark>[.!?…。！？؟⁇⁈]+)[\"'\])»”*_]*(?=\s|\Z|[\p{So}\p{Lo}])|\n|[\p{So}\ufe0f]+")
+_ASCII_END = lazy.pattern(r"(?P<mark>[.!?]+)[\"'\])*_]*(?=\s|\Z)|\n")
 _LAST_WORD = lazy.pattern(r"(?:[^\W\d_]\.)*[^\W_]+\Z")
 _MARKS = lazy.pattern(r"[.!?…。！？؟⁇⁈]+\Z")
 _ASKS: Final = frozenset("?？؟⁇⁈")
@@ -62,7 +63,8 @@ class Prose(Struct, frozen=True, dict=True):
         return [m.span() for m in _spelled(phrase, whole).finditer(self.text)]
 
     def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
-        found = next((one for one in sentences(self, words) if place < one.end), None)
+        line = self.text.rfind("\n", 0, place) + 1
+        found = next((one for one in sentences(self, words, line) if place < one.end), None)
         return found or Sentence(self.text[place:], place, is_question=False)
 
 
@@ -75,21 +77,15 @@ def prose(text: str) -> Prose:
     return Prose(_small(cased), view, cased)
 
 
-def sentences(prose: Prose, words: WordLists = PUBLISHED) -> tuple[Sentence, ...]:
+def sentences(prose: Prose, words: WordLists = PUBLISHED, start: int = 0) -> Iterator[Sentence]:
     """The sentences in order; a line and an item of a list end one as well, and so does an emoji."""
-    return _sentences(prose.cased, words)
-
-
-@lru_cache(maxsize=16)
-def _sentences(cased: str, words: WordLists) -> tuple[Sentence, ...]:
-    start, text = 0, _small(cased)
-    found: list[Sentence] = []
-    for mark in _END.finditer(text):
-        if mark["mark"] == "." and _goes_on(cased, text, start, mark.start(), words):
+    text = prose.text
+    for mark in (_ASCII_END if text.isascii() else _END).finditer(text, start):
+        if mark["mark"] == "." and _goes_on(prose.cased, text, start, mark.start(), words):
             continue
-        found += _sentence(text, start, mark.end() if mark["mark"] else mark.start())
+        yield from _sentence(text, start, mark.end() if mark["mark"] else mark.start())
         start = mark.end()
-    return (*found, *_sentence(text, start, len(text)))
+    yield from _sentence(text, start, len(text))
 
 
 def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:

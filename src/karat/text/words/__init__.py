@@ -6,6 +6,7 @@ replace a list (`words: {refusal: [...]}`) or add to one (`words: {refusal: {add
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -36,7 +37,7 @@ class WordLists(Struct, frozen=True):
         own = dict(self.replaced).get(name)
         return LISTS[name].entries if own is None else own
 
-    def pattern(self, *names: str) -> regex.Pattern[str]:
+    def pattern(self, *names: str) -> re.Pattern[str]:
         """What finds an entry of these lists as whole words, the longest first. It reads prose: small letters."""
         return _pattern(self, names)
 
@@ -45,9 +46,9 @@ PUBLISHED = WordLists()
 
 
 @lru_cache(maxsize=512)
-def _pattern(words: WordLists, names: tuple[str, ...]) -> regex.Pattern[str]:
+def _pattern(words: WordLists, names: tuple[str, ...]) -> re.Pattern[str]:
     entries = {entry for name in names for entry in words.entries(name)}
-    return regex.compile(any_of(entries))
+    return re.compile(any_of(entries))
 
 
 def any_of(entries: Iterable[str]) -> str:
@@ -58,7 +59,7 @@ def any_of(entries: Iterable[str]) -> str:
     if plain:
         # Where no entry can begin, none is tried: most places of a text are such.
         letters = "".join(sorted({first for entry in plain for first in _firsts(entry)}))
-        others.append(rf"(?<!\w)(?=[{letters}])(?:{'|'.join(map(_source, plain))})(?!\w)")
+        others.append(rf"\b(?=[{letters}])(?:{'|'.join(map(_source, plain))})(?!\w)")
     return f"(?:{'|'.join(others)})" if others else "(?!)"
 
 

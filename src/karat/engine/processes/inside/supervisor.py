@@ -48,7 +48,7 @@ def _become_worker(supervisor: int, channels: list[int]) -> None:
         from karat.engine.processes.inside.serve import serve
 
     serve(*channels)
-    # Threads that agents left behind must not keep a finished worker alive.
+    # Threads that agents left running must not keep a finished worker alive.
     os._exit(0)
 
 

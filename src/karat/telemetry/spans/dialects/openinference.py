@@ -1,20 +1,56 @@
 """OpenInference: kinds in capitals, inputs and outputs as one value, messages spread over numbered attributes.
 
 A tool that takes one plain argument has that value alone for its input: which argument it was, the model's span says.
+`tool.parameters` holds the arguments of a call, or the schema of them, as the instrumentation has it.
 """
 
-from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, kind_by, numbered, spread
+from collections.abc import Mapping
+
+from karat.model.trace import SpanKind
+from karat.telemetry.spans.dialect import SpanDialect, attribute, first, has, inside, kind_by, numbered, spread
+from karat.telemetry.spans.envelopes import parameters_in, passed
+from karat.telemetry.spans.messages import decoded
+from karat.telemetry.spans.record import SpanRecord
 
 KIND = "openinference.span.kind"
 INPUT, OUTPUT = attribute("input.value"), attribute("output.value")
+PARAMETERS = attribute("tool.parameters")
+GIVEN = (attribute("tool_call.function.arguments"), INPUT)
+KINDS: dict[str, SpanKind] = {"tool": "tool", "llm": "model", "agent": "agent"}
+METHODS = (".__call__", ".acall")
+"""What follows the name of a tool in the name of a span of a method of it."""
+
+
+def _kind(span: SpanRecord) -> SpanKind | None:
+    kind = kind_by(KIND, KINDS)(span)
+    made = decoded(OUTPUT(span)) if kind == "model" else None
+    asks = isinstance(made, Mapping) and isinstance(made.get("messages"), list)
+    return None if asks and not _answers(span) else kind  # what made a request is not a call of the model
+
+
+def _answers(span: SpanRecord) -> bool:
+    return any(key.startswith(("llm.output_messages.", "llm.token_count.")) for key in span.attributes)
+
+
+def _name(span: SpanRecord) -> object:
+    return next((span.name.removesuffix(method) for method in METHODS if span.name.endswith(method)), span.name)
+
+
+def _arguments(span: SpanRecord) -> object:
+    stated = decoded(PARAMETERS(span))
+    known = () if stated == {} else parameters_in(stated)  # no arguments, or the schema of none
+    if isinstance(stated, Mapping) and known is None:
+        return stated
+    return passed(first(GIVEN, span), known)
+
 
 OPENINFERENCE = SpanDialect(
     name="OpenInference",
     speaks=has(KIND),
-    kind=kind_by(KIND, {"tool": "tool", "llm": "model", "agent": "agent"}),
-    tool=(attribute("tool.name"), lambda span: span.name),
+    kind=_kind,
+    tool=(attribute("tool.name"), _name),
     call_id=(attribute("tool_call.id", "tool.id"), inside(OUTPUT, "data", "tool_call_id")),
-    arguments=(attribute("tool.parameters", "tool_call.function.arguments"), INPUT),
+    arguments=(_arguments,),
     result=(OUTPUT,),
     agent=(attribute("agent.name", "graph.node.id"), lambda span: span.name),
     model=(attribute("llm.model_name"),),

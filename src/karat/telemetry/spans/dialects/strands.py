@@ -49,6 +49,7 @@ STRANDS = SpanDialect(
     given=(*GENAI.given, messages(event(DETAILS, "gen_ai.input.messages")), _messages_in(ROLES)),
     said=(*GENAI.said, messages(event(DETAILS, "gen_ai.output.messages")), _messages_in(CHOICE)),
     offered=GENAI.offered,
+    output_tools=GENAI.output_tools,
     finish=(*GENAI.finish, event("gen_ai.choice", "finish_reason")),
     answer=GENAI.answer,
 )

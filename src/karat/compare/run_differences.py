@@ -1,0 +1,72 @@
+"""What makes two runs the same kind of run, and what differs between them besides their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from karat.model.comparison import RunSide
+from karat.model.keys import same_target
+from karat.model.run import Header
+
+VALUE = 80
+ABSENT = "not set"
+
+
+def settings(header: Header) -> dict[str, str]:
+    """The settings of the target that may change answers or verdicts, by name; secrets are digests already."""
+    return dict(_flat("", same_target(header.options.get("target", {}))))
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}" if name else str(key), inner)
+    else:
+        written = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        yield name, written if len(written) <= VALUE else f"{written[: VALUE - 1]}…"
+
+
+def is_same_suite(one: str, other: str) -> bool:
+    """Whether two recorded paths are of one suite: the same, or one ends as the other does."""
+    a, b = (PurePath(path).parts for path in (one.replace("\\", "/"), other.replace("\\", "/")))
+    shorter = min(len(a), len(b))
+    return a[-shorter:] == b[-shorter:]
+
+
+def is_same_target(one: Header, other: Header) -> bool:
+    """Whether two runs asked the same target, whatever its settings were."""
+    return one.target == other.target
+
+
+def is_same_kind(one: Header, other: Header) -> bool:
+    """Whether two runs are of one suite, target and settings, so that only chance and the agent's code differ."""
+    return (
+        is_same_suite(one.suite, other.suite)
+        and is_same_target(one, other)
+        and same_target(one.options.get("target", {})) == same_target(other.options.get("target", {}))
+    )
+
+
+def differences(base: RunSide, new: RunSide) -> Iterator[str]:
+    """What is not the same in both runs, the weightiest first."""
+    if not is_same_suite(base.suite, new.suite):
+        yield _changed("suite", base.suite, new.suite)
+    if base.target != new.target:
+        yield _changed("target", base.target, new.target)
+    if base.version != new.version:
+        yield _changed("version", base.version, new.version)
+    if base.settings and new.settings:
+        for name in dict.fromkeys((*base.settings, *new.settings)):
+            before, after = base.settings.get(name, ""), new.settings.get(name, "")
+            if before != after and not (name == "use" and base.target != new.target):
+                yield _changed(name, before, after)
+    if base.commit != new.commit:
+        yield _changed("commit", base.commit[:10], new.commit[:10])
+
+
+def _changed(name: str, before: str, after: str) -> str:
+    return f"{name}: {before or ABSENT} → {after or ABSENT}"

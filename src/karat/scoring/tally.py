@@ -1,0 +1,206 @@
+"""From the records of a run to its summary: all cases together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, spent_by
+from karat.model.run import CaseRecord, Summary
+from karat.model.sequential import Sequential
+from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
+from karat.scoring.intervals import Estimate, Runs, grouped, pass_rate
+from karat.scoring.repeats import DIGITS, case_status, is_flaky, is_lost
+
+UNIT = 10**DIGITS
+_LOST = (CaseStatus.FAIL, CaseStatus.ERROR)
+_UNSCORED = (CaseStatus.ERROR, CaseStatus.XFAIL)
+_UNCOUNTED = (CaseStatus.SKIP, CaseStatus.XFAIL)
+"""What is in no pass rate."""
+_RUNS: dict[bool, Runs] = {True: (1, 1), False: (0, 1)}
+
+
+class Tally:
+    """Counts records as they come, in any order."""
+
+    def __init__(
+        self,
+        repeat: int = 1,
+        until: Sequential | None = None,
+        confirm: int = 0,
+        held: Mapping[int, Runs] | None = None,
+    ) -> None:
+        """`confirm` of the runs are for cases that fell from what they `held`; who only reads does not know that."""
+        self._repeat = repeat
+        self._until = until
+        self._first = repeat - confirm
+        self._held = held
+        self._counts: Counter[CaseStatus] = Counter()
+        self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
+        self._failed_in: set[int] = set()
+        self._unknown_in: set[int] = set()
+        self._unjudged_in: set[int] = set()
+        self._unjudged = 0
+        self._clusters: dict[str, Counter[Runs]] = {}
+        self._cluster_of: dict[int, str] = {}
+        self._spent = NOTHING_SPENT
+        self._silent = 0
+        # Whole units, because a sum of floats depends on the order in which cases happen to finish.
+        self._soft_sum = 0
+        self._soft_count = 0
+
+    def add(
+        self,
+        index: int,
+        status: CaseStatus,
+        soft: float | None,
+        min_pass_rate: float | None,
+        shortfall: Shortfall = NOTHING_SHORT,
+        *,
+        cluster: str = "",
+        spent: Spent = NOTHING_SPENT,
+    ) -> None:
+        """Count one run of a case; `cluster` is that of the case, `spent` what the run took."""
+        if status is not CaseStatus.SKIP:
+            self._add_spent(spent)
+        if shortfall.failed:
+            self._failed_in.add(index)
+        if shortfall.unknown:
+            self._unknown_in.add(index)
+        if shortfall.unjudged:
+            self._unjudged_in.add(index)
+        self._unjudged += shortfall.count
+        if self._repeat == 1:
+            self._counts[status] += 1
+            if cluster and status not in _UNCOUNTED:
+                self._clusters.setdefault(cluster, Counter())[_RUNS[status is CaseStatus.PASS]] += 1
+        else:
+            _, counts = self._cases.setdefault(index, (min_pass_rate, Counter()))
+            counts[status] += 1
+            if cluster:
+                self._cluster_of[index] = cluster
+        if soft is not None and status not in _UNSCORED:
+            self._soft_sum += round(soft * UNIT)
+            self._soft_count += 1
+
+    def _add_spent(self, spent: Spent) -> None:
+        if spent is ONE_RUN:  # most agents report nothing, and counting that is all there is to do
+            self._silent += 1
+        else:
+            self._spent += spent
+
+    def add_record(self, record: CaseRecord) -> None:
+        verdict = record.verdict
+        self.add(
+            record.index,
+            verdict.status,
+            verdict.soft.value,
+            record.case.min_pass_rate,
+            verdict.shortfall,
+            cluster=record.case.cluster,
+            spent=spent_by(record.trace.tokens, record.trace.metadata.get(COST)),
+        )
+
+    def is_lost(self, index: int, status: CaseStatus) -> bool:
+        """Whether the case, whose last run came out with this status, can come to no good end any more."""
+        if self._repeat == 1:
+            return status in (CaseStatus.FAIL, CaseStatus.ERROR)
+        rate, counts = self._cases[index]
+        if self._until is not None:
+            return not self.is_open(index) and case_status(counts, rate, self._until) in _LOST
+        return status is not CaseStatus.PASS and is_lost(counts, rate, self._repeat)
+
+    def is_open(self, index: int) -> bool:
+        """Whether another run of a case may still decide it."""
+        rate, counts = self._cases.get(index, (None, Counter[CaseStatus]()))
+        if self._first < self._repeat:
+            return self._is_unconfirmed(index, counts)
+        if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+            return False
+        return counts.total() < self._repeat and not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
+
+    def _is_unconfirmed(self, index: int, counts: Counter[CaseStatus]) -> bool:
+        """Whether a case lacks one of the runs that each has, or one of those that show whether it broke."""
+        runs, passed = counts.total(), counts[CaseStatus.PASS]
+        if runs != self._first or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+            return runs < self._first or self._first < runs < self._repeat
+        before, of = (self._held or {}).get(index, (0, 0))
+        return passed * of < before * runs
+
+    @property
+    def lacking(self) -> int:
+        """Cases that are not decided although they might be run again."""
+        return sum(self.is_open(index) for index in self._cases)
+
+    def summary(
+        self, *, incomplete: str = "", interrupted: bool = False, broken: bool = False, misconfigured: bool = False
+    ) -> Summary:
+        """What has been counted so far; a case of which repeats are missing counts by those that are there."""
+        seen = [counts for _, counts in self._cases.values()]
+        whole = [counts for counts in seen if self._until or counts.total() >= self._first]
+        undecided = {index for index in self._cases if self._is_undecided(index)}
+        counts, partly, clusters = self._counts, None, self._clusters
+        if seen:
+            ends = {index: case_status(repeats, rate, self._until) for index, (rate, repeats) in self._cases.items()}
+            counts, partly = Counter(ends.values()), {i for i, end in ends.items() if end is CaseStatus.PARTIAL}
+            clusters = self._clusters_of(ends)
+        number, rate = _rate(counts, clusters)
+        return Summary(
+            passed=counts[CaseStatus.PASS],
+            failed=counts[CaseStatus.FAIL],
+            partial=counts[CaseStatus.PARTIAL],
+            partial_failed=len(self._failed_in if partly is None else self._failed_in & partly),
+            partial_unknown=len(self._unknown_in if partly is None else (self._unknown_in | undecided) & partly),
+            partial_unjudged=len(self._unjudged_in if partly is None else self._unjudged_in & partly),
+            unjudged=self._unjudged,
+            error=counts[CaseStatus.ERROR],
+            skipped=counts[CaseStatus.SKIP],
+            xfailed=counts[CaseStatus.XFAIL],
+            total=counts.total(),
+            avg_soft_score=round(self._soft_sum / self._soft_count / UNIT, DIGITS) if self._soft_count else None,
+            incomplete=incomplete,
+            interrupted=interrupted,
+            broken=broken,
+            misconfigured=misconfigured,
+            repeat=self._repeat,
+            pass_all=sum(c[CaseStatus.PASS] == c.total() for c in whole) / len(whole) if whole else None,
+            pass_any=sum(c[CaseStatus.PASS] > 0 for c in whole) / len(whole) if whole else None,
+            flaky=sum(is_flaky(c) for c in seen),
+            runs=sum(c.total() for c in seen),
+            undecided=len(undecided),
+            saved=sum(self._repeat - c.total() for c in seen) if self._until else 0,
+            fewest=min((c.total() for c in whole), default=0),
+            most=max((c.total() for c in whole), default=0),
+            clusters=number,
+            rate_low=round(rate.low, DIGITS),
+            rate_high=round(rate.high, DIGITS),
+            spent=self._spent + Spent(runs=self._silent),
+        )
+
+    def _clusters_of(self, ends: Mapping[int, CaseStatus]) -> dict[str, Counter[Runs]]:
+        """How the cases of each cluster came out over their repeats."""
+        found: dict[str, Counter[Runs]] = {}
+        for index, cluster in self._cluster_of.items():
+            if (end := ends[index]) not in _UNCOUNTED:
+                found.setdefault(cluster, Counter())[_RUNS[end is CaseStatus.PASS]] += 1
+        return found
+
+    def _is_undecided(self, index: int) -> bool:
+        rate, counts = self._cases[index]
+        if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+            return False
+        return not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
+
+
+def _rate(counts: Mapping[CaseStatus, int], named: Mapping[str, Counter[Runs]]) -> tuple[int, Estimate]:
+    """How many clusters the cases are that count for the pass rate, and that rate."""
+    passed = counts.get(CaseStatus.PASS, 0)
+    alone = Counter({(1, 1): passed, (0, 1): _counted(counts) - passed})
+    for cluster in named.values():
+        alone.subtract(cluster)
+    clusters = grouped(+alone, named)
+    return sum(clusters.values()), pass_rate(clusters)
+
+
+def _counted(counts: Mapping[CaseStatus, int]) -> int:
+    return sum(count for status, count in counts.items() if status not in _UNCOUNTED)

@@ -1,0 +1,57 @@
+"""Who may ask a server of ours on the loopback address: a program of this machine that was given its address.
+
+Every such server is reached from any page that a browser of this machine shows, and from every other program on it. So
+each request must name the server itself as its host, may not come from a page of another origin, and has a token at
+the beginning of its path that cannot be guessed. A cookie would not do: a browser sends it to every port.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Final
+
+LOOPBACK: Final = "127.0.0.1"
+LONGEST_ADDRESS: Final = 8_000
+NAMES: Final = (LOOPBACK, "localhost", "[::1]")
+
+
+class RefusedRequest(Exception):
+    """A request that is not served: the status that says so, and why."""
+
+    def __init__(self, status: HTTPStatus, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+        self.why = why
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(24)
+
+
+class Door:
+    """The rules of one server. Without a token, who knows its port may ask."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._hosts = {f"{name}:{port}" for name in NAMES}
+        self._origins = {f"http://{host}" for host in self._hosts}
+        self._prefix = f"/{token}/" if token else "/"
+
+    def enter(self, address: str, headers: Iterable[tuple[str, str]]) -> str:
+        """The address without the token. Raises RefusedRequest."""
+        known: dict[str, list[str]] = {"host": [], "origin": [], "sec-fetch-site": []}
+        for name, value in headers:
+            known.get(name.lower(), []).append(value.lower())
+        if len(known["host"]) != 1 or known["host"][0] not in self._hosts:
+            raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "a request named another host than this one")
+        if not self._origins.issuperset(known["origin"]):
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another origin asked")
+        if not {"none", "same-origin"}.issuperset(known["sec-fetch-site"]):
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another site led here")
+        if len(address) > LONGEST_ADDRESS:
+            raise RefusedRequest(HTTPStatus.REQUEST_URI_TOO_LONG, "a request has an address that is too long")
+        given = address[: len(self._prefix)]
+        if not secrets.compare_digest(given.encode(errors="surrogatepass"), self._prefix.encode()):
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a request came without the token of this address")
+        return address[len(self._prefix) - 1 :]

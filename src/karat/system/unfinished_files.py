@@ -1,0 +1,59 @@
+"""Files that are written next to their place and moved there: `.NAME.NUMBER.part`, locked by whoever writes them.
+
+The lock goes with the process. What a killed one left behind is removed by the next that writes into the folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import time
+from contextlib import suppress
+from itertools import count
+
+OLD_ENOUGH = 60
+"""Seconds: a file is there a moment before it is locked, and some file systems have no locks."""
+_NAME = re.compile(r"\..+\.\d+\.part")
+
+
+def create_unfinished(place: str) -> tuple[int, str]:
+    """A new hidden file in the folder of its place, so that giving it its name cannot cross file systems."""
+    folder, name = os.path.split(place)
+    _remove_abandoned(folder or ".")
+    for number in count(os.getpid()):
+        path = os.path.join(folder, f".{name}.{number}.part")
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            continue
+        _lock(descriptor)
+        return descriptor, path
+    raise AssertionError("numbers do not run out")
+
+
+def _remove_abandoned(folder: str) -> None:
+    for name in os.listdir(folder):
+        if _NAME.fullmatch(name):
+            with suppress(OSError):  # it went meanwhile, or belongs to somebody else
+                _remove_if_abandoned(os.path.join(folder, name))
+
+
+def _remove_if_abandoned(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        known = os.fstat(descriptor)
+        is_old = time.time() - known.st_mtime > OLD_ENOUGH
+        if stat.S_ISREG(known.st_mode) and is_old and _lock(descriptor):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,54 @@
+"""A framework names tools by plugin and function: a suite may name them by both, or by the function alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import karat
+from karat.targets.config import TargetConfig
+from karat.targets.python import Conversation
+from telemetry.spans.made import post, request, span, tool
+
+SCOPE = "semantic_kernel.functions.kernel_function"
+
+
+async def agent(prompt: str, conversation: Conversation) -> str:
+    trace = os.urandom(16).hex()
+    root = span("invoke_agent", trace, gen_ai__conversation__id=conversation.id, gen_ai__operation__name="invoke_agent")
+    call = tool("Desk-send_email", trace, '{"to": "ann"}', parent=root.span_id.hex())
+    scope = "another" if "another" in prompt else SCOPE
+    await asyncio.to_thread(post, os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"], request([root, call], scope))
+    return "Sent."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "named", "configured", "status"),
+    [
+        pytest.param("Send it", "send_email", {}, "PASS", id="by-its-function"),
+        pytest.param("Send it", "Desk-send_email", {}, "PASS", id="by-both"),
+        pytest.param("Send it", "Desk-*", {}, "PASS", id="by-a-pattern"),
+        pytest.param("Send it", "mail", {"Desk-send_email": "mail"}, "PASS", id="as-the-configuration-maps-it"),
+        pytest.param("Send it", "end_email", {}, "FAIL", id="by-no-name-of-it"),
+        pytest.param("Send by another framework", "send_email", {}, "FAIL", id="of-a-framework-without-plugins"),
+    ],
+)
+def test_a_tool_of_a_plugin_is_named_as_the_suite_names_it(
+    prompt: str, named: str, configured: dict[str, str], status: str, tmp_path: Path
+) -> None:
+    expected = {"tool_calls": [{"tool": named, "arguments": {"to": "ann"}}]}
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"version": "0.3", "cases": [{"id": "one", "prompt": prompt, "expected": expected}]}))
+    target = TargetConfig(
+        kind="python",
+        spec=f"{__name__}:agent",
+        root=Path(__file__).parents[1],
+        telemetry={"otlp": {"complete": True}},
+        tool_names=configured,
+    )
+    (record,) = karat.run(str(file), target, results_dir=tmp_path)
+    assert str(record.verdict.status) == status
