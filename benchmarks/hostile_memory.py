@@ -1,4 +1,4 @@
-"""How much memory our servers take under hostile clients and hostile MCP servers: `python -m benchmarks.hostile_memory`.
+"""The memory of our servers under hostile clients and MCP servers: `python -m benchmarks.hostile_memory`.
 
 Each row runs in a process of its own, which holds the server; what attacks it are threads of this one.
 """

@@ -49,6 +49,8 @@ def test_the_links_of_its_readme_lead_out_of_it(metadata: Message) -> None:
     assert {link.startswith(ADDRESS) for link in links} == {True}
 
 
-def test_it_holds_the_package_and_nothing_else(wheel: ZipFile) -> None:
-    assert {name.partition("/")[0].partition("-")[0] for name in wheel.namelist()} == {"karat"}
+def test_it_holds_the_package_and_its_pytest_plugin(wheel: ZipFile) -> None:
+    assert {name.partition("/")[0].partition("-")[0] for name in wheel.namelist()} == {"karat", "karat_pytest"}
+    (points,) = [name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt")]
+    assert "[pytest11]\nkarat = karat_pytest\n" in wheel.read(points).decode()
     assert "karat/py.typed" in wheel.namelist()

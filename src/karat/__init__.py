@@ -91,6 +91,8 @@ if TYPE_CHECKING:
     from karat.reports.run_result import RunResult as RunResult
     from karat.running.case_runner import CaseRunner as CaseRunner
     from karat.running.case_runner import open_runner as open_runner
+    from karat.running.trace_checks import ExpectationError as ExpectationError
+    from karat.running.trace_checks import check as check
     from karat.suites.formats.base import Format as Format
     from karat.suites.formats.base import ParsedSuite as ParsedSuite
     from karat.suites.formats.base import SuiteCatalog as SuiteCatalog
@@ -108,6 +110,7 @@ _HOMES = {
     "karat.api": "add_target audit compare_runs convert history inspect judge lint load_baseline load_suite report"
     " open_viewer rerun rescore resume run set_baseline",
     "karat.running.case_runner": "CaseRunner open_runner",
+    "karat.running.trace_checks": "ExpectationError check",
     "karat.checks.base": "Check CheckRequest",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",

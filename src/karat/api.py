@@ -52,9 +52,11 @@ if TYPE_CHECKING:
     from karat.model.history import History
     from karat.plugins.project import Project
     from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.running.tapes import TapeReport
     from karat.self_test import Proof
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
+    from karat.world.tape import Tape
 
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
@@ -86,15 +88,16 @@ def self_test() -> Iterator[Proof]:
     return proofs(catalog_for(find_project()))
 
 
-def judge(case: Case, trace: Trace) -> Verdict:
+def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]) -> Verdict:
     """Judge what an agent did in one case, by the checks of the project in which its suite was read.
 
-    A case that was made by hand, or read from a journal, is judged by those of this folder's project.
+    A case that was made by hand, or read from a journal, is judged by those of this folder's project. A case may be a
+    dict with the keys of a Karat 1 case, and a trace one with the keys that a `python:` agent may return.
     """
-    given: object = trace
-    if not isinstance(given, Trace):
-        fix = "Make a karat.Trace, or run a function that returns this with karat.run."
-        raise UsageError(f"{type(given).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
+    from karat.running.trace_checks import read_case, read_trace  # it loads targets, which few need to judge
+
+    case = case if isinstance(case, Case) else read_case(case, find_project())
+    trace = read_trace(trace, case)
     if trace.case_id not in ("", case.id):
         raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
     if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):
@@ -244,16 +247,18 @@ def compare_runs(
     *,
     confidence: float | None = None,
     results_dir: str | Path | None = None,
+    mix_tapes: bool = False,
     **gates: float | None,
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
     A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
     five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
+    A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it.
     """
     from karat.running.comparisons import compare_runs
 
-    return compare_runs(base, new, results_dir, gates, confidence, find_project())
+    return compare_runs(base, new, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes)
 
 
 acompare_runs = asynchronous(compare_runs)
@@ -354,6 +359,36 @@ async def alint(
 
 
 lint = synchronous(alint)
+
+
+def check_tape(suite: AnySuite) -> TapeReport:
+    """Hold the tape of a suite against the suite: cases that one of the two lacks, and recordings that are too old."""
+    from datetime import UTC, datetime
+
+    from karat.running import tapes
+
+    return tapes.check_tape(load_suite(suite), find_project(), datetime.now(UTC).date())
+
+
+def read_tape(path: str | Path) -> Tape:
+    """Read a tape: what was asked of the services around an agent, and what they answered."""
+    from karat.world.tape import read_tape
+
+    return read_tape(Path(path))
+
+
+def seal_tape(path: str | Path) -> int:
+    """Accept what was edited by hand in a tape; how many exchanges were."""
+    from karat.world.tape import seal_tape
+
+    return seal_tape(Path(path))
+
+
+def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Be the MCP server that a command starts, on the tape that the environment names; the exit status."""
+    from karat.world.stdio import serve_stdio
+
+    return serve_stdio(name, command, environ)
 
 
 def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:

@@ -16,6 +16,7 @@ from karat.errors import UsageError
 
 ExecutorName: TypeAlias = Literal["processes", "ray"]
 Repeats: TypeAlias = int | Literal["auto"]
+TapeMode: TypeAlias = Literal["replay", "record", "extend", "follow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,14 @@ class CaseKeywords(TypedDict, total=False):
             over=0,
             metavar="S",
             help="Seconds before the first retry; each further one waits twice as long.",
+        ),
+    ]
+    tape: Annotated[
+        TapeMode | None,
+        Option(
+            help="Answer for models and services from the suite's tape: replay it, follow it by position, "
+            "record it, or extend it by what is missing.",
+            default_text="`mode` of [tape] in karat.toml, or none",
         ),
     ]
     options: Annotated[

@@ -6,6 +6,7 @@ Both mappings must judge right and wrong answers as the script of the agent says
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from karat.model.trace import Tokens
 from karat.targets.base import RunContext, TargetError
 from karat.targets.config import TargetConfig
 from targets.conftest import case, opened
-from targets.http.foreign_streams import SHAPES, Shape, service
+from targets.http.foreign_streams import ONLY_INSPECTED, SHAPES, Shape, service
 from targets.http.server import serving
 
 LOOKUP = {"tool": "lookup_order", "arguments": {"order": "A-17"}, "result": {"state": "open"}, "success": True}
@@ -64,6 +65,8 @@ async def statuses(url: str, options: dict[str, Any], folder: Path) -> dict[str,
     return found
 
 
+OUTCOMES = {"right", "wrong-result", "two-calls", "a-tool-that-failed", "a-failure-is-no-success"}
+"""The cases whose verdict needs to know how a call ended."""
 WANTED = {key: status for key, (_, status, _) in CASES.items()}
 
 
@@ -92,6 +95,21 @@ async def test_a_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> Non
     assert found.trace.tokens == Tokens(9, 5)
     kinds = next(seen for what, seen in found.sightings if what == "events")
     assert any("a call" in line for line in kinds)
+    assert tomllib.loads(found.toml)["targets"]["bot"] == found.table
+
+
+@pytest.mark.parametrize("name", ONLY_INSPECTED)
+async def test_what_a_shape_does_not_say_is_unknown_and_never_wrong(name: str, tmp_path: Path) -> None:
+    async with serving(service(ONLY_INSPECTED[name])) as server:
+        found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), PAY, GONE, HELLO)
+        assert found.trace is not None, (found.problem, found.sightings)
+        options = {option: value for option, value in found.table.items() if option != "use"}
+        seen = await statuses(server.url, options, tmp_path)
+    if name == "letters":  # which of two kinds is that of a call that failed, nothing says
+        assert {key for key, status in seen.items() if status == "PARTIAL"} == OUTCOMES
+        assert "results are unknown" in dict(found.sightings)["not clear"][0]
+        seen |= {key: WANTED[key] for key in OUTCOMES}
+    assert seen == WANTED, options
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

@@ -251,7 +251,7 @@ async def test_the_async_twins(suite: Suite) -> None:
     assert await karat.alint("suite.json") == karat.lint("suite.json")
 
 
-WITHOUT_TWIN = ("converse", "open_runner", "open_viewer")
+WITHOUT_TWIN = ("check", "converse", "open_runner", "open_viewer")
 """What is only ever awaited, and what serves until it is stopped."""
 TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
 
@@ -332,8 +332,8 @@ def test_options_that_cannot_be(suite: Suite, options: dict[str, Any], said: str
 def test_what_is_no_target_and_what_is_no_trace(suite: Suite) -> None:
     with pytest.raises(karat.KaratError, match="'int' is not a target"):
         karat.run(suite, 3)  # type: ignore[arg-type]
-    with pytest.raises(karat.KaratError, match="'dict' is not a trace"):
-        karat.judge(suite.cases[0], {"final_message": "hello"})  # type: ignore[arg-type]
+    with pytest.raises(karat.KaratError, match="'list' is not a trace"):
+        karat.judge(suite.cases[0], ["hello"])  # type: ignore[arg-type]
     with pytest.raises(karat.KaratError, match="the trace is of case 'B', not of 'A'"):
         karat.judge(suite.cases[0], karat.Trace(case_id="B", final_message="hello"))
 

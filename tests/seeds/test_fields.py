@@ -269,14 +269,24 @@ def field(name: str) -> str:
     return name.replace("=", " ").split()[0]
 
 
-def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
-    """The report's entry of the case, after a run that replays the trace."""
+def write_project() -> None:
+    """What the rows need next to their suite."""
     write("karat.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n')
     write("policy.md", "A ride is found within 24 hours.\n")
-    write("s.json", suite)
+
+
+def observed(trace: Trace) -> Trace:
+    """The trace of an agent that was seen to have no page and to call nothing, unless it says otherwise."""
     page = {} if "page" in trace else {"page": None}
     tools: Trace = {} if {"tool_calls", "telemetry"} & trace.keys() else {"tool_calls": []}
-    write("r.jsonl", [{"case_id": "A", **trace, **page, **tools}])
+    return {**trace, **page, **tools}
+
+
+def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
+    """The report's entry of the case, after a run that replays the trace."""
+    write_project()
+    write("s.json", suite)
+    write("r.jsonl", [{"case_id": "A", **observed(trace)}])
     karat("run", "s.json", "-t", "replay:r.jsonl", "--results-dir", folder)
     return report_of(folder)["cases"][0]
 

@@ -18,14 +18,16 @@ import pytest
 import karat
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext
 from karat.targets.config import TargetConfig
 from karat.targets.limits import Limits
-from karat.targets.mcp_recorded import LOST, McpRecorded
+from karat.targets.mcp_recorded import LOST, UNREAD, McpRecorded
 from karat.targets.python import Conversation
 from karat.telemetry.otlp import crossed
 from karat.telemetry.otlp.mcp_proxy import McpProxy
+from karat.traces.turns import conversation
+from targets.http.server import Asked, http, serving
 
 
 class StandIn(BaseHTTPRequestHandler):
@@ -146,8 +148,47 @@ def test_where_the_user_vouches_for_it_nothing_else_was_called(server: str, tmp_
     assert statuses(records) == {"other": "PASS", "forbidden": "FAIL", "none": "PASS"}
 
 
+def boastful_agent(prompt: str, case: Case) -> Trace:
+    """Reports a call that did not cross the proxy, and that it does not know of all."""
+    why = {"tools": "who knows"}
+    return Trace(case_id=case.id, final_message="Done.", tool_calls=(ToolCall(prompt),), unobserved=why)
+
+
+def test_a_call_elsewhere_disproves_what_the_user_vouches_for(server: str, tmp_path: Path) -> None:
+    records = judged(
+        tmp_path, "boastful_agent", server, {"a": ("search", {"tool_calls_none": ["other"]})}, complete=True
+    )
+    assert statuses(records) == {"a": "PARTIAL"}
+    assert "'search' was called and did not cross" in records["a"].trace.unobserved["tools"]
+
+
+@pytest.mark.parametrize(("complete", "absent"), [(True, "PASS"), (False, "PARTIAL")])
+async def test_absence_is_judged_for_a_service_whose_tools_all_cross(
+    server: str, tmp_path: Path, complete: bool, absent: str
+) -> None:
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        body = asked.json
+        if body["q"] != "nothing":
+            await asyncio.to_thread(call, body["q"], body["mcp"], traceparent=asked.headers["traceparent"])
+        writer.write(http('{"reply": "I did nothing."}'))
+
+    expected: dict[str, object] = {"tool_calls_none": ["plain"]}
+    cases = [{"id": prompt, "prompt": prompt, "expected": expected} for prompt in ("plain", "nothing")]
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"version": "0.3", "cases": cases}))
+    options = {"body": {"q": "{prompt}", "mcp": "{mcp}"}, "answer": "$.reply"}
+    async with serving(answer) as service:
+        kind, spec = service.target
+        target = TargetConfig(kind=kind, spec=spec, options=options, mcp_record=server, mcp_complete=complete)
+        result = await karat.arun(str(file), target, results_dir=tmp_path)
+    assert {record.case.id: str(record.status) for record in result.journal.records()} == {
+        "plain": "FAIL",
+        "nothing": absent,
+    }
+
+
 class Inside:
-    """A target that calls one tool through the proxy, in this process."""
+    """A target in this process: each word of a prompt is a turn, which calls that tool through the proxy."""
 
     limits, options = Limits(), {}
 
@@ -159,9 +200,32 @@ class Inside:
     async def close(self) -> None: ...
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        context.begin_turn("x")
-        await asyncio.to_thread(call, "plain", self._url, **context.marks.headers)
-        return Trace(case_id="x", final_message="I did nothing.")
+        turns = []
+        for word in case.prompt.split():
+            context.begin_turn(word)
+            await asyncio.to_thread(self._turn, word, context.marks.headers)
+            turns.append(Trace(case_id="x", final_message="I did nothing."))
+        return conversation(turns, None) if len(turns) > 1 else turns[0]
+
+    def _turn(self, word: str, headers: dict[str, str]) -> None:
+        if word == "garbage":
+            with pytest.raises(HTTPError, match="502"):
+                call("x", self._url, b"\x1f\x8b", **headers)
+        elif word != "nothing":
+            call(word, self._url, **headers)
+
+
+async def recorded(server: str, prompt: str, before: str = "", complete: bool = True) -> Trace:
+    """The trace of a case in this process; `before` is called when it has not begun, and for nobody."""
+    target = McpRecorded(Inside, TargetConfig(kind="python", spec="", mcp_complete=complete), server)
+    await target.open()
+    try:
+        if before:
+            await asyncio.to_thread(call, before, target._proxy.url)
+            await asyncio.sleep(0.01)
+        return await target.run(Case(id="x", prompt=prompt, checks=()), RunContext())
+    finally:
+        await target.close()
 
 
 @pytest.mark.parametrize(("kept", "found"), [(0, LOST), (10, "")])
@@ -169,14 +233,29 @@ async def test_calls_that_had_no_room_may_be_any_call(
     server: str, monkeypatch: pytest.MonkeyPatch, kept: int, found: str
 ) -> None:
     monkeypatch.setattr(crossed, "KEPT", kept)
-    target = McpRecorded(Inside, TargetConfig(kind="python", spec="", mcp_complete=True), server)
-    await target.open()
-    try:
-        trace = await target.run(Case(id="x", prompt="x", checks=()), RunContext())
-    finally:
-        await target.close()
+    trace = await recorded(server, "plain")
     assert trace.unobserved.get("tools", "") == found
     assert [one.name for one in trace.tool_calls] == ([] if found else ["plain"])
+
+
+async def test_what_cannot_be_read_in_a_case_may_be_any_call_of_it(server: str) -> None:
+    trace = await recorded(server, "garbage")
+    assert (trace.tool_calls, trace.unobserved) == ((), {"tools": UNREAD})
+
+
+async def test_a_call_before_a_case_is_not_one_of_it(server: str) -> None:
+    trace = await recorded(server, "nothing", before="plain")
+    assert (trace.tool_calls, trace.possible_calls, trace.unobserved) == ((), (), {})
+
+
+async def test_a_call_is_one_of_its_turn(server: str) -> None:
+    trace = await recorded(server, "plain nothing stream")
+    assert [[one.name for one in turn.tool_calls] for turn in trace.turns] == [["plain"], [], ["stream"]]
+
+
+async def test_that_nothing_else_was_called_is_only_known_where_the_user_vouches_for_it(server: str) -> None:
+    assert (await recorded(server, "plain", complete=False)).unobserved.keys() == {"tools"}
+    assert (await recorded(server, "plain")).unobserved == {}
 
 
 def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_was_not(

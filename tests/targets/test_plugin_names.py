@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import karat
-from karat.targets.config import TargetConfig
+from karat.targets.base import RunContext
 from karat.targets.python import Conversation
+from targets.conftest import opened
 from telemetry.spans.made import post, request, span, tool
 
 SCOPE = "semantic_kernel.functions.kernel_function"
@@ -37,18 +38,14 @@ async def agent(prompt: str, conversation: Conversation) -> str:
         pytest.param("Send by another framework", "send_email", {}, "FAIL", id="of-a-framework-without-plugins"),
     ],
 )
-def test_a_tool_of_a_plugin_is_named_as_the_suite_names_it(
+async def test_a_tool_of_a_plugin_is_named_as_the_suite_names_it(
     prompt: str, named: str, configured: dict[str, str], status: str, tmp_path: Path
 ) -> None:
     expected = {"tool_calls": [{"tool": named, "arguments": {"to": "ann"}}]}
     file = tmp_path / "suite.json"
     file.write_text(json.dumps({"version": "0.3", "cases": [{"id": "one", "prompt": prompt, "expected": expected}]}))
-    target = TargetConfig(
-        kind="python",
-        spec=f"{__name__}:agent",
-        root=Path(__file__).parents[1],
-        telemetry={"otlp": {"complete": True}},
-        tool_names=configured,
-    )
-    (record,) = karat.run(str(file), target, results_dir=tmp_path)
-    assert str(record.verdict.status) == status
+    (case,) = karat.load_suite(file).cases
+    telemetry = {"otlp": {"complete": True}}
+    async with opened("python", f"{__name__}:agent", telemetry=telemetry, tool_names=configured) as target:
+        verdict = karat.judge(case, await target.run(case, RunContext()))
+    assert str(verdict.status) == status

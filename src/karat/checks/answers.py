@@ -88,6 +88,9 @@ class AnswerEquals(Check, Struct, frozen=True):
         same = _plain(self.text) in (_plain(text), _plain(seen(text).text))
         return self.passed(quote_answer(trace)) if same else self.failed(quote_answer(trace))
 
+    def compared(self, trace: Trace) -> tuple[object, object]:
+        return trace.final_message, self.text
+
 
 def _plain(text: str) -> str:
     """A text without what does not matter: 1,200 is 1200."""

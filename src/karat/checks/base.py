@@ -98,6 +98,10 @@ class Check:
         """Why no turn can fail it as it is written; nothing where one can."""
         return ""
 
+    def compared(self, trace: Trace) -> tuple[object, object] | None:
+        """What was found and what it should equal, where one value is to equal another: for those who show a diff."""
+        return None
+
     def passed(self, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
         return CheckResult(self.name, self.group, Status.PASSED, self.description, found, at)
 

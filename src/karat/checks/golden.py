@@ -114,6 +114,12 @@ class ToolsUsed(Check, Struct, frozen=True):
         }[self.match]()
         return self.passed(called(trace)) if holds else self.failed(called(trace))
 
+    def compared(self, trace: Trace) -> tuple[object, object] | None:
+        names, tools = [call.name for call in trace.tool_calls], list(self.tools)
+        if self.match == "exact":
+            return sorted(names), sorted(tools)
+        return (names, tools) if self.match == "ordered" else None
+
 
 class Evidence(NamedTuple):
     """Whether a call that counts succeeded, and which; None if it is not known, with a reason where that matters."""

@@ -274,15 +274,26 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         """The call that comes nearest, argument by argument."""
         if sure.counted and self.own.least > 1:
             return f"{len(sure.counted)} such calls: {_listed(trace, sure.counted)}"
-        alike = [i for i, call in enumerate(trace.tool_calls) if is_named(self.tool, call.name)]
-        if not alike:
+        index = self._nearest_call(trace)
+        if index is None:
             return called(trace)
-        differing = {index: [*self.own.differences(trace.tool_calls[index])] for index in alike}
-        index = min(alike, key=lambda i: (not trace.tool_calls[i].called, len(differing[i]) or LONGEST_DIFFERENCE))
-        differs = "; ".join(map(str, differing[index])) or "it is the call of another entry"
+        differs = "; ".join(map(str, self.own.differences(trace.tool_calls[index])))
+        differs = differs or "it is the call of another entry"
         return excerpt(
             f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
         )
+
+    def _nearest_call(self, trace: Trace) -> int | None:
+        calls = trace.tool_calls
+        alike = [i for i, call in enumerate(calls) if is_named(self.tool, call.name)]
+        differing = {index: len([*self.own.differences(calls[index])]) for index in alike}
+        return min(alike, key=lambda i: (not calls[i].called, differing[i] or LONGEST_DIFFERENCE), default=None)
+
+    def compared(self, trace: Trace) -> tuple[object, object] | None:
+        index = self._nearest_call(trace)
+        if index is None or self.never or self.arguments is UNSET or self.own.fits(trace.tool_calls[index], None):
+            return None
+        return trace.tool_calls[index].arguments, self.arguments
 
 
 def _rivals(call: ExpectedCall, others: Iterable[ExpectedCall]) -> list[ExpectedCall]:

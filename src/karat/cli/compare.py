@@ -36,6 +36,7 @@ FORMATS = ("terminal", "json", "markdown", "html")
 @click.option("--max-cost-ratio", type=float, metavar="X", help="Gate: at most X times the cost (at --confidence).")
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
               help="Where @last, @last-green, commits and tags are looked for.")  # fmt: skip
+@click.option("--mix-tapes", is_flag=True, help="Compare a run that was replayed from a tape with one that was not.")
 def command(base: str, new: str, form: str, output: Path | None, **asked: float | int | Path | None) -> int:
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 
 from karat.errors import UsageError
-from karat.options import HOW_TO_RUN, SELECTION, ExecutorName, Option, Repeats
+from karat.options import HOW_TO_RUN, SELECTION, ExecutorName, Option, Repeats, TapeMode
 
 if TYPE_CHECKING:
     from karat.console.screen import Verbosity
@@ -84,6 +84,7 @@ TYPES: dict[Any, dict[str, Any]] = {
     str | Path | None: {"type": click.Path(path_type=Path)},
     Repeats: {"type": RepeatsParameter()},
     ExecutorName: {"type": click.Choice(get_args(ExecutorName))},
+    TapeMode | None: {"type": click.Choice(get_args(TapeMode))},
     Sequence[str]: {"multiple": True},
     Sequence[str] | None: {"multiple": True, "callback": comma_list},
     Mapping[str, object] | None: {"multiple": True, "callback": assignments},

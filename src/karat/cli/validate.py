@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
 from karat.errors import ExitCode, KaratError, SuiteError
@@ -19,6 +21,7 @@ def command(suites: tuple[str, ...]) -> int:
     """
     from karat.api import find_project, load_file
     from karat.cli.main import print_error
+    from karat.model.suite import UNJUDGED
     from karat.text.wording import counted, visible
 
     sound, project = True, find_project()
@@ -31,7 +34,9 @@ def command(suites: tuple[str, ...]) -> int:
             continue
         for warning in suite.warnings:
             print_error(warning)
-        checks = sum(len(case.all_checks) for case in suite.cases)
-        size = f"{counted(len(suite.cases), 'case')}, {counted(checks, 'check')}"
+        names = Counter(spec.name for case in suite.cases for _, spec in case.all_checks)
+        unjudged = names.pop(UNJUDGED, 0)
+        size = f"{counted(len(suite.cases), 'case')}, {counted(names.total(), 'check')}"
+        size += f", {counted(unjudged, 'expectation')} not judged" if unjudged else ""
         click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")
     return ExitCode.OK if sound else ExitCode.USAGE

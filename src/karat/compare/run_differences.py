@@ -14,11 +14,19 @@ from karat.model.run import Header
 
 VALUE = 80
 ABSENT = "not set"
+TAPE = "tape"
+"""The setting of a run that was replayed."""
 
 
 def settings(header: Header) -> dict[str, str]:
     """The settings of the target that may change answers or verdicts, by name; secrets are digests already."""
-    return dict(_flat("", same_target(header.options.get("target", {}))))
+    return dict(_flat("", same_target(header.options.get("target", {})))) | tape(header)
+
+
+def tape(header: Header) -> dict[str, str]:
+    """How a tape answered for the model; nothing for a live run, which may have recorded one."""
+    mode = header.options.get("tape", {}).get("mode", "record")
+    return {} if mode == "record" else {TAPE: mode}
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -48,11 +56,12 @@ def is_same_kind(one: Header, other: Header) -> bool:
         is_same_suite(one.suite, other.suite)
         and is_same_target(one, other)
         and same_target(one.options.get("target", {})) == same_target(other.options.get("target", {}))
+        and tape(one) == tape(other)
     )
 
 
 def differences(base: RunSide, new: RunSide) -> Iterator[str]:
-    """What is not the same in both runs, the weightiest first."""
+    """What is not the same in both runs, the weightiest first; commits are given with each run."""
     if not is_same_suite(base.suite, new.suite):
         yield _changed("suite", base.suite, new.suite)
     if base.target != new.target:
@@ -64,8 +73,6 @@ def differences(base: RunSide, new: RunSide) -> Iterator[str]:
             before, after = base.settings.get(name, ""), new.settings.get(name, "")
             if before != after and not (name == "use" and base.target != new.target):
                 yield _changed(name, before, after)
-    if base.commit != new.commit:
-        yield _changed("commit", base.commit[:10], new.commit[:10])
 
 
 def _changed(name: str, before: str, after: str) -> str:

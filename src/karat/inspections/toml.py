@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
-APART = frozenset({"options", "ui_vocabulary", "preconditions"})
+APART = frozenset({"options", "ui_vocabulary", "preconditions", "stream"})
 """Tables that are written below a header of their own."""
 
 

@@ -201,7 +201,7 @@ class JournalRows:
         self._database.executemany("UPDATE records SET ended = ? WHERE run = ? AND idx = ?", ends)
 
     def _summary(self, problem: str) -> bytes:
-        tally = Tally(self._header.repeat, self._header.until, self._header.confirm)
+        tally = Tally.of(self._header)
         query = "SELECT idx, status, soft, rate, short, cluster, tokens_in, tokens_out, cost FROM records WHERE run = ?"
         for index, status, soft, rate, short, cluster, into, out, cost in self._database.execute(query, (self._key,)):
             spent = spent_by(None if into is None and out is None else Tokens(into, out), cost)
@@ -223,7 +223,9 @@ class JournalRows:
         if strange:
             yield f"{counted(strange, 'line')} of cases that the run did not have"
         whole = self._footer is not None and not self._footer.summary.incomplete
-        if whole and known - strange < self._header.total and not (self._header.until or self._header.confirm):
+        header = self._header
+        may_lack = header.until or header.confirm or header.at_most is True
+        if whole and known - strange < header.total and not may_lack:
             yield f"{counted(self._header.total - known + strange, 'line')} lost"
         if self._after_end:
             yield "lines after the footer"

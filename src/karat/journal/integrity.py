@@ -73,7 +73,7 @@ class Places:
     def __init__(self, header: Header) -> None:
         self._repeat = max(header.repeat, 1)
         self._total = header.total
-        self._open_ended = bool(header.until or header.confirm)
+        self._may_lack = bool(header.until or header.confirm or header.at_most is True)
 
     def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
         """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
@@ -84,7 +84,7 @@ class Places:
             found.append(f"{counted(len(places) - len(each), 'line')} doubled")
         if known != len(each):
             found.append(f"{counted(len(each) - known, 'line')} of cases that the run did not have")
-        if whole and known < self._total and not self._open_ended:
+        if whole and known < self._total and not self._may_lack:
             found.append(f"{counted(self._total - known, 'line')} lost")
         return found
 
@@ -127,7 +127,7 @@ class Derived:
     """The summary that the records of a journal add up to, and whether they hold together."""
 
     def __init__(self, header: Header) -> None:
-        self._tally = Tally(header.repeat, header.until, header.confirm)
+        self._tally = Tally.of(header)
         self.identity = Identity(header)
 
     def add(self, record: RecordToVerify) -> None:

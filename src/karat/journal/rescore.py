@@ -80,7 +80,9 @@ class SuiteCases:
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
         self._keys = Keys(same_target(journal.header.options.get("target", {})))
-        self._runs = 1 if journal.header.until else journal.header.repeat - journal.header.confirm
+        header = journal.header
+        varies = header.until or header.at_most is True
+        self._runs = 1 if varies else header.repeat - header.confirm
 
     def judged(self, record: CaseRecord) -> CaseRecord | None:
         """The record as it is judged now; None if the suite does not have its case any more."""
@@ -211,7 +213,7 @@ class Rewriting:
         self._into = into
         self._redactor = redactor
         self._along = way(journal.path, str(into))
-        self._tally = Tally(header.repeat, header.until, header.confirm)
+        self._tally = Tally.of(header)
         self._seen: set[tuple[str, int]] = set()
         self.identity = Identity(journal.header)
         self.dropped: dict[str, None] = {}

@@ -152,7 +152,7 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     left_off: int = 0
     flips: dict[str, int] = {}
     differs: tuple[str, ...] = ()
-    """What is not the same in both runs besides their results: target, version, settings, repeats."""
+    """What is not the same in both runs besides their results: suite, target, version, settings."""
     notes: tuple[str, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from karat.errors import ExitCode
 from karat.model.cost import NOTHING_SPENT, Spent, TokenPrices
@@ -57,6 +57,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
     deterministic: bool = False
     """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
+    at_most: bool | UnsetType = UNSET
+    """Whether `repeat` is the most that any case was run: others were not run again."""
 
 
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):

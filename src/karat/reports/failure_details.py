@@ -58,9 +58,17 @@ def _check_lines(record: CaseRecord, check: Judged, limit: int | None) -> Iterat
 
 def headline(record: CaseRecord) -> str:
     """One inert line that says why: the reason, and the first check that did not hold."""
+    return terminal("; ".join([*reasons(record), *_first_check(record)]), LINE)
+
+
+def first_reason(record: CaseRecord) -> str:
+    """The first check that did not hold, in one inert line; where checks do not say it, the reason."""
+    return terminal("; ".join(_first_check(record) or reasons(record)), LINE)
+
+
+def _first_check(record: CaseRecord) -> list[str]:
     known = facts(record)
-    first = [
+    return [
         f"{label}: expected {result.expected}" + (f", found {result.found}" if result.found else "")
         for label, result in (*known.failed, *known.unknown)[:1]
     ]
-    return terminal("; ".join([*reasons(record), *first]), LINE)

@@ -21,13 +21,14 @@ from karat.engine.attempts import Attempts, Policy
 from karat.engine.events import CaseFinished, Listener
 from karat.engine.executors import Executor, InlineExecutor, NullExecutor
 from karat.engine.plan import Item
-from karat.engine.retries import Retries
+from karat.engine.retries import Retries, failed_attempt
 from karat.engine.runner import open_executor
-from karat.engine.work import Settings
+from karat.engine.work import CaseResult, Settings
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
 from karat.model.keys import Keys, same_target
 from karat.model.run import CaseRecord
+from karat.model.sequential import Sequential
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
@@ -41,6 +42,7 @@ from karat.running.request import (
     resolve_target,
     secret_values,
 )
+from karat.running.tapes import put_on_tape
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits
@@ -97,6 +99,12 @@ class CaseRunner:
         More cases than can be run at once wait their turn. `index` is the place of the case in its suite; without it,
         cases are numbered as they come. Raises ConfigError if the target lets no case in as it is configured.
         """
+        return read_record((await self.run_to_line(case, index=index, repeat=repeat)).line)
+
+    async def run_to_line(
+        self, case: Case, *, index: int | None = None, repeat: int = 0, until: Sequential | None = None
+    ) -> CaseResult:
+        """As `run`, for who keeps a journal: the line of the record, which is not read back."""
         if self._slots is None:
             raise UsageError("the runner is closed.", fix="Run cases inside `async with`.", slug="closed-runner")
         if case.catalog is not None and case.catalog.project.folder != self._project.folder:
@@ -104,16 +112,15 @@ class CaseRunner:
             raise UsageError(f"the case {case.id!r} is of another project.", fix=fix, slug="bad-suite")
         case = resolve(case, self._agent.ui_vocabulary)
         number = next(self._numbers) if index is None else index
-        item = Item(number, repeat, self._keys.of(case), case)
+        item = Item(number, repeat, self._keys.of(case), case, until)
         async with self._slots:
             done = await self.attempts.run(item)
             if done.error != DENIED:
                 self.attempts.tell(CaseFinished(item, done))
             await self.attempts.wait_until_stopped(item)
-        record = read_record(done.line)
-        if done.error == DENIED and record.trace.error is not None:
-            raise ConfigError(f"no case can be run: {record.trace.error.message}", slug="denied")
-        return record
+        if done.error == DENIED and (error := failed_attempt(done).error) is not None:
+            raise ConfigError(f"no case can be run: {error.message}", slug="denied")
+        return done
 
     def _executor(self, total: int) -> Executor:
         options, limits, redactor = self._options, self._agent.limits, self._redactor
@@ -170,7 +177,7 @@ def policy_for(options: RunOptions, limits: Limits) -> Policy:
 
 
 def settle(
-    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project
+    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project, suite_file: str = ""
 ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
     """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the request.
 
@@ -180,7 +187,9 @@ def settle(
     agent = resolve_target(target, config, request.options, Path(request.folder))
     if options.workers is None:
         options = structs.replace(options, workers=int(agent.recipe is not None))
-    return agent, options, structs.replace(request, secrets=(*secret_values(config, os.environ), *request.secrets))
+    secrets = (*secret_values(config, os.environ), *request.secrets)
+    agent = put_on_tape(agent, options, suite_file, project, secrets)
+    return agent, options, structs.replace(request, secrets=secrets)
 
 
 def files_folder(results_dir: Path, run_id: str) -> Path:
@@ -209,7 +218,8 @@ async def open_runner(
     refuse_unknown(how, CaseKeywords)
     request = RunRequest(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
     project = find_project() if suite is None else find_project_of(suite)
-    agent, options, request = settle(target, RunOptions.of(how), request, project)
+    suite_file = "" if suite is None else suite.file
+    agent, options, request = settle(target, RunOptions.of(how), request, project, suite_file)
     results_dir = how.get("results_dir")
     run_id = new_run_id(datetime.now(UTC))
     attachments = None if results_dir is None else files_folder(Path(request.folder, results_dir), run_id)

@@ -12,6 +12,7 @@ from karat.compare.compared_cases import asks, expects
 from karat.compare.gates import compare, gates
 from karat.compare.history import history
 from karat.compare.references import LAST_GREEN, RecordedRun, References
+from karat.compare.run_differences import TAPE
 from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.model.comparison import Comparison
@@ -36,13 +37,28 @@ def compare_runs(
     asked: Mapping[str, float | None],
     confidence: float | None,
     project: Project,
+    *,
+    mix_tapes: bool = False,
 ) -> Comparison:
     """Weigh one run against another, and ask the gates of the configuration and of the caller."""
     wanted = gates(project, asked, confidence)
     references = References(_results_folders(results_dir, project), project)
     newer = references.new(str(new))
     older = references.base(str(base), RecordedRun(Path(newer.journal.path), newer.journal.header))
-    return compare(older, newer, wanted, notes=[LUCKY] if str(base) == LAST_GREEN else [])
+    found = compare(older, newer, wanted, notes=[LUCKY] if str(base) == LAST_GREEN else [])
+    live = [side.settings.get(TAPE, "live") for side in (found.base, found.new)]
+    if found.base.settings and live[0] != live[1] and not mix_tapes:
+        raise UsageError(
+            f"the base is a {_named(live[0])} run and the new one a {_named(live[1])} run.",
+            where=found.new.path,
+            fix="Compare runs of one kind, or accept it with --mix-tapes.",
+            slug="mixed-tapes",
+        )
+    return found
+
+
+def _named(mode: str) -> str:
+    return {"replay": "replayed", "follow": "followed", "extend": "partly replayed"}.get(mode, mode)
 
 
 def read_base(

@@ -17,7 +17,7 @@ from karat.errors import UsageError
 from karat.model.sequential import Sequential
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
-from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords
+from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords, TapeMode
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target, version_of
 from karat.targets.catalog import build
@@ -56,6 +56,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     retries: int
     backoff: float
     max_failures: int | None
+    tape: TapeMode | None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from karat.journal.writer import begin
 from karat.model.keys import same_target
 from karat.model.run import Header, Summary
 from karat.model.sequential import fewest_passes
-from karat.model.suite import Case, Suite
+from karat.model.suite import Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
@@ -34,10 +34,12 @@ from karat.reports.run_result import RunResult, write_reports
 from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
+from karat.running.tapes import MissCounter, leave_out_time_budgets, tape_in_header
 from karat.scoring.intervals import Runs
 from karat.scoring.tally import Tally
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.config import HIDDEN
+from karat.text.wording import counted
 from karat.traces.clean import text
 
 LONGEST_VERSION = 200
@@ -64,7 +66,9 @@ class Session:
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._suite = suite
+        self._suite, unjudged = leave_out_time_budgets(agent, suite, catalog_for(project))
+        if unjudged:
+            request.notice(f"replayed from a tape: {counted(unjudged, 'time budget')} not judged")
         self._agent = agent
         self._options = options
         self._request = request
@@ -82,12 +86,13 @@ class Session:
         began = asyncio.get_running_loop().time()
         further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
         plan = self._plan()
+        misses = MissCounter()
         if self._options.baseline is not None:
             self._held = self._read_baseline(self._options.baseline, plan, previous)
         runner = CaseRunner(
             self._agent,
             self._options,
-            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings]),
+            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings, misses]),
             self._project,
             attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
             total=len(plan),
@@ -106,6 +111,8 @@ class Session:
         for saving in self._savings:
             if hint := saving.hint:
                 self._request.notice(hint)
+        for line in misses.lines:
+            self._request.notice(line)
         return write_reports(names, summary, self._project, further)
 
     def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
@@ -165,51 +172,69 @@ class Session:
     def _plan(self) -> Plan:
         identity = self._agent.identity
         cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
-        self._check_provable(cases)
         options = self._options
+        check_provable(self._suite, options)
         return Plan(
             cases, same_target(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
         )
 
-    def _check_provable(self, cases: Sequence[Case]) -> None:
-        """Where not even runs that all pass would prove a case, nothing is to be run."""
-        until, most = self._options.until, self._options.most_runs
-        for rate in {until.bound(case.min_pass_rate): None for case in cases if not case.skip} if until else ():
-            if until is not None and fewest_passes(rate, until.confidence, most) is None:
-                fix = "Raise --max-repeats, or lower the rate."
-                message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
-                raise UsageError(message, where=self._suite.file, fix=fix, slug="hopeless-repeats")
-
     def _header(self, total: int, previous: PreviousRun | None) -> Header:
-        options, request = self._options, self._request
-        file = Path(self._project.folder, self._suite.file)
-        return Header(
-            run_id=self._run_id,
-            suite=text(self._suite.file),
-            suite_format=self._suite.format,
-            suite_version=self._suite.version,
-            suite_sha256=self._suite.sha256,
-            target=text(self._agent.name),
-            options={
-                "target": dict(self._agent.identity),
-                "selection": request.selection.kept,
-                "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
-                "timeout": options.timeout,
-                "shuffle": options.shuffle,
-                **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
-            },
-            versions={"karat": __version__, "python": platform.python_version()},
-            started_at=self._now().isoformat(timespec="milliseconds"),
-            total=total,
-            repeat=options.most_runs,
-            until=options.until,
-            confirm=options.confirm,
-            derived_from=text(previous.journal.path) if previous else "",
-            project=revision(Path(request.folder)),
-            suite_revision=revision(file) if file.is_file() else None,
-            target_version=text(self._agent.version)[:LONGEST_VERSION],
-            deterministic=self._agent.deterministic,
+        header = run_header(
+            self._suite, self._agent, self._options, self._request, self._project, run_id=self._run_id, now=self._now()
         )
+        derived_from = text(previous.journal.path) if previous else ""
+        return structs.replace(header, total=total, derived_from=derived_from)
+
+
+def check_provable(suite: Suite, options: RunOptions) -> None:
+    """Raise UsageError where not even runs that all pass would prove a case: then nothing is to be run."""
+    until, most = options.until, options.most_runs
+    for rate in {until.bound(case.min_pass_rate): None for case in suite.cases if not case.skip} if until else ():
+        if until is not None and fewest_passes(rate, until.confidence, most) is None:
+            fix = "Raise --max-repeats, or lower the rate."
+            message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
+            raise UsageError(message, where=suite.file, fix=fix, slug="hopeless-repeats")
+
+
+def run_header(
+    suite: Suite,
+    agent: ResolvedTarget,
+    options: RunOptions,
+    request: RunRequest,
+    project: Project,
+    *,
+    run_id: str,
+    now: datetime,
+) -> Header:
+    """What the journal of a run of these cases begins with; what is secret in it is still to be removed."""
+    file = Path(project.folder, suite.file)
+    return Header(
+        run_id=run_id,
+        suite=text(suite.file),
+        suite_format=suite.format,
+        suite_version=suite.version,
+        suite_sha256=suite.sha256,
+        target=text(agent.name),
+        options={
+            "target": dict(agent.identity),
+            "selection": request.selection.kept,
+            "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
+            "timeout": options.timeout,
+            "shuffle": options.shuffle,
+            **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
+            **tape_in_header(agent),
+        },
+        versions={"karat": __version__, "python": platform.python_version()},
+        started_at=now.isoformat(timespec="milliseconds"),
+        total=len(suite.cases) * options.most_runs,
+        repeat=options.most_runs,
+        until=options.until,
+        confirm=options.confirm,
+        project=revision(Path(request.folder)),
+        suite_revision=revision(file) if file.is_file() else None,
+        target_version=text(agent.version)[:LONGEST_VERSION],
+        deterministic=agent.deterministic,
+    )
 
 
 def _drop_if_empty(journal: Path) -> None:
@@ -231,7 +256,7 @@ async def run_suite(
     chosen = select(suite, request.selection)
     if not target and suite.target and suite.target_options:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or suite.target or None, how, request, project)
+    agent, how, request = settle(target or suite.target or None, how, request, project, suite.file)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 
@@ -264,7 +289,8 @@ async def resume_suite(
         fix = "Give it with --target, as for the run."
         raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options)
-    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), **_repeats(how, header))
+    tape = how.tape or asked.get("tape", {}).get("mode")
+    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))
     target = header.target if target is None else target
     return await run_suite(suite, target, how, request, results_dir, project, previous)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, spent_by
-from karat.model.run import CaseRecord, Summary
+from karat.model.run import CaseRecord, Header, Summary
 from karat.model.sequential import Sequential
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
 from karat.scoring.intervals import Estimate, Runs, grouped, pass_rate
@@ -29,12 +29,18 @@ class Tally:
         until: Sequential | None = None,
         confirm: int = 0,
         held: Mapping[int, Runs] | None = None,
+        *,
+        at_most: bool = False,
     ) -> None:
-        """`confirm` of the runs are for cases that fell from what they `held`; who only reads does not know that."""
+        """`confirm` of the runs are for cases that fell from what they `held`; who only reads does not know that.
+
+        `at_most`: no case needs more than one run.
+        """
         self._repeat = repeat
         self._until = until
         self._first = repeat - confirm
         self._held = held
+        self._fewest = 1 if at_most or until else self._first
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
         self._failed_in: set[int] = set()
@@ -48,6 +54,11 @@ class Tally:
         # Whole units, because a sum of floats depends on the order in which cases happen to finish.
         self._soft_sum = 0
         self._soft_count = 0
+
+    @classmethod
+    def of(cls, header: Header) -> Tally:
+        """A tally of the run that a journal begins with."""
+        return cls(header.repeat, header.until, header.confirm, at_most=header.at_most is True)
 
     def add(
         self,
@@ -137,7 +148,7 @@ class Tally:
     ) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
-        whole = [counts for counts in seen if self._until or counts.total() >= self._first]
+        whole = [counts for counts in seen if counts.total() >= self._fewest]
         undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly, clusters = self._counts, None, self._clusters
         if seen:

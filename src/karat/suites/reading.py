@@ -27,6 +27,11 @@ class LocatedSuite(NamedTuple):
     def expectations(self) -> tuple[CaseExpectations, ...]:
         return tuple(self.file.expectations or ())
 
+    def case_lines(self) -> dict[str, int]:
+        """The line of each case by its id."""
+        cases = zip(self.suite.cases, self.expectations, strict=True)
+        return {case.id: self.document.place(expected.case)[0] for case, expected in cases}
+
 
 def read_suite(data: bytes, file: str, catalog: SuiteCatalog) -> Suite:
     """The suite that a file holds. Raises SuiteError with every problem that it has."""
@@ -83,7 +88,4 @@ def list_rows(data: bytes, file: str, catalog: SuiteCatalog) -> list[Row]:
 def case_lines(data: bytes, file: str, sha256: str, catalog: SuiteCatalog) -> dict[str, int]:
     """The line of each case by its id; none if this is not the file with that hash. Raises as reading a suite does."""
     located = locate_suite(data, file, catalog)
-    if located.suite.sha256 != sha256:
-        return {}
-    cases = zip(located.suite.cases, located.expectations, strict=True)
-    return {case.id: located.document.place(expected.case)[0] for case, expected in cases}
+    return located.case_lines() if located.suite.sha256 == sha256 else {}

@@ -1,6 +1,6 @@
 """Files that are written next to their place and moved there: `.NAME.NUMBER.part`, locked by whoever writes them.
 
-The lock goes with the process. What a killed one left behind is removed by the next that writes into the folder.
+The lock goes with the process. What a killed one left is removed by the next that writes into the folder.
 """
 
 from __future__ import annotations

@@ -87,6 +87,8 @@ class RunContext:
     """Looks at the trace of each setup prompt, of which only the calls are kept; what is wrong with it, it raises."""
     after_turn: Callable[[int, Trace], Awaitable[Trace]] | None = None
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
+    next_prompt: Callable[[Trace], Awaitable[str | None]] | None = None
+    """Who speaks for the user instead of the case: it is given the conversation so far, and None ends it."""
 
     def begin_turn(self, prompt: str | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is not part of it."""
@@ -202,7 +204,8 @@ async def converse(
         except TargetError as error:
             raise _broke(error, number, prompt, recorder) from error
         recorder.finish(trace)
-        prompt = user.next(trace)
+        speak = context.next_prompt
+        prompt = user.next(trace) if speak is None else await speak(conversation(recorder.turns))
     whole = _with_script_end(conversation(recorder.turns), user)
     return structs.replace(whole, setup_calls=before) if before else whole
 

@@ -63,10 +63,18 @@ def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
 
 def _proxied(config: TargetConfig) -> Target:
     if config.mcp_record is None:
-        return _made(config)
+        return _taped(config)
     from karat.targets.mcp_recorded import McpRecorded
 
-    return McpRecorded(_made, config, config.mcp_record)
+    return McpRecorded(_taped, config, config.mcp_record)
+
+
+def _taped(config: TargetConfig) -> Target:
+    if config.tape is None:
+        return _made(config)
+    from karat.targets.taped import Taped  # few runs have a tape
+
+    return Taped(_made, config, config.tape)
 
 
 def _made(config: TargetConfig) -> Target:

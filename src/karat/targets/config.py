@@ -15,6 +15,7 @@ from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, dotted, line_of, read
 from karat.targets.limits import FOREVER, Limits
 from karat.text.wording import did_you_mean
+from karat.world.settings import TapeSettings
 
 Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -58,6 +59,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     mcp_record: str | None = None
     mcp_complete: bool = False
     """Whether the user vouches that every tool call of the agent goes through `mcp_record`."""
+    tape: TapeSettings | None = None
+    """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
@@ -160,6 +163,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     words: dict[str, object] = field(default_factory=dict)
     evaluators: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
+    tape: dict[str, object] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):

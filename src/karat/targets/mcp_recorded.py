@@ -25,6 +25,10 @@ UNOWNED = (
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
 UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
+NOT_COMPLETE = (
+    "{!r} was called and did not cross the MCP proxy, so `complete = true` does not hold: not all calls are known. "
+    "Remove `complete`, or let this tool be called through the proxy"
+)
 LOST = "more crossed the MCP proxy while the case ran than there is room for, so calls of it may be missing"
 REMEMBERED = 20_000
 
@@ -64,15 +68,20 @@ class McpRecorded:
         context.marks.process_env |= {name: value.replace(general, own) for name, value in addressed.items()}
         self._running.append(context)
         began = time()
+        if (speak := context.next_prompt) is not None:
+            context.next_prompt = lambda so_far: speak(self._completed(so_far, context, began))
         try:
-            trace = await self._target.run(case, context)
-            joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
-            return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
+            return self._completed(await self._target.run(case, context), context, began)
         finally:
             self._running.remove(context)
             self._over |= dict.fromkeys(_names(context))
             for name in list(self._over)[:-REMEMBERED]:
                 del self._over[name]
+
+    def _completed(self, trace: Trace, context: RunContext, began: float) -> Trace:
+        """The trace with the calls that crossed the proxy since then, and with what is known to be lost of them."""
+        joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
+        return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
 
     def _joined(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
         """The trace, and each of its turns, with the calls that were made since its prompt was sent."""
@@ -98,6 +107,10 @@ class McpRecorded:
         calls = [one.call for one in own if one.call.name]
         names = dict.fromkeys(one.call.name for one in unowned if one.call.name)
         unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools" or not self._complete}
+        crossed = {one.call.name for one in (*own, *unowned)}
+        elsewhere = next((one.name for one in trace.tool_calls if one.name not in crossed), None)
+        if self._complete and elsewhere is not None and "tools" in trace.unobserved:
+            unobserved["tools"] = NOT_COMPLETE.format(elsewhere)
         if any(not one.call.name for one in (*own, *unowned)):
             unobserved["tools"] = UNREAD
         return structs.replace(

@@ -90,6 +90,8 @@ class WithSuccessRules:
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.after_setup = self._refuse_broken
         context.recorder.dialect = self._dialect
+        if (speak := context.next_prompt) is not None:
+            context.next_prompt = lambda so_far: speak(self._with_tools(self._read(so_far), case, context))
         try:
             trace = self._read(await self._target.run(case, context))
             trace = self._with_tools(trace, case, context)
@@ -104,7 +106,7 @@ class WithSuccessRules:
         known = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
         if known and context.lists_tools:
             self._report_unknown(case, known, context)
-        if not known or not judges_arguments(case):
+        if not known or not (judges_arguments(case) or context.next_prompt):
             return trace
         return _with_schemas(trace, known, context.more_tools)
 

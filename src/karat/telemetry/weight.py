@@ -10,7 +10,7 @@ VALUE = 100
 MESSAGE = 180
 """Bytes that a message within a request of OTLP takes besides its texts, at most."""
 LIGHT = 8 << 20
-"""What is surely not heavier than this is not looked at closely."""
+"""What cannot be heavier than this is not looked at closely."""
 HEAVIEST = 128 << 20
 """A body that is heavier is not read."""
 

@@ -533,6 +533,92 @@ SHAPES = {
 }
 
 
+# -- shapes for `karat inspect` alone
+
+
+def letters(steps: list[Step]) -> Iterator[dict[str, Any]]:
+    """Keys and kinds that say nothing; a call that failed is a kind of its own."""
+    keys = {"think": "r", "say": "m", "result": "y", "error": "z", "fail": "!"}
+    for step in steps:
+        match step.what:
+            case "call":
+                yield {"k": "x", "n": step.name, "a": step.value, "u": step.id}
+            case "end":
+                yield {"k": "q", "i": step.value[0], "o": step.value[1]}
+            case what:
+                yield {"k": keys[what], "v": step.value} | ({"u": step.id} if step.id else {})
+
+
+def notified(steps: list[Step]) -> Iterator[dict[str, Any]]:
+    """JSON-RPC notifications, with the kind deep inside."""
+    for step in steps:
+        update: dict[str, Any]
+        match step.what:
+            case "think" | "say":
+                kind = "agent_message_chunk" if step.what == "say" else "agent_thought_chunk"
+                update = {"update": kind, "content": {"type": "text", "text": step.value}}
+            case "call":
+                update = {"update": "tool_call", "toolCallId": step.id, "title": step.name, "rawInput": step.value}
+            case "result" | "error":
+                status = "completed" if step.what == "result" else "failed"
+                update = {
+                    "update": "tool_call_update",
+                    "toolCallId": step.id,
+                    "status": status,
+                    "rawOutput": step.value,
+                }
+            case "fail":
+                yield {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": step.value}}
+                return
+            case _:
+                yield {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}
+                return
+        yield {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": update}}
+
+
+def announced(steps: list[Step]) -> Iterator[dict[str, Any]]:
+    """The first event names a model and all tools; whether a call failed is said next to its result."""
+    yield {"type": "start", "model": "gpt-5-mini", "params": {"top_p": 1}, "tools": ["lookup_order", "issue_refund"]}
+    for step in steps:
+        match step.what:
+            case "say":
+                yield {"type": "content", "content": step.value}
+            case "call":
+                call = {"call_id": step.id, "name": step.name, "arguments": json.dumps(step.value)}
+                yield {"type": "tool", "tool": call}
+            case "result" | "error":
+                text = json.dumps(step.value)
+                out = {"call_id": step.id, "is_error": step.what == "error", "content": text}
+                yield {"type": "tool_output", "tool": out}
+            case "fail":
+                yield {"type": "error", "error": step.value}
+            case "end":
+                yield {"type": "finish"}
+
+
+def coded(steps: list[Step]) -> Iterator[str]:
+    """Lines whose first letter is their kind."""
+    for step in steps:
+        match step.what:
+            case "call":
+                yield f"9:{json.dumps({'toolCallId': step.id, 'toolName': step.name, 'args': step.value})}"
+            case "result" | "error":
+                result = step.value if step.what == "result" else {"error": step.value}
+                yield f"a:{json.dumps({'toolCallId': step.id, 'result': result})}"
+            case "end":
+                yield f"d:{json.dumps({'finishReason': 'stop'})}"
+            case what:
+                yield f"{ {'say': '0', 'think': 'g', 'fail': '3'}[what] }:{json.dumps(step.value)}"
+
+
+ONLY_INSPECTED = {
+    "letters": Shape("application/x-ndjson", lambda steps: lines(letters(steps)), {}),
+    "notifications": Shape("application/x-ndjson", lambda steps: lines(notified(steps)), {}),
+    "announced-tools": Shape("application/x-ndjson", lambda steps: lines(announced(steps)), {}),
+    "coded-lines": Shape("text/plain", lambda steps: "".join(f"{one}\n" for one in coded(steps)).encode(), {}),
+}
+
+
 def service(shape: Shape, *, form: bool = False) -> Answer:
     """The desk agent with such a stream; it takes `{"message": ...}`, or a form with that field."""
 

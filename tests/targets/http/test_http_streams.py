@@ -36,6 +36,28 @@ def test_lines(values: list[object], end: str, cuts: list[int], ended: bool) -> 
     assert [event.json() for event in events("ndjson", sent.encode(), cuts)] == values
 
 
+@given(
+    st.lists(VALUES, max_size=5),
+    st.sampled_from(["", "\n", ",", " , ", "\x1e", "\x1e\n"]),
+    st.booleans(),
+    st.lists(st.integers(0, 10_000), max_size=20),
+)
+def test_values_one_after_another(values: list[object], between: str, in_array: bool, cuts: list[int]) -> None:
+    texts = [json.dumps({"v": value}, ensure_ascii=False) for value in values]
+    sent = between.join(texts)
+    sent = f"[{sent}]" if in_array and texts else sent
+    found = events("json", sent.encode("utf-8", "surrogatepass"), cuts) if texts else []
+    assert [event.data for event in found if not event.torn] == texts
+    if in_array and texts:
+        assert events("json", sent[:-1].encode(), cuts)[-1].torn, "an array without its end is torn"
+
+
+@given(st.lists(st.tuples(st.from_regex(r"[a-z0-9_.-]{1,9}", fullmatch=True), VALUES), max_size=5), LINE_ENDS)
+def test_frames(frames: list[tuple[str, object]], end: str) -> None:
+    sent = end.join(f"{label}:{json.dumps(value)}" for label, value in frames)
+    assert [(event.name, event.json()) for event in events("frames", sent.encode(), [])] == frames
+
+
 @given(st.text(), st.lists(st.integers(0, 10_000), max_size=20))
 def test_chunks(text: str, cuts: list[int]) -> None:
     assert "".join(event.data for event in events("chunks", text.encode(), cuts)) == text
@@ -43,7 +65,7 @@ def test_chunks(text: str, cuts: list[int]) -> None:
 
 @given(st.binary(), st.lists(st.integers(0, 1000), max_size=5))
 def test_garbage_is_read_or_refused(data: bytes, cuts: list[int]) -> None:
-    for form in ("sse", "ndjson", "chunks"):
+    for form in ("sse", "ndjson", "json", "frames", "chunks"):
         try:
             assert all(isinstance(event.data, str) for event in events(form, data, cuts))  # type: ignore[arg-type]
         except ValueError:

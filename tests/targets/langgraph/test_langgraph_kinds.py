@@ -342,9 +342,9 @@ KINDS = [
     Kind(
         "`input` with `{messages}` in a text",
         "further:letter",
-        ("one", "two"),
+        ("{prompt}", "two"),
         (),
-        "two [] So far:\nuser: one\nassistant: one [] So far:\nuser: one\nuser: two",
+        "two [] So far:\nuser: {prompt}\nassistant: {prompt} [] So far:\nuser: {prompt}\nuser: two",
         rest=options(input={"question": "{prompt}", "transcript": "So far:\n{messages}"}, output="$.answer"),
     ),
     Kind(

@@ -41,6 +41,8 @@ ALSO_NAMES = frozenset({"action", "op", "method", "cmd", "target", "name"})
 """Those that may name a tool instead: they are labels only where nothing else distinguishes kinds."""
 STATE_KEYS = frozenset({"phase", "stage", "status", "state", "role", "channel"})
 """Those that results have as well: they are labels only in an object that most events have."""
+CLEAR_KEYS = STATE_KEYS | {"type", "kind", "event", "event_type", "eventType", "msg_type"}
+"""Those that are labels even if no value comes twice."""
 NAME = "(name)"
 """In place of a path: the name that an event of a stream has besides its data."""
 RAW = "(data)"
@@ -160,7 +162,7 @@ class Labels:
         key, distinct = key_of(path), len(set(map(str, values)))
         known = LABEL_KEYS.index(key) if key in LABEL_KEYS else 0 if path in (NAME, "$[0]") else len(LABEL_KEYS)
         share = len(values) / len(self.items)
-        repeats = distinct * 2 <= len(values) or (share == 1 and known < len(LABEL_KEYS) - 1)
+        repeats = distinct * 2 <= len(values) or key in CLEAR_KEYS or path in (NAME, "$[0]")
         holders = sum(bool(_keys_next_to(item.value, path)) for item in self.items)
         if key in STATE_KEYS and holders * 2 < len(self.items):
             return None

@@ -19,6 +19,7 @@ from karat.inspections.shapes.items import (
     step,
 )
 from karat.suites.diagnostics import Json
+from karat.targets.http.conditions import condition
 from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format
 from karat.targets.http.streams import WireEvent, loads
@@ -102,7 +103,10 @@ def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: 
     usage = _find_usage([*values, *(item.value for item in items)])
     stream |= {"ignore": same} if (same := _find_constant(items, labels, calls, len(read))) else {}
     draft.options = ({"stream": stream} if "text" in stream else {}) | usage
-    draft.kinds = _describe(items, labels, calls, spoken)
+    done = stream.get("done")
+    ends = condition(done["when"]) if isinstance(done, dict) else None
+    last = [item for item in items if ends is not None and ends(item.value, item.name)]
+    draft.kinds = _describe(items, labels, calls, spoken, last)
     return draft
 
 
@@ -316,7 +320,11 @@ def _shapes(calls: CallShapes) -> list[CallShape]:
 
 
 def _describe(
-    items: Sequence[EventItem], labels: Labels, calls: CallShapes, spoken: Sequence[_Words]
+    items: Sequence[EventItem],
+    labels: Labels,
+    calls: CallShapes,
+    spoken: Sequence[_Words],
+    last: Sequence[EventItem],
 ) -> tuple[str, ...]:
     """The kinds of events, how many of each, and what each was taken for."""
     roles = {item: "words" for words in spoken if len(spoken) == 1 for item in words.items}
@@ -327,6 +335,7 @@ def _describe(
         ("a call that failed", calls.error),
     ):
         roles |= {item: role for item in shape.items if item not in roles} if shape is not None else {}
+    roles |= {item: "the end of the stream" for item in last if item not in roles}
     kinds: dict[tuple[str, str], list[EventItem]] = {}
     for item in items:
         kinds.setdefault((labels.shown(item), roles.get(item, "not mapped")), []).append(item)

@@ -82,7 +82,12 @@ def _is_literal(value: str) -> bool:
 
 def _scalar(value: Json, *, in_brackets: bool = False) -> str:
     """What holds nothing else; an empty list or object is such a value too."""
-    return text(value, in_brackets=in_brackets) if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return text(value, in_brackets=in_brackets)
+    written = json.dumps(value)
+    # Without a dot, readers of YAML 1.1 take 1e-07 for a text.
+    lacks_dot = isinstance(value, float) and "e" in written and "." not in written
+    return written.replace("e", ".0e") if lacks_dot else written
 
 
 def _in_brackets(value: Json) -> str:

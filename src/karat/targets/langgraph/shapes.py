@@ -6,6 +6,7 @@ or plain text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 PROMPT, SAID = "{prompt}", "{messages}"
+_PLACE = re.compile(rf"{re.escape(PROMPT)}|{re.escape(SAID)}")
 START = "__start__"
 MESSAGES = "messages"
 SAY_WHERE = 'Say in its options where the answer is: output = "$.answer".'
@@ -132,7 +134,7 @@ def _filled(given: object, prompt: str, said: Sequence[BaseMessage]) -> object:
         return list(said)
     if isinstance(given, str):
         transcript = "\n".join(f"{m.role}: {m.content}" for m in as_messages(said)) if SAID in given else ""
-        return given.replace(SAID, transcript).replace(PROMPT, prompt)
+        return _PLACE.sub(lambda place: prompt if place[0] == PROMPT else transcript, given)
     if isinstance(given, dict):
         return {key: _filled(value, prompt, said) for key, value in given.items()}
     return [_filled(value, prompt, said) for value in given] if isinstance(given, list) else given

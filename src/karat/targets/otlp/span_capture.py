@@ -83,14 +83,16 @@ class SpanCapture:
         marks.listen(case.id)
         window = self._receiver.inbox.open_window(marks)
         answered = False
+        if (speak := context.next_prompt) is not None:
+
+            async def speak_to_joined(so_far: Trace) -> str | None:
+                return await speak(await self._completed(so_far, window, case, context))
+
+            context.next_prompt = speak_to_joined
         try:
             trace = await self._target.run(case, context)
             answered = True
-            await in_process.flush()
-            await self._arrival(window, trace, case)
-            for reading in self._readings(window, trace, case):
-                context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
-            return self._joined(trace, window, case)
+            return await self._completed(trace, window, case, context)
         except TargetError as error:
             partial = error.partial or context.recorder.partial(case, error.error)
             error.partial = self._joined(partial, window, case)
@@ -98,6 +100,14 @@ class SpanCapture:
         finally:
             window.close()
             context.notices += self._news(answered)
+
+    async def _completed(self, trace: Trace, window: CaseWindow, case: Case, context: RunContext) -> Trace:
+        """The trace with its spans, once they have arrived."""
+        await in_process.flush()
+        await self._arrival(window, trace, case)
+        for reading in self._readings(window, trace, case):
+            context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
+        return self._joined(trace, window, case)
 
     async def _arrival(self, window: CaseWindow, trace: Trace, case: Case) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""

@@ -73,7 +73,10 @@ class UpstreamReply:
 
     @property
     def location(self) -> str | None:
-        return self._response.getheader("Location")
+        return self.header("Location")
+
+    def header(self, name: str) -> str | None:
+        return self._response.getheader(name)
 
     def head(self, **changed: str) -> bytes:
         """Its status and headers, for an agent; some of them changed."""

@@ -214,7 +214,8 @@ def _doubt(
         if orphan is not None:
             return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
     if missing:
-        return f"the model asked for {missing[0]!r}, and no span shows what became of it. {FLUSH}"
+        shown = "" if calls else " If no tool of it ever has a span, use an instrumentation that makes them."
+        return f"the model asked for {missing[0]!r}, and no span shows what became of it. {FLUSH}{shown}"
     if any(entry.asks_for_tools for entry in models) and not calls:
         return f"the model ended by asking for a tool, and no span shows one. {FLUSH}"
     return ""

@@ -1,0 +1,9 @@
+"""Says which agent the tests of this folder are about."""
+
+import desk_agent
+import pytest
+
+
+@pytest.fixture(scope="session")
+def karat_target():
+    return desk_agent.reply

@@ -1,0 +1,94 @@
+"""`karat tape`"""
+
+from __future__ import annotations
+
+import click
+
+from karat.errors import ExitCode
+
+
+@click.group(short_help="Look at tapes: recorded answers of models and services.")
+def command() -> None:
+    """Look at tapes, which `karat run --tape record` makes and `karat run --tape replay` plays.
+
+    \b
+    Examples:
+      karat tape show shop.tape.yaml --case refund
+      karat tape check shop.karat.yaml
+      karat tape seal shop.tape.yaml
+    """
+
+
+@command.command(short_help="Read a tape.")
+@click.argument("tape")
+@click.option("--case", help="Only the exchanges of this case, with what was asked and answered.")
+def show(tape: str, case: str | None) -> int:
+    """Print one line for each exchange; with --case, the last words that were sent and the answer."""
+    from karat.api import read_tape
+    from karat.text.wording import counted, visible
+
+    found = read_tape(tape)
+    shown = [one for one in found.exchanges if case in (None, one.case)]
+    for one in shown:
+        repeat = f" (repeat {one.repeat})" if one.repeat else ""
+        click.echo(visible(f"{one.case}{repeat}  {one.request.title}  {one.answer.status}  {one.recorded}"))
+        if case is not None:
+            click.echo(visible(f"  asked     {one.request.gist}"))
+            click.echo(visible(f"  answered  {one.answer.gist}"))
+    if not shown and case is not None:
+        click.echo(f"karat: no exchange of the case {visible(case)!r} is on the tape.", err=True)
+        return ExitCode.NOTHING_SELECTED
+    click.echo(f"{counted(len(shown), 'exchange')} of {counted(len({one.case for one in shown}), 'case')}")
+    return ExitCode.OK
+
+
+@command.command(short_help="Hold tapes against their suites.")
+@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+def check(suites: tuple[str, ...]) -> int:
+    """Find recordings of cases that a suite no longer has, cases without a recording, and recordings that expired."""
+    from karat.api import check_tape, find_project, load_file
+    from karat.text.wording import counted, visible
+
+    sound, project = True, find_project()
+    for name in suites:
+        report = check_tape(load_file(name, project))
+        sound = sound and report.is_sound
+        for what, cases in (
+            ("not in the suite", report.orphans),
+            ("not on the tape", report.missing),
+            ("expired", report.expired),
+        ):
+            for case in cases:
+                click.echo(visible(f"{report.path.name}: {case}: {what}"))
+        click.echo(f"{visible(report.path.name)}: {counted(report.exchanges, 'exchange')}")
+    return ExitCode.OK if sound else ExitCode.FAILED
+
+
+@command.command(short_help="Accept a tape that was edited by hand.")
+@click.argument("tape")
+def seal(tape: str) -> int:
+    """Accept what was edited by hand: without it, a tape that was changed is refused."""
+    from karat.api import seal_tape
+    from karat.text.wording import counted
+
+    click.echo(f"{counted(seal_tape(tape), 'edited exchange')} accepted")
+    return ExitCode.OK
+
+
+@command.command(short_help="Put an MCP server over stdio on the tape.")
+@click.argument("name")
+@click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def stdio(name: str, server: tuple[str, ...]) -> int:
+    """Be the MCP server that COMMAND starts, for an agent that is on a tape.
+
+    Give it to the agent in place of the command: without a tape it is the server itself.
+
+    \b
+    Example:
+      karat tape stdio orders -- python orders_server.py
+    """
+    import os
+
+    from karat.api import serve_stdio
+
+    return serve_stdio(name, server, os.environ)

@@ -1,0 +1,154 @@
+"""The tape of a run: which file, what is done with it, and the target that it surrounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from karat.checks.catalog import CheckCatalog
+from karat.engine.events import CaseFinished, Event
+from karat.errors import UsageError
+from karat.model.suite import Case, CheckSpec, Suite
+from karat.plugins.project import Project
+from karat.plugins.tables import dotted, read
+from karat.running.request import BY_NAME, ResolvedTarget, RunOptions
+from karat.text.wording import counted
+from karat.world.settings import MISS, TapeSettings, TapeTable
+
+SUFFIX = ".tape.yaml"
+TIMES = frozenset({"duration_ms", "timings"})
+"""What is measured on a clock: a recording is quicker than what was recorded."""
+
+
+def read_settings(project: Project) -> TapeTable:
+    """The table `[tape]` of a project."""
+    given = project.content.get("tape")
+    if not isinstance(given, dict):
+        return TapeTable()
+    return read(given, TapeTable, Path(project.file), dotted(project.section, "tape"))
+
+
+def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:
+    """Where the tape of a suite is: next to it, unless the configuration names a file."""
+    if table.file:
+        return Path(project.file).parent / table.file
+    file = Path(project.folder, suite_file)
+    return file.with_name(file.stem.removesuffix(".karat") + SUFFIX)
+
+
+def put_on_tape(
+    agent: ResolvedTarget, options: RunOptions, suite_file: str, project: Project, secrets: tuple[str, ...]
+) -> ResolvedTarget:
+    """The agent with its tape, if the options or the configuration ask for one."""
+    table = read_settings(project)
+    plays = options.tape or table.mode
+    if plays is None:
+        return agent
+    if agent.recipe is None:
+        message = "a target that is an object cannot have a tape: it was loaded before the tape could be opened."
+        raise UsageError(message, fix=BY_NAME, slug="bad-option")
+    if options.repeat == "auto":
+        fix = "Give --repeat a number, or leave the tape out."
+        raise UsageError("--repeat auto asks how an agent varies, and a tape does not.", fix=fix, slug="bad-option")
+    path = tape_path(suite_file, table, project)
+    settings = TapeSettings(**structs.asdict(table), path=path, plays=plays, secrets=secrets)
+    return ResolvedTarget.from_config(structs.replace(agent.recipe, tape=settings), agent.name)
+
+
+def tape_in_header(agent: ResolvedTarget) -> dict[str, object]:
+    """What a journal says of the tape: what was done with which one."""
+    tape = None if agent.recipe is None else agent.recipe.tape
+    if tape is None:
+        return {}
+    from karat.world.tape import read_tape  # few runs have a tape
+
+    digest = {} if tape.plays == "record" or not tape.path.exists() else {"sha256": read_tape(tape.path).digest}
+    return {"tape": {"mode": tape.plays, "file": tape.path.name, **digest}}
+
+
+def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCatalog) -> tuple[Suite, int]:
+    """The suite as it can be judged in a replay, and how many time budgets that leaves out."""
+    tape = None if agent.recipe is None else agent.recipe.tape
+    if tape is None or tape.records:
+        return suite, 0
+
+    def timed(spec: CheckSpec) -> bool:
+        found = catalog.find(spec.name)
+        return found is not None and bool(found.channels) and TIMES.issuperset(found.channels)
+
+    def judged(case: Case) -> Case:
+        turns = tuple(structs.replace(turn, checks=_without(turn.checks, timed)) for turn in case.turns)
+        return structs.replace(case, checks=_without(case.checks, timed), turns=turns)
+
+    count = sum(timed(spec) for case in suite.cases for _, spec in case.all_checks)
+    return (structs.replace(suite, cases=tuple(map(judged, suite.cases))) if count else suite), count
+
+
+def _without(checks: tuple[CheckSpec, ...], timed: Callable[[CheckSpec], bool]) -> tuple[CheckSpec, ...]:
+    # The class of the checks of a case knows its catalog.
+    return type(checks)(spec for spec in checks if not timed(spec))
+
+
+class MissCounter:
+    """Counts the cases that missed the tape, by cause: one edit of a prompt misses in all of them."""
+
+    def __init__(self) -> None:
+        self._causes: Counter[str] = Counter()
+        self._details: dict[str, str] = {}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CaseFinished) and event.done.error == MISS and event.record.trace.error is not None:
+            error = event.record.trace.error
+            cause = error.message.partition(": request ")[0]
+            self._causes[cause] += 1
+            self._details.setdefault(cause, error.detail)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        for cause, cases in self._causes.most_common():
+            detail = "".join(f"\n    {line}" for line in self._details[cause].splitlines())
+            yield f"not on the tape: {cause}: {counted(cases, 'case')}{detail}"
+
+
+class TapeReport(Struct, frozen=True, kw_only=True):
+    """A tape, held against the suite that it is for."""
+
+    path: Path
+    exchanges: int
+    orphans: tuple[str, ...] = ()
+    """Cases on the tape that the suite does not have."""
+    missing: tuple[str, ...] = ()
+    """Cases of the suite that are not on the tape."""
+    expired: tuple[str, ...] = ()
+    """Cases with a recording that is older than `max_age_days`."""
+
+    @property
+    def is_sound(self) -> bool:
+        return not (self.orphans or self.missing or self.expired)
+
+
+def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
+    """Hold the tape of a suite against the suite."""
+    from karat.world.tape import read_tape
+
+    table = read_settings(project)
+    tape = read_tape(tape_path(suite.file, table, project))
+    here = [case.id for case in suite.cases if not case.skip]
+    known = {case.id for case in suite.cases}
+    taped = {case for case, _ in tape.runs}
+    oldest = None if table.max_age_days is None else (today - timedelta(days=table.max_age_days)).isoformat()
+    return TapeReport(
+        path=tape.path,
+        exchanges=len(tape.exchanges),
+        orphans=tuple(sorted(taped - known)),
+        missing=tuple(case for case in here if case not in taped),
+        expired=_ordered(one.case for one in tape.exchanges if oldest is not None and one.recorded < oldest),
+    )
+
+
+def _ordered(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,166 @@
+"""What a tape does with a request: answer it from a recording, or have it answered and record that."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from time import monotonic
+
+from msgspec import Struct, field, structs
+
+from karat.options import TapeMode
+from karat.traces.redact import Redactor
+from karat.world.requests import Difference, Leaves, ServiceRequest, first_difference
+from karat.world.tape import Answer, Exchange, Tape
+
+SECONDS_BETWEEN_WRITES = 2.0
+"""While cases are recorded; what a kill in between loses is these seconds."""
+
+
+class Miss(Struct, frozen=True):
+    """A request that no recording answers."""
+
+    request: ServiceRequest
+    number: int
+    """Of the requests of the case."""
+    cause: str
+    """What is the same for all cases that miss for this reason."""
+    detail: str = ""
+
+
+class CaseOnTape(Struct, kw_only=True):
+    """One run of a case: what is recorded of it, what is left of that, and what came."""
+
+    case: str
+    repeat: int
+    recorded: tuple[Exchange, ...] | None
+    """None: the case is not on the tape."""
+    left: list[tuple[str, Exchange]] = field(default_factory=list)
+    """What can still be used, by its key."""
+    made: list[Exchange] = field(default_factory=list)
+    """What the case is to have on the tape, in order."""
+    asked: int = 0
+    misses: list[Miss] = field(default_factory=list)
+
+
+class TapePlayer:
+    """Plays and records one tape. Requests of one case come one after the other or side by side, from any thread."""
+
+    def __init__(
+        self, tape: Tape, mode: TapeMode, leaves: Leaves, redactor: Redactor, *, keep_failures: bool = False
+    ) -> None:
+        self.tape = tape
+        self.mode = mode
+        self._leaves = leaves
+        self._redactor = redactor
+        self._keep_failures = keep_failures
+        self._lock = threading.Lock()
+        self._written = monotonic()
+
+    @property
+    def records(self) -> bool:
+        return self.mode in ("record", "extend")
+
+    def begin(self, case: str, repeat: int) -> CaseOnTape:
+        """A run of a case begins: every recording of it can be used once."""
+        found = self.tape.runs.get((case, repeat))
+        left = [] if self.mode == "record" else [(one.request.key(self._leaves), one) for one in found or ()]
+        return CaseOnTape(case=case, repeat=repeat, recorded=None if found is None else tuple(found), left=left)
+
+    def end(self, case: CaseOnTape) -> None:
+        """A run of a case is over: keep what was recorded of it."""
+        if self.records:
+            with self._lock:
+                self.tape.runs[case.case, case.repeat] = case.made
+                if monotonic() - self._written > SECONDS_BETWEEN_WRITES:
+                    self._write()
+
+    def close(self) -> None:
+        if self.records:
+            with self._lock:
+                self._write()
+
+    def _write(self) -> None:
+        self.tape.write()
+        self._written = monotonic()
+
+    def read(self, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
+        """A request without its secrets."""
+        asked = ServiceRequest.of(service, method, address, content_type, body)
+        redactor = self._redactor
+        return structs.replace(
+            asked, path=redactor.text(asked.path), json=redactor.json(asked.json), text=redactor.text(asked.text)
+        )
+
+    def answer(self, request: ServiceRequest, case: CaseOnTape) -> Answer | None:
+        """The recorded answer; None: it is missing, which counts as a miss unless it is recorded now."""
+        with self._lock:
+            case.asked += 1
+            found = self._find(request, case)
+            if found is None:
+                if not self.records:
+                    case.misses.append(_miss(request, case, self._leaves))
+                return None
+            case.left.remove(found)
+            case.made.append(found[1])
+            return found[1].answer
+
+    def record(self, request: ServiceRequest, answer: Answer, case: CaseOnTape) -> None:
+        """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
+        if answer.status >= 400 and not self._keep_failures:
+            return
+        kept = structs.replace(
+            answer,
+            json=self._redactor.json(answer.json),
+            text=self._redactor.text(answer.text),
+            events=tuple(structs.replace(one, data=self._redactor.text(one.data)) for one in answer.events),
+        )
+        day = datetime.now(UTC).date().isoformat()
+        with self._lock:
+            case.made.append(Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day))
+
+    def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
+        if self.mode == "follow":
+            return next((one for one in case.left if one[1].request.service == request.service), None)
+        key = request.key(self._leaves)
+        return next((one for one in case.left if one[0] == key), None)
+
+
+def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
+    number = case.asked
+    if case.recorded is None:
+        return Miss(request, number, "the case is not on the tape")
+    if not case.recorded:
+        return Miss(request, number, "the case asked for nothing when it was recorded")
+    if any(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
+        return Miss(request, number, f"the request was sent more often than the {len(case.recorded)} recorded ones")
+    near = _nearest(request, [one for _, one in case.left] or case.recorded)
+    if near is None:
+        return Miss(request, number, f"no request of {request.title} was recorded")
+    found = first_difference(near.request.compared(leaves), request.compared(leaves))
+    if found is None:
+        found = Difference("the address", near.request.title, request.title)
+    return Miss(request, number, _cause(found, request), f"recorded: {found.recorded}\nasked:    {found.asked}")
+
+
+def _cause(found: Difference, request: ServiceRequest) -> str:
+    role = ""
+    with suppress(ValueError, IndexError, KeyError, TypeError, AttributeError):  # a body of another shape
+        place = found.path.partition("[")[2].partition("]")[0]
+        role = str(request.messages[int(place)].get("role", ""))  # type: ignore[attr-defined]  # checked by the line above
+    return f"{found.path} changed" + (f" (the {role} message)" if role else "")
+
+
+def _nearest(request: ServiceRequest, recorded: Iterable[Exchange]) -> Exchange | None:
+    """The recording with the most messages in common, of those with the same address."""
+
+    def common(one: Exchange) -> int:
+        pairs = zip(one.request.messages, request.messages, strict=False)
+        same = sum(a == b for a, b in pairs)
+        return 2 * same - abs(len(one.request.messages) - len(request.messages))
+
+    alike = [one for one in recorded if one.request.service == request.service]
+    same_path = [one for one in alike if (one.request.method, one.request.path) == (request.method, request.path)]
+    return max(same_path or alike, key=common, default=None)

@@ -1,0 +1,181 @@
+"""What makes two requests the same: everything in them, but for what never counts and what the user leaves out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+import regex
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError
+from msgspec import Struct
+
+from karat.errors import ConfigError
+from karat.text.wording import shorten
+
+SECONDS = 1.0
+"""For one pattern on one request."""
+LEFT_OUT = "…"
+CREDENTIALS = frozenset({"key", "api_key", "apikey", "api-key", "access_token", "token", "subscription-key"})
+"""Parameters of an address that say who asks, and not what is asked."""
+_PATHS = JSONPathEnvironment()
+_BOUNDARY = regex.compile(r'boundary="?([^";,\s]+)')
+
+
+class Leaves(Struct, frozen=True):
+    """What is left out of a comparison: JSON paths within bodies, and patterns within every text of one."""
+
+    paths: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, ignore: Sequence[str], where: str = "") -> Leaves:
+        """Paths begin with `$`, all others are patterns. Raises ConfigError."""
+        for entry in ignore:
+            try:
+                _PATHS.compile(entry) if entry.startswith("$") else regex.compile(entry)
+            except (JSONPathError, regex.error) as error:
+                fix = "Write a JSON path such as $.metadata.id, or a regular expression."
+                message = f"`ignore` of the tape: {entry!r} cannot be read: {error}."
+                raise ConfigError(message, where=where, fix=fix, slug="bad-tape") from error
+        paths = tuple(entry for entry in ignore if entry.startswith("$"))
+        return cls(paths, tuple(entry for entry in ignore if not entry.startswith("$")))
+
+    def out_of(self, body: object) -> object:
+        """The body without what is left out of a comparison."""
+        for path in self.paths:
+            for node in _PATHS.find(path, body) if isinstance(body, dict | list) else ():
+                _blank(body, node.location)
+        return self._texts(body) if self.patterns else body
+
+    def _texts(self, value: object) -> object:
+        if isinstance(value, str):
+            for pattern in self.patterns:
+                value = regex.sub(pattern, LEFT_OUT, value, timeout=SECONDS)
+            return value
+        if isinstance(value, dict):
+            return {key: self._texts(item) for key, item in value.items()}
+        return [self._texts(item) for item in value] if isinstance(value, list) else value
+
+
+def _blank(body: Any, location: tuple[int | str, ...]) -> None:
+    *above, last = location or ("",)
+    for step in above:
+        body = body[step]
+    if location:
+        body[last] = LEFT_OUT
+
+
+class ServiceRequest(Struct, frozen=True, dict=True):
+    """A request to a service, without secrets: what is kept of it, and what it is known by."""
+
+    service: str
+    method: str
+    path: str
+    content_type: str = ""
+    json: object = None
+    """The body, where it is JSON."""
+    text: str = ""
+
+    @classmethod
+    def of(cls, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
+        """Read a request. The order of a query, of keys, and the boundary of a form do not count."""
+        split = urlsplit(address)
+        given = parse_qsl(split.query, keep_blank_values=True)
+        query = urlencode(sorted(pair for pair in given if pair[0].lower() not in CREDENTIALS))
+        path = f"{split.path}?{query}" if query else split.path
+        kind = content_type.partition(";")[0].strip().lower()
+        if body and (found := read_json(body)) is not None:
+            return cls(service, method, path, kind, found.value)
+        if boundary := _BOUNDARY.search(content_type):
+            body = body.replace(boundary[1].encode("latin-1", "replace"), b"boundary")
+        return cls(service, method, path, kind, None, body.decode("utf-8", "backslashreplace"))
+
+    @property
+    def title(self) -> str:
+        return f"{self.method} {self.service} {self.path}"
+
+    @property
+    def gist(self) -> str:
+        """The last words that were sent, for people."""
+        last = self.messages[-1] if self.messages else self.json
+        return shorten(self.text if self.json is None else msgspec.json.encode(last).decode())
+
+    def compared(self, leaves: Leaves) -> object:
+        """What counts of the body."""
+        if self.json is None:
+            return leaves.out_of(self.text)
+        return leaves.out_of(msgspec.json.decode(msgspec.json.encode(self.json)) if leaves.paths else self.json)
+
+    def key(self, leaves: Leaves) -> str:
+        """The same for requests that are the same, and for no others."""
+        parts = [self.service, self.method, self.path, self.json is None, self.compared(leaves)]
+        return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+
+    @cached_property
+    def messages(self) -> Sequence[object]:
+        """The conversation that a model is sent, where the body holds one."""
+        body = self.json if isinstance(self.json, Mapping) else {}
+        lists = (body[name] for name in ("messages", "input", "contents") if isinstance(body.get(name), list))
+        return next(lists, ())
+
+
+class Json(Struct, frozen=True):
+    """A value of JSON, `null` too."""
+
+    value: object
+
+
+def read_json(body: bytes) -> Json | None:
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return None if isinstance(found, str | int | float | bool | None) else Json(found)
+
+
+class Difference(Struct, frozen=True):
+    """The first place at which two requests differ; an end without a value is missing there."""
+
+    path: str
+    recorded: str
+    asked: str
+
+
+def first_difference(recorded: object, asked: object, path: str = "$") -> Difference | None:
+    """The first place, in order of the recorded value, at which another one differs from it."""
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        for key in dict.fromkeys([*recorded, *asked]):
+            if key not in recorded or key not in asked:
+                return Difference(f"{path}.{key}", _shown(recorded, key), _shown(asked, key))
+            if (found := first_difference(recorded[key], asked[key], f"{path}.{key}")) is not None:
+                return found
+        return None
+    if isinstance(recorded, list) and isinstance(asked, list):
+        for number, (one, other) in enumerate(zip(recorded, asked, strict=False)):
+            if (found := first_difference(one, other, f"{path}[{number}]")) is not None:
+                return found
+        if len(recorded) != len(asked):
+            return Difference(path, f"{len(recorded)} items", f"{len(asked)} items")
+        return None
+    return None if recorded == asked else Difference(path, *_around(recorded, asked))
+
+
+def _shown(table: Mapping[str, object], key: str) -> str:
+    return _short(msgspec.json.encode(table[key]).decode()) if key in table else "missing"
+
+
+def _around(recorded: object, asked: object) -> tuple[str, str]:
+    """Both values, cut to where they begin to differ."""
+    one, other = (v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in (recorded, asked))
+    same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = max(0, same - 20)
+    return _short(one[start:], cut=start > 0), _short(other[start:], cut=start > 0)
+
+
+def _short(text: str, *, cut: bool = False) -> str:
+    shown = text if len(text) <= 80 else f"{text[:79]}…"
+    return f"…{shown}" if cut else shown

@@ -1,0 +1,226 @@
+"""A tape on disk: what each case asked of the services around the agent, and what they answered.
+
+One YAML file per suite, for people to read and to compare: exchanges in the order of their cases, each with the request
+without its secrets, and the answer as it came. It is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from msgspec import Struct, field
+
+from karat.errors import ConfigError
+from karat.suites.documents.yaml_text import block
+from karat.text.wording import shorten
+from karat.world.requests import ServiceRequest, read_json
+
+VERSION = 1
+LARGEST = 256 << 20
+KEPT_HEADERS = ("content-type", "mcp-protocol-version", "mcp-session-id", "retry-after")
+"""Headers of an answer that clients act on; all others vary or say who asked."""
+RECORD_AGAIN = "Record it again with --tape record."
+
+
+class Event(Struct, frozen=True, forbid_unknown_fields=True):
+    """A piece of a stream, as it came, and how long after the one before it."""
+
+    after_ms: int
+    data: str
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a service answered: a body as JSON, text or bytes, or the events of a stream."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    json: object = None
+    spacing: str = ""
+    """How the JSON was written, where that is not in the shortest way."""
+    text: str = ""
+    base64: str = ""
+    events: tuple[Event, ...] = ()
+
+    @classmethod
+    def of_body(cls, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+        kept = {name: value for name, value in headers.items() if name in (*KEPT_HEADERS, "location")}
+        found = read_json(body)
+        for spacing in _SPACINGS if found is not None else ():
+            if found is not None and _written(found.value, spacing) == body:
+                return cls(status, kept, json=found.value, spacing=spacing)
+        try:
+            return cls(status, kept, text=body.decode())
+        except UnicodeDecodeError:
+            return cls(status, kept, base64=base64.b64encode(body).decode())
+
+    @property
+    def gist(self) -> str:
+        """The answer, for people."""
+        return shorten("".join(one.data for one in self.events) or self.body.decode("utf-8", "replace"))
+
+    @property
+    def body(self) -> bytes:
+        """The bytes as they came."""
+        if self.json is not None:
+            return _written(self.json, self.spacing)
+        return base64.b64decode(self.base64) if self.base64 else self.text.encode()
+
+
+_SPACINGS: Mapping[str, dict[str, Any]] = {
+    "": {"separators": (",", ":"), "ensure_ascii": False},
+    "spaced": {"ensure_ascii": False},
+    "ascii": {"separators": (",", ":")},
+    "spaced ascii": {},
+    "indented": {"ensure_ascii": False, "indent": 2},
+}
+"""How servers write JSON: what it takes to give back the same bytes."""
+
+
+def _written(value: object, spacing: str) -> bytes:
+    import json  # slower than msgspec, and able to write as other servers do
+
+    return json.dumps(value, **_SPACINGS[spacing]).encode("utf-8", "surrogatepass")
+
+
+class Exchange(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """One request and its answer."""
+
+    case: str
+    repeat: int = 0
+    request: ServiceRequest
+    answer: Answer
+    recorded: str = ""
+    """The day."""
+
+
+class _File(Struct, forbid_unknown_fields=True, kw_only=True):
+    karat_tape: int
+    exchanges: list[dict[str, Any]]
+    """Each with a `seal`, a digest of the rest: what was edited by hand shows."""
+    cases: dict[str, int]
+    """How many exchanges each case has; it is the last entry, so that a file that was cut off shows."""
+
+
+class Tape(Struct, kw_only=True):
+    """All exchanges, by case and repeat. A case that asked nothing is known by its empty list."""
+
+    path: Path
+    digest: str = ""
+    runs: dict[tuple[str, int], list[Exchange]] = field(default_factory=dict)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        return [one for run in sorted(self.runs) for one in self.runs[run]]
+
+    def write(self) -> None:
+        """Replace the file, or leave it as it was."""
+        cases: dict[str, int] = {}
+        for (case, _), exchanges in sorted(self.runs.items()):
+            cases[case] = cases.get(case, 0) + len(exchanges)
+        head: dict[str, Any] = {
+            "karat_tape": VERSION,
+            "exchanges": [_sealed(one) for one in self.exchanges],
+            "cases": cases,
+        }
+        data = "\n".join([*block(head), ""]).encode()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
+        try:
+            with open(handle, "wb") as file:
+                file.write(data)
+            os.replace(name, self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        self.digest = hashlib.sha256(data).hexdigest()
+
+
+def read_tape(path: Path) -> Tape:
+    """Read a tape. Raises ConfigError for one that is missing, was cut off or edited, or is of a newer Karat."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise _bad(path, f"the tape has more than {LARGEST:,} bytes.", "Split the suite.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise _bad(path, f"the tape cannot be read: {error.strerror}.", RECORD_AGAIN) from error
+    file = _parsed(path, data)
+    runs: dict[tuple[str, int], list[Exchange]] = {}
+    for number, (one, intact) in enumerate(_exchanges(path, file), 1):
+        if not intact:
+            fix = "Undo the edit, or accept it with `karat tape seal`."
+            raise _bad(path, f"exchange {number} (case {one.case!r}) was edited.", fix)
+        runs.setdefault((one.case, one.repeat), []).append(one)
+    for case, count in {**dict.fromkeys((case for case, _ in runs), 0), **file.cases}.items():
+        found = sum(len(each) for (name, _), each in runs.items() if name == case)
+        if found != count:
+            raise _bad(path, f"case {case!r} has {found} exchanges, and had {count}.", RECORD_AGAIN)
+        runs.setdefault((case, 0), [])
+    return Tape(path=path, digest=hashlib.sha256(data).hexdigest(), runs=runs)
+
+
+def seal_tape(path: Path) -> int:
+    """Accept what was edited by hand; how many exchanges were."""
+    file = _parsed(path, path.read_bytes())
+    runs: dict[tuple[str, int], list[Exchange]] = {(case, 0): [] for case in file.cases}
+    edited = 0
+    for one, intact in _exchanges(path, file):
+        edited += not intact
+        runs.setdefault((one.case, one.repeat), []).append(one)
+    Tape(path=path, runs=runs).write()
+    return edited
+
+
+def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
+    """The exchanges, and whether each is as it was recorded."""
+    for number, raw in enumerate(file.exchanges, 1):
+        seal = raw.pop("seal", "")
+        try:
+            one = msgspec.convert(raw, Exchange)
+        except msgspec.ValidationError as error:
+            raise _bad(path, f"exchange {number} cannot be read: {error}.", RECORD_AGAIN) from error
+        yield one, seal == _seal(_plain(one))
+
+
+def _parsed(path: Path, data: bytes) -> _File:
+    try:
+        found = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a safe loader
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise _bad(path, f"not a tape: {' '.join(str(error).split())}.", RECORD_AGAIN) from error
+    version = found.get("karat_tape") if isinstance(found, dict) else None
+    if not isinstance(version, int):
+        raise _bad(path, "not a tape: `karat_tape` is missing.", RECORD_AGAIN)
+    if version > VERSION:
+        raise _bad(path, f"the tape is of version {version}; this Karat reads {VERSION}.", "Update Karat.")
+    if "cases" not in found:
+        raise _bad(path, "the tape was cut off: `cases` is missing at its end.", RECORD_AGAIN)
+    try:
+        return msgspec.convert(found, _File)
+    except msgspec.ValidationError as error:
+        raise _bad(path, f"not a tape: {error}.", RECORD_AGAIN) from error
+
+
+def _bad(path: Path, message: str, fix: str) -> ConfigError:
+    return ConfigError(message, where=str(path), fix=fix, slug="bad-tape")
+
+
+def _plain(one: Exchange) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(one)
+    found["request"] = {key: value for key, value in found["request"].items() if value not in (None, "")}
+    return found
+
+
+def _seal(plain: Mapping[str, Any]) -> str:
+    return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:16]
+
+
+def _sealed(one: Exchange) -> dict[str, Any]:
+    plain = _plain(one)
+    return plain | {"seal": _seal(plain)}

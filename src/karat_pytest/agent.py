@@ -1,0 +1,148 @@
+"""The agent under test as a fixture: a conversation that a Python test holds, turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import structs
+
+from karat.errors import KaratError, UsageError
+from karat.model.suite import Case, Turn
+from karat.model.trace import Trace
+from karat.plugins.project import find_project
+from karat.running.case_runner import DEFAULT_TIMEOUT, settle
+from karat.running.request import ResolvedTarget, RunRequest
+from karat.targets.base import RunContext, TargetError, secrets_of
+from karat.text.wording import said
+from karat.traces.limits import cap_trace
+from karat.traces.redact import Redactor
+from karat_pytest import state_of
+from karat_pytest.runs import NO_TARGET
+
+if TYPE_CHECKING:
+    from karat_pytest.state import BackgroundLoop, SessionState
+
+GRACE = 5.0
+"""How long a conversation may take to end, in seconds."""
+
+
+class AgentConversation:
+    """A conversation with the agent. Each turn is a `Trace`: its words are `final_message`, its calls `tool_calls`."""
+
+    def __init__(self, name: str, agent: OpenAgent) -> None:
+        self._name = name
+        self._agent = agent
+        self._prompts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._answer: asyncio.Future[Trace] | None = None
+        self._run: asyncio.Task[Trace] | None = None
+        self.turns: tuple[Trace, ...] = ()
+        """The turns so far, each with those before it."""
+
+    async def ask(self, prompt: str) -> Trace:
+        """Say something to the agent, and wait for its answer: the turn, with what was called in it."""
+        __tracebackhide__ = True  # pytest shows the line that asks, not this one
+        try:
+            return await self._agent.loop.start(self._ask(prompt))
+        except KaratError as error:
+            raise error.with_traceback(None) from None
+
+    def ask_sync(self, prompt: str) -> Trace:
+        """As `ask`, for tests that are not asynchronous."""
+        __tracebackhide__ = True
+        try:
+            return self._agent.loop.wait(self._ask(prompt))
+        except KaratError as error:
+            raise error.with_traceback(None) from None
+
+    async def _ask(self, prompt: str) -> Trace:
+        if self._run is not None and self._run.done():
+            message = "the conversation is over: the target answers one prompt alone."
+            raise UsageError(message, fix="See `converse` in docs/extending.md.", slug="no-conversation")
+        answer = self._answer = asyncio.get_running_loop().create_future()
+        if self._run is None:
+            case = Case(id=self._name, prompt=prompt, checks=(), turns=(Turn(prompt),))
+            context = RunContext(next_prompt=self._hear)
+            self._run = asyncio.create_task(self._agent.target.run(case, context))
+        else:
+            self._prompts.put_nowait(prompt)
+        await asyncio.wait({answer, self._run}, timeout=self._agent.timeout, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return self._keep(answer.result())
+        if not self._run.done():
+            self._run.cancel()
+            raise TargetError("timeout", f"the agent took longer than {self._agent.timeout:g} s")
+        try:
+            return self._keep(self._run.result())
+        except TargetError:
+            raise
+        except Exception as error:
+            raise TargetError("agent", f"{type(error).__name__}: {said(error)}") from error
+
+    async def _hear(self, so_far: Trace) -> str | None:
+        """Hand a turn to the test, and wait for what it says next."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(so_far)
+        return await self._prompts.get()
+
+    def _keep(self, so_far: Trace) -> Trace:
+        turn = so_far.turns[-1] if so_far.turns else so_far
+        turn = self._agent.without_secrets(structs.replace(turn, earlier=self.turns, setup_calls=so_far.setup_calls))
+        self.turns = (*self.turns, turn)
+        return turn
+
+    async def end(self) -> None:
+        """End the conversation, and whatever of it still goes on."""
+        if self._run is None:
+            return
+        self._prompts.put_nowait(None)
+        await asyncio.wait({self._run}, timeout=0 if self._answer and not self._answer.done() else GRACE)
+        self._run.cancel()
+        with suppress(Exception, asyncio.CancelledError):
+            await self._run
+
+
+class OpenAgent:
+    """A target that is open in this process, for all tests that talk to it."""
+
+    def __init__(self, resolved: ResolvedTarget, loop: BackgroundLoop, timeout: float, redactor: Redactor) -> None:
+        self.target = resolved.target
+        self.loop = loop
+        self.timeout = timeout
+        self._redactor = redactor
+
+    def without_secrets(self, trace: Trace) -> Trace:
+        return self._redactor.trace(cap_trace(trace))
+
+
+@contextmanager
+def open_conversation(request: pytest.FixtureRequest, target: object) -> Iterator[AgentConversation]:
+    """A conversation with an agent that stays open until the session ends."""
+    state = state_of(request.config)
+    agent = _opened(state, state.chosen_target or target, request)
+    conversation = AgentConversation(request.node.nodeid, agent)
+    try:
+        yield conversation
+    finally:
+        agent.loop.wait(conversation.end())
+
+
+def _opened(state: SessionState, target: object, request: pytest.FixtureRequest) -> OpenAgent:
+    project = find_project(request.path.parent)
+    key = (id(target), project.file)
+    if key not in state.agents:
+        asked = RunRequest(folder=str(state.folder))
+        try:
+            resolved, options, asked = settle(target, state.options, asked, project)  # type: ignore[arg-type]  # it refuses what is not a target
+        except UsageError as error:
+            error.fix = NO_TARGET if error.slug == "no-target" else error.fix
+            raise
+        redactor = Redactor((*asked.secrets, *secrets_of(resolved.target)))
+        timeout = options.timeout or resolved.timeout or DEFAULT_TIMEOUT
+        state.loop.wait(resolved.target.open())
+        state.agents[key] = OpenAgent(resolved, state.loop, timeout, redactor)
+        state.targets.append(target)  # an id is that of no other object while the object is there
+    return state.agents[key]

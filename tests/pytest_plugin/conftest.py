@@ -1,0 +1,88 @@
+"""A small project with an agent of its own, and pytest in it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+# Loaded here: pytester removes what a test loads first, and Karat would be read again for each of them.
+import karat.suites.documents.json
+import karat.suites.documents.yaml
+import karat.suites.formats.catalog
+import karat_pytest.agent
+import karat_pytest.assertions
+import karat_pytest.state
+from karat.journal.reader import Journal
+
+AGENT = """
+import os, time
+
+def reply(prompt, conversation):
+    if "boom" in prompt:
+        raise RuntimeError("the agent broke")
+    if "die" in prompt:
+        os._exit(9)
+    if "sleep" in prompt:
+        time.sleep(60)
+    if "refund" in prompt:
+        conversation.tool_call("issue_refund", arguments={"order": "A-17"}, result={"status": "paid"})
+        return "I have issued the refund."
+    return f"You said: {prompt}"
+"""
+CONFTEST = """
+import agent
+import pytest
+
+@pytest.fixture(scope="session")
+def karat_target():
+    return agent.reply
+"""
+QUIET = ("-p", "no:langsmith_plugin", "-p", "no:anyio", "-p", "no:hypothesispytest")
+NOT_ASYNC = ("-p", "no:asyncio")
+
+
+class Desk:
+    """A project folder. `run` runs pytest in it, in this process unless it is to be another."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self._pytester = pytester
+        self.path = pytester.path
+        self.plugins = NOT_ASYNC
+        """What is left out, as most tests do not need it and it takes its time."""
+        pytester.syspathinsert()
+        self.write("agent.py", AGENT)
+        self.write("conftest.py", CONFTEST)
+
+    def write(self, name: str, text: str) -> Path:
+        place = self.path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(textwrap.dedent(text).lstrip())
+        return place
+
+    def suite(self, *cases: str, name: str = "desk.karat.yaml") -> Path:
+        """A suite of cases, each `id: rest of its YAML in one line`."""
+        entries = [f"  - {{ id: {case.partition(': ')[0]}, {case.partition(': ')[2]} }}" for case in cases]
+        return self.write(name, "\n".join(["karat: 1", "cases:", *entries, ""]))
+
+    def run(self, *args: str) -> pytest.RunResult:
+        return self._pytester.runpytest_inprocess(*QUIET, *self.plugins, *args)
+
+    def run_apart(self, *args: str) -> pytest.RunResult:
+        return self._pytester.runpytest_subprocess(*QUIET, *self.plugins, *args)
+
+    def journal(self, folder: str = "karat-results") -> Journal:
+        (path,) = (self.path / folder).glob("*.jsonl")
+        return Journal(path)
+
+    def statuses(self, folder: str = "karat-results") -> dict[str, str]:
+        return {record.case.id: str(record.status) for record in self.journal(folder).records()}
+
+
+@pytest.fixture
+def desk(pytester: pytest.Pytester) -> Desk:
+    return Desk(pytester)
+
+
+__all__ = ["karat", "karat_pytest"]

@@ -1,0 +1,81 @@
+"""Gates of karat.toml as a test of each suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import karat
+
+if TYPE_CHECKING:
+    from pytest_plugin.conftest import Desk
+
+CASES = [f"case-{number}: prompt: say {number}, expected: {{ must_say_any: [said] }}" for number in range(6)]
+
+
+@pytest.fixture
+def gated(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    desk.suite(*CASES)
+    desk.run("--karat-record=base", "-q")
+    karat.set_baseline(desk.journal("base").file)
+    desk.write("karat.toml", "[gate]\nmax_new_failures = 0\n")
+    return desk
+
+
+def test_gate_is_the_last_test_of_its_suite(gated: Desk) -> None:
+    result = gated.run("-v")
+    assert result.parseoutcomes() == {"passed": 7}
+    assert "desk.karat.yaml::gate PASSED" in [line for line in result.outlines if "::" in line][-1]
+
+
+def test_gate_that_is_broken(gated: Desk) -> None:
+    agent = (gated.path / "agent.py").read_text()
+    gated.write(
+        "agent.py", agent.replace('    return f"You said', '    if "3" in prompt: return "No."\n    return f"You said')
+    )
+    result = gated.run()
+    assert result.parseoutcomes() == {"passed": 5, "failed": 2}
+    result.stdout.fnmatch_lines(
+        [
+            "broken     max_new_failures = 0: 1 of 6 cases broke",
+            "FAILED desk.karat.yaml::gate - broken: max_new_failures*",
+        ]
+    )
+
+
+def test_gate_without_a_baseline_is_not_green(gated: Desk) -> None:
+    for file in gated.path.glob("*.baseline.jsonl"):
+        file.unlink()
+    result = gated.run()
+    assert result.parseoutcomes() == {"passed": 6, "failed": 1}
+    result.stdout.fnmatch_lines(["*no baseline exists yet. Make one: karat baseline set *"])
+
+
+def test_other_bases(gated: Desk) -> None:
+    assert gated.run("--karat-gate=base").parseoutcomes() == {"passed": 7}
+    assert gated.run("--karat-gate=no").parseoutcomes() == {"passed": 6}
+    assert gated.run("--karat-gate=nowhere").parseoutcomes() == {"passed": 6, "failed": 1}
+
+
+def test_gate_alone_has_nothing_to_look_at(gated: Desk) -> None:
+    result = gated.run("desk.karat.yaml::gate")
+    assert result.parseoutcomes() == {"failed": 1}
+    result.stdout.fnmatch_lines(["*the gates have no run to look at. Run the cases of the suite*"])
+
+
+def test_run_that_was_cut_short_meets_no_gate(gated: Desk) -> None:
+    gated.suite(*CASES, "case-9: prompt: boom, expected: { must_say_any: [x] }")
+    result = gated.run()
+    result.stdout.fnmatch_lines(["*1 case ended in an error and could not be compared*"])
+    assert result.parseoutcomes() == {"passed": 6, "errors": 1, "failed": 1}
+
+
+def test_gates_with_xdist(gated: Desk) -> None:
+    """No worker has the whole run: the controller asks the gates when it has."""
+    gated.suite(*CASES, "case-9: prompt: say nothing, expected: { must_say_any: [x] }")
+    result = gated.run_apart("-n2", "-v", "--junitxml=junit.xml", "--karat-gate=@baseline")
+    assert result.parseoutcomes() == {"passed": 7, "failed": 1}
+    assert "desk.karat.yaml::gate PASSED" in str(result.stdout)
+    assert gated.journal().summary.incomplete == ""
+    assert 'name="gate"' in (gated.path / "junit.xml").read_text()
