@@ -27,7 +27,7 @@ from karat.plugins.project import Project
 from karat.scoring.verdicts import case_results
 from karat.suites.convert import convert
 from karat.suites.diagnostics import RefusedError
-from karat.suites.formats.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, Turn
+from karat.suites.formats.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
 from karat.suites.formats.base import SuiteFile
 from karat.suites.reading import read_suite
 
@@ -60,7 +60,7 @@ TABLE: tuple[list[tuple[str, Calls, str]], ...] = (
 class Job(NamedTuple):
     """One case by one criterion, and what an agent did."""
 
-    expected: list[Turn]
+    expected: list[ExpectedTurn]
     actual: list[tuple[Calls, str]]
     metric: str
     criterion: Any
@@ -73,7 +73,7 @@ class Job(NamedTuple):
         return json.dumps(job, ensure_ascii=False)
 
 
-def _pairs(turn: Turn) -> Calls:
+def _pairs(turn: ExpectedTurn) -> Calls:
     return [(call.name, call.args) for call in turn.calls or ()]
 
 
@@ -87,12 +87,12 @@ def _invocation(prompt: str, calls: Calls, answer: str) -> dict[str, Any]:
     }
 
 
-def real_turns(folder: Path) -> Iterator[list[Turn]]:
+def real_turns(folder: Path) -> Iterator[list[ExpectedTurn]]:
     """The turns of the cases of real sets."""
-    found: list[list[Turn]] = []
+    found: list[list[ExpectedTurn]] = []
 
     class Collector(EvalSetReader):
-        def _case(self, name: str, turns: Sequence[Turn], *more: Any) -> None:
+        def _case(self, name: str, turns: Sequence[ExpectedTurn], *more: Any) -> None:
             found.append(list(turns))
 
     for path in sorted(folder.rglob("*.json")):
@@ -105,7 +105,7 @@ def real_turns(folder: Path) -> Iterator[list[Turn]]:
     yield from (turns for turns in found if turns and all(turn.prompt.strip() and turn.answer for turn in turns))
 
 
-def deeds(turns: Sequence[Turn], draw: random.Random) -> Iterator[list[tuple[Calls, str]]]:
+def deeds(turns: Sequence[ExpectedTurn], draw: random.Random) -> Iterator[list[tuple[Calls, str]]]:
     """What an agent did: as expected, and in ways that are nearly so."""
     right = [(_pairs(turn), turn.answer or "") for turn in turns]
     yield right
@@ -134,7 +134,7 @@ def jobs(folder: Path | None) -> Iterator[Job]:
     from karat.suites.formats.adk import Call
 
     table = [
-        [Turn(prompt, [Call(*call) for call in calls], answer, ()) for prompt, calls, answer in turns]
+        [ExpectedTurn(prompt, [Call(*call) for call in calls], answer, ()) for prompt, calls, answer in turns]
         for turns in TABLE
     ]
     for turns in (*table, *(real_turns(folder) if folder else ())):

@@ -36,7 +36,7 @@ class ScoreRule(TypedDict):
     of: Annotated[list[ScoredPart], Meta(min_length=1, description="The checks.")]
 
 
-class ScorePart(Struct, frozen=True):
+class WeighedCheck(Struct, frozen=True):
     """One of the checks."""
 
     check: str
@@ -66,7 +66,7 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
                 Status.UNKNOWN),
     )  # fmt: skip
     threshold: float
-    of: tuple[ScorePart, ...]
+    of: tuple[WeighedCheck, ...]
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:

@@ -26,7 +26,7 @@ class Call(NamedTuple):
     args: dict[str, Any]
 
 
-class AdkTurn(NamedTuple):
+class ExpectedTurn(NamedTuple):
     """One prompt, with the calls and the answer that are expected; None where the file does not say."""
 
     prompt: str
@@ -142,10 +142,10 @@ class EvalSetReader:
         wanted = field(tree, "final_session_state")
         self._case(eval_id, turns, path, criteria, metadata, wanted if isinstance(wanted, dict) else {})
 
-    def _turn(self, one: Any, path: Path) -> AdkTurn:
+    def _turn(self, one: Any, path: Path) -> ExpectedTurn:
         answer, calls = field(one, "final_response"), read_calls(field(one, "intermediate_data"))
         prompt = content_text(field(one, "user_content"))
-        return AdkTurn(prompt, calls, None if answer is None else content_text(answer), path)
+        return ExpectedTurn(prompt, calls, None if answer is None else content_text(answer), path)
 
     def _read_legacy(self, tree: Sequence[Any], criteria: Mapping[str, Criterion]) -> None:
         """A list of turns is one conversation; a list of objects with `data` holds several."""
@@ -162,7 +162,7 @@ class EvalSetReader:
     def _case(
         self,
         name: str,
-        turns: Sequence[AdkTurn],
+        turns: Sequence[ExpectedTurn],
         path: Path,
         criteria: Mapping[str, Criterion],
         metadata: dict[str, object],
@@ -190,7 +190,7 @@ class EvalSetReader:
             case.check("unjudged", {"what": f"{metric} (it needs a model)"}, path, label=metric)
 
     def _expect_calls(
-        self, case: CaseBuilder, each: Sequence[Any], turns: Sequence[AdkTurn], criterion: Criterion
+        self, case: CaseBuilder, each: Sequence[Any], turns: Sequence[ExpectedTurn], criterion: Criterion
     ) -> None:
         rules = [_rule(turn, criterion) for turn in turns]
         if criterion.threshold < 1 and len(turns) > 1:
@@ -209,7 +209,7 @@ class EvalSetReader:
             if rule:
                 builder.check("trajectory", rule, turn.path, label=TRAJECTORY)
 
-    def _expect_answers(self, case: CaseBuilder, turns: Sequence[AdkTurn], criterion: Criterion) -> None:
+    def _expect_answers(self, case: CaseBuilder, turns: Sequence[ExpectedTurn], criterion: Criterion) -> None:
         if not all(turn.answer for turn in turns):
             message = f"some turns have no response, so {RESPONSE} is not judged. Add 'final_response' to each."
             self._suite.warn(case.path, message, "no-reference")
@@ -229,7 +229,7 @@ def _criterion(value: Any) -> Criterion:
     return Criterion(float(threshold), MATCHES[match], bool(field(value, "ignore_args")))
 
 
-def _rule(turn: AdkTurn, criterion: Criterion) -> dict[str, Any]:
+def _rule(turn: ExpectedTurn, criterion: Criterion) -> dict[str, Any]:
     """The calls that are wanted; nothing where every turn would do."""
     calls = turn.calls or []
     if not calls and criterion.match != "ordered":
@@ -241,12 +241,12 @@ def _rule(turn: AdkTurn, criterion: Criterion) -> dict[str, Any]:
     return {"calls": wanted, "match": criterion.match}
 
 
-def _legacy_turn(tree: Any, path: Path) -> AdkTurn:
+def _legacy_turn(tree: Any, path: Path) -> ExpectedTurn:
     uses = field(tree, "expected_tool_use")
     calls = [Call(str(one.get("tool_name", "")), one.get("tool_input") or {}) for one in uses or ()]
     answer = field(tree, "reference")
     query = field(tree, "query")
-    return AdkTurn(query if isinstance(query, str) else "", None if uses is None else calls, answer or None, path)
+    return ExpectedTurn(query if isinstance(query, str) else "", None if uses is None else calls, answer or None, path)
 
 
 def _call(found: Any) -> Call:

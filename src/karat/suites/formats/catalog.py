@@ -32,6 +32,7 @@ FORMATS: tuple[type[Format], ...] = (
     *(EvalSet, Promptfoo, AdkEvalSet, GoldenSet),
 )
 """Asked in this order: the last of them take any object with `cases`, and any list."""
+OWN = (Karat1, EvalSet, GoldenSet)
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")
@@ -115,8 +116,13 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
 
 
 def _descriptions(formats: Iterable[Format]) -> str:
-    ours_first = sorted(formats, key=lambda one: not isinstance(one, FORMATS))
-    return f"a suite is {listed([one.description or one.name for one in ours_first])}."
+    """What a suite looks like; formats of other tools, which people do not write by hand, are only named."""
+    known = [*formats]
+    own = [one for one in known if isinstance(one, OWN)]
+    added = [one for one in known if not isinstance(one, FORMATS)]
+    named = [one.name for one in known if isinstance(one, FORMATS) and not isinstance(one, OWN)]
+    more = f" Files of {listed(named, 'and')} are suites too." if named else ""
+    return f"a suite is {listed([one.description or one.name for one in (*own, *added)])}.{more}"
 
 
 def _recognizes(one: Format, file: SuiteFile) -> bool:

@@ -153,7 +153,7 @@ def _ungated(basis: Sequence[str]) -> list[str]:
 
 
 def _script(task: Mapping[str, Any]) -> str:
-    """What the simulated user knows and wants."""
+    """The instructions of the simulated user."""
     scenario = task.get("user_scenario")
     instructions = scenario.get("instructions") if isinstance(scenario, dict) else scenario
     if not isinstance(instructions, dict):
