@@ -21,6 +21,7 @@ from karat.reports.escaping import (
     excerpt,
     last_lines,
     markdown_cell,
+    markdown_link,
     terminal,
 )
 
@@ -260,3 +261,9 @@ def test_the_frame_of_ones_own_code_is_kept(log: str, shown: bool) -> None:
     assert ("return client.ask(prompt)" in "\n".join(lines)) is shown
     assert "step(8)" in lines[-1]
     assert len(lines) <= 5
+
+
+def test_only_files_next_to_a_report_are_linked() -> None:
+    assert markdown_link("shot", "files/a b.png") == "[shot](files/a%20b.png)"
+    for file in ("/etc/passwd", "\\\\host\\share", "//evil.example/x"):
+        assert "](" not in markdown_link("shot", file)

@@ -298,3 +298,15 @@ def test_tools_that_a_server_lists_are_bounded(proxy: McpProxy, monkeypatch: pyt
     monkeypatch.setattr(mcp_proxy, "MOST_TOOLS", 3)
     called(proxy, plain(json.dumps(LISTED).encode()), asked)
     assert set(proxy.tools) == {"t0", "t1", "t2"}
+
+
+@BOTH
+def test_who_says_nothing_more_is_let_go(
+    request_fixture: Callable[[str], Receiver | McpProxy], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loopback, "IDLE", 1)
+    monkeypatch.setattr(loopback, "PATIENCE", 1)
+    to = urlsplit(address(kind, request_fixture))
+    with socket.create_connection((to.hostname or "", to.port or 0), timeout=20) as wire:
+        wire.sendall(b"POST ")
+        assert wire.recv(100).startswith(b"HTTP/1.1 408")

@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from karat.model.trace import TEXT_CAP, Message, ToolCall, Trace, TraceError
+from karat.traces import clean
 from karat.traces.limits import NOTE_CAP, cap_trace
 from karat.traces.redact import Redactor
 
@@ -131,3 +132,17 @@ def test_a_long_fault_is_cut_where_no_half_of_a_secret_can_stay() -> None:
         cleaned = Redactor([secret]).walked(error)
         assert cleaned.detail == "…" + given[len(secret) + 2 :]
         assert cleaned.message == "z" * (NOTE_CAP - 9) + "[removed]…"
+
+
+def test_values_that_hold_themselves_or_too_much_come_to_an_end() -> None:
+    class Endless:
+        def model_dump(self) -> object:
+            return {"more": Endless()}
+
+    deep = clean.jsonable(Endless())
+    depth = 0
+    while isinstance(deep, dict):
+        deep, depth = deep["more"], depth + 1
+    assert (deep, depth <= clean.DEPTH_CAP) == ("…", True)
+    wide = clean.jsonable([[] for _ in range(clean.NODE_CAP + 10)])
+    assert wide.count("…") == 11
