@@ -29,7 +29,7 @@ def test_gate_is_the_last_test_of_its_suite(gated: Desk) -> None:
     assert "desk.karat.yaml::gate PASSED" in [line for line in result.outlines if "::" in line][-1]
 
 
-def test_gate_that_is_broken(gated: Desk) -> None:
+def test_gate_that_is_not_met(gated: Desk) -> None:
     agent = (gated.path / "agent.py").read_text()
     gated.write(
         "agent.py", agent.replace('    return f"You said', '    if "3" in prompt: return "No."\n    return f"You said')
@@ -38,8 +38,8 @@ def test_gate_that_is_broken(gated: Desk) -> None:
     assert result.parseoutcomes() == {"passed": 5, "failed": 2}
     result.stdout.fnmatch_lines(
         [
-            "broken     max_new_failures = 0: 1 of 6 cases broke",
-            "FAILED desk.karat.yaml::gate - broken: max_new_failures*",
+            "undecided  max_new_failures = 0: 0 of 6 cases broke, 1 fell*",
+            "FAILED desk.karat.yaml::gate - undecided: max_new_failures*",
         ]
     )
 
