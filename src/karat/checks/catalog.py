@@ -201,7 +201,7 @@ class CheckCatalog:
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
             return _refused(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
-        known = _arguments_of(cls)  # type: ignore[arg-type]  # a class is hashable, whatever its instances are
+        known = self._arguments_of(name)
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
             return _refused(name, path, CheckProblem("unknown-argument", message))
@@ -238,6 +238,11 @@ class CheckCatalog:
         )
 
         return known_formats(self.project)
+
+    @cached_property
+    def _arguments_of(self) -> Callable[[str], frozenset[str]]:
+        """The arguments that a check may be given: finding them out takes longer than reading a case."""
+        return lru_cache(maxsize=256)(lambda name: frozenset((*get_type_hints(self.find(name)), NEGATED, GROUP)))
 
     @cached_property
     def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
@@ -281,12 +286,6 @@ class CheckCatalog:
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
-
-
-@lru_cache(maxsize=256)
-def _arguments_of(cls: Any) -> frozenset[str]:
-    """The arguments that a check may be given: finding them out takes longer than reading a case."""
-    return frozenset((*get_type_hints(cls), NEGATED, GROUP))
 
 
 @lru_cache(maxsize=KEPT_CATALOGS)

@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
 from pathlib import PurePath
 from typing import TypeGuard
 
 from karat.errors import ConfigError, KaratError, UsageError
+from karat.model.check import Field
 from karat.plugins import packages
 from karat.plugins.packages import FIX
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
-from karat.suites.formats.adk import AdkEvalSet
-from karat.suites.formats.agentevals import AgentEvals
 from karat.suites.formats.base import Format, SuiteFile
-from karat.suites.formats.bfcl import Bfcl
-from karat.suites.formats.deepeval import DeepEval
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
 from karat.suites.formats.karat1 import Karat1
-from karat.suites.formats.promptfoo.format import Promptfoo
-from karat.suites.formats.pydantic_evals import PydanticEvals
-from karat.suites.formats.tau2 import Tau2
-from karat.suites.formats.tau_bench import TauBench
 from karat.text.wording import did_you_mean, listed, said
 
-FORMATS: tuple[type[Format], ...] = (
-    *(Karat1, Bfcl, TauBench, Tau2, AgentEvals, DeepEval, PydanticEvals),
-    *(EvalSet, Promptfoo, AdkEvalSet, GoldenSet),
-)
-"""Asked in this order: the last of them take any object with `cases`, and any list."""
+
+class OtherTool(Format):
+    """A format of another tool. Its module is loaded for a file that holds one of its `marks`, which few files do."""
+
+    def __init__(self, name: str, place: str, marks: str) -> None:
+        self.name = name  # type: ignore[misc]  # of each, where that of a format is of its class
+        self._place = place
+        self._marks = re.compile(marks.encode())
+
+    @cached_property
+    def itself(self) -> Format:
+        module, _, attribute = self._place.partition(":")
+        made: Format = getattr(import_module(f"karat.suites.formats.{module}"), attribute)()
+        return made
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        return self._marks.search(file.data) is not None and self.itself.recognizes(file)
+
+    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
+        return self.itself.fields(version, known)
+
+
+def _other_tools() -> tuple[OtherTool, ...]:
+    """Each with words of which a file of it holds one at least."""
+    return (
+        OtherTool("bfcl", "bfcl:Bfcl", '"question"|"ground_truth"'),
+        OtherTool("tau-bench", "tau_bench:TauBench", "instruction|traj"),
+        OtherTool("tau2", "tau2:Tau2", "user_scenario"),
+        OtherTool("agentevals", "agentevals:AgentEvals", "outputs"),
+        OtherTool("deepeval", "deepeval:DeepEval", "(?i)_?output|retrieval_?context|tools|scenario|context"),
+        OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
+    )
+
+
+def _late_tools() -> tuple[OtherTool, ...]:
+    """Those that take less certain files, after an eval set was ruled out."""
+    keys = "prompts|tests|providers|targets|defaultTest|scenarios|redteam"
+    return (
+        OtherTool("promptfoo", "promptfoo.format:Promptfoo", keys),
+        OtherTool("adk", "adk:AdkEvalSet", "eval_cases|evalCases|query|data"),
+    )
+
+
 OWN = (Karat1, EvalSet, GoldenSet)
+FORMATS = (*OWN, OtherTool)
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")
@@ -40,7 +75,9 @@ _REQUIRED = ("recognizes", "read")
 
 def known_formats(project: Project) -> tuple[Format, ...]:
     """Those of the project and of packages come first: ours take any object with `cases`, and any list."""
-    known = {cls.name: cls() for cls in FORMATS}
+    # Asked in this order: the last of them take any object with `cases`, and any list.
+    ours = (Karat1(), *_other_tools(), EvalSet(), *_late_tools(), GoldenSet())
+    known: dict[str, Format] = {one.name: one for one in ours}
     others: dict[str, Format] = {}
     for where, fix, found in (*_of_packages(), *_of_project(project)):
         if flaw := flaw_of(found):
@@ -89,7 +126,7 @@ def find_format(name: str, formats: Sequence[Format]) -> Format:
     """The format of this name. Raises UsageError if there is none."""
     for one in formats:
         if one.name == name:
-            return one
+            return one.itself if isinstance(one, OtherTool) else one
     names = [one.name for one in formats]
     fix = did_you_mean(name, names) or f"Known are {listed(names, 'and')}."
     raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
@@ -106,7 +143,7 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
         raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
     for one in found or (one for one in formats if isinstance(one, FORMATS) and _recognizes(one, file)):
-        return one
+        return one.itself if isinstance(one, OtherTool) else one
     document = file.document
     near = ""
     if isinstance(document.tree, dict):
