@@ -139,6 +139,9 @@ def linked_pages(root: Path) -> list[Path]:
 
 
 def tried_pages(root: Path) -> list[Path]:
-    """The pages whose commands are run; examples need a folder of their own, and recipes the software of others."""
+    """The pages whose commands are run; examples need a folder of their own, and recipes the software of others.
+
+    That on pytest is about an example, and is run next to it.
+    """
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
-    return [page for page in pages if page.parent.name != "recipes"]
+    return [page for page in pages if page.parent.name != "recipes" and page.name != "pytest.md"]

@@ -30,7 +30,7 @@ def metadata(wheel: ZipFile) -> Message:
 
 
 def test_extras_are_for_users_of_karat(metadata: Message) -> None:
-    assert metadata.get_all("Provides-Extra") == ["browser", "http", "langgraph", "otlp", "ray", "viewer"]
+    assert metadata.get_all("Provides-Extra") == ["browser", "http", "langgraph", "otlp", "ray", "rouge", "viewer"]
 
 
 def test_its_addresses(metadata: Message) -> None:

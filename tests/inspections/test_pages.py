@@ -201,8 +201,8 @@ def test_what_is_no_page_is_taken_for_a_service(karat: Karat, content_type: str,
         ran = karat("inspect", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines()[-1] == (
-        "karat: no target was written: no usual shape of a request was taken: set `body`. Add options with -o; see "
-        "`karat inspect --help`."
+        "karat: no target was written: no usual shape of a request was taken: set `body` or `form`. Add options "
+        "with -o; see `karat inspect --help`."
     )
 
 
