@@ -1,4 +1,7 @@
-"""What Karat 1 adds to suites, key by key: the case of a shipped suite that has it, and the bug that turns it red."""
+"""What Karat 1 adds to suites, key by key: the case that has it, and the bug that turns it red.
+
+The case is one of a shipped suite; keys that say what suites of other tools ask for have theirs in `DESK_SUITE`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,91 @@ from typing import NamedTuple
 from recordings import ROOT
 
 SUITES = {"dyno": ROOT / "examples/dyno_agent/suite.yaml", "canvas": ROOT / "examples/canvas_app/suite.yaml"}
+
+DESK_SUITE = r"""
+karat: 1
+name: Order desk
+cases:
+  - id: refunds-in-the-order-asked
+    prompt: Refund A-17, and after that A-18.
+    expected:
+      tool_calls:
+        - { tool: issue_refund, arguments: { order: A-17 }, times: 1 }
+        - { tool: issue_refund, arguments: { order: A-18 }, times: 1 }
+      tool_order: [issue_refund, issue_refund]
+      max_tool_calls: 2
+      trajectory:
+        calls: [{ tool: issue_refund, arguments: { order: A-17 } }, { tool: issue_refund, arguments: { order: A-18 } }]
+
+  - id: finds-an-order-however-it-is-spelled
+    prompt: Where is order a17?
+    expected:
+      tools_used: [lookup_order]
+      max_tool_calls: 1
+      tool_calls: [{ tool: lookup_order, arguments: { order: { $loosely: a17 } } }]
+
+  - id: refunds-with-few-tools
+    prompt: Refund A-17.
+    expected:
+      tool_calls: [{ tool: lookup_order, times: 1 }, { tool: issue_refund, times: 1 }]
+      tool_order: [lookup_order, issue_refund]
+      max_tool_calls: 4
+      tool_call_f1: { tools: [lookup_order, issue_refund], threshold: 0.8 }
+
+  - id: offers-two-ways-of-three
+    prompt: How can I send it back?
+    expected:
+      must_say_any: [post, courier, shop]
+      max_words: 12
+      score_of:
+        - threshold: 0.6
+          of:
+            - { check: answer_text, args: { contains: post } }
+            - { check: answer_text, args: { contains: courier } }
+            - { check: answer_text, args: { contains: shop } }
+
+  - id: gives-the-code-as-it-is-typed
+    prompt: What is the code of the voucher?
+    expected:
+      must_say_any: [SPRING-7]
+      max_words: 6
+      answer_text: [{ contains: SPRING-7 }]
+
+  - id: answers-in-json-alone
+    prompt: Is A-17 paid? Answer in JSON and nothing else.
+    expected:
+      answer_json: { type: object, required: [paid] }
+      answer_at: { $.paid: true }
+      json_text: [{ equals: { paid: true } }]
+
+  - id: tells-when-it-comes
+    prompt: When does A-17 come?
+    expected:
+      must_say_any: [Monday]
+      max_words: 12
+      response_match: { texts: [Order A-17 comes by post on Monday.], threshold: 0.7 }
+
+  - id: asks-its-model-once
+    prompt: When does A-17 come?
+    expected:
+      must_say_any: [Monday]
+      max_seconds: 5
+      spans: [{ pattern: chat *, max: 1, max_errors: 0 }]
+
+  - id: adds-up
+    prompt: What do the two cost together?
+    expected:
+      must_match_regex: ['^\d+ \+ \d+ = \d+$']
+      max_words: 5
+      code:
+        - language: python
+          code: sum(map(int, output.split(" = ")[0].split(" + "))) == int(output.split(" = ")[1])
+"""
+"""Small cases: next to each new key are older ones that the bug of its row does not break."""
+
+
+def suite_text(agent: str) -> str:
+    return DESK_SUITE if agent == "desk" else SUITES[agent].read_text()
 
 
 class Row(NamedTuple):
@@ -83,12 +171,25 @@ CANVAS = (
     Row("ui", "canvas", "adds-mentions", "draws-nothing"),
     Row("ui", "canvas", "asks-which-card", "draws-nothing"),
 )
-ROWS = (*DYNO, *CANVAS)
+DESK = (
+    Row("tool_calls.arguments", "desk", "finds-an-order-however-it-is-spelled", "looks-up-another-order"),
+    Row("trajectory", "desk", "refunds-in-the-order-asked", "refunds-the-second-first"),
+    Row("tool_call_f1", "desk", "refunds-with-few-tools", "calls-two-tools-more"),
+    Row("score_of", "desk", "offers-two-ways-of-three", "offers-one-way"),
+    Row("answer_text", "desk", "gives-the-code-as-it-is-typed", "small-letters"),
+    Row("json_text", "desk", "answers-in-json-alone", "puts-a-fence-around-it"),
+    Row("response_match", "desk", "tells-when-it-comes", "says-something-else"),
+    Row("spans", "desk", "asks-its-model-once", "asks-again-after-an-error"),
+    Row("code", "desk", "adds-up", "adds-wrongly"),
+)
+ROWS = (*DYNO, *CANVAS, *DESK)
 
 NOT_JUDGED = {
     "karat": "it names the format",
     "tags": "they select cases",
     "skip": "a case that is not run cannot fail",
+    "cluster": "it says which cases are variants of one thing, for intervals and tests; no check looks at it",
+    "unjudged": "it holds what only another tool can judge: it is never a pass and never a failure",
     "max_turns": "it ends a conversation, and what it leaves undone fails otherwise",
 }
 """Keys that no agent can break, each with the reason."""

@@ -195,7 +195,7 @@ def test_a_document_of_no_format_names_those_there_are(karat: Karat) -> None:
     project("lines")
     said = karat("validate", write("a.json", "{}")).err
     assert "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set), " in said
-    assert "(golden QA) or a .lines file (lines). [unknown-format]" in said
+    assert "(golden QA) or a .lines file (lines). Files of bfcl, " in said
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
     [
         pytest.param([], "FORMAT", id="none"),
         pytest.param(["evalset"], "Did you mean 'eval-set'?", id="near"),
-        pytest.param(["x"], "Known are karat-1, eval-set and golden.", id="far"),
+        pytest.param(["x"], "Known are karat-1, bfcl, tau-bench, ", id="far"),
     ],
 )
 def test_schema_of_what(karat: Karat, arguments: list[str], said: str) -> None:
@@ -89,7 +89,7 @@ def test_a_check_without_a_failing_example_is_found_out(karat: Karat, monkeypatc
     monkeypatch.setattr(check, "examples", [e for e in check.examples if e.status is not Status.FAILED])
     ran = karat("self-test")
     assert ran.code == 1
-    assert "outcome shows that it can pass and fail: expected passed, failed, found passed" in ran.err
+    assert "outcome shows how it can come out: expected passed, failed, found passed" in ran.err
 
 
 def test_scoring_that_lets_everything_through_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:

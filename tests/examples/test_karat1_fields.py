@@ -1,13 +1,24 @@
-"""Between the shipped suites, every key that Karat 1 adds stands in a case and fails for a planted bug."""
+"""Every key that Karat 1 adds stands in a case and fails for a planted bug.
+
+The bugs of the shipped suites are planted by the tests of their agents, those of the small suite here.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import karat
 from catalogs import CATALOG
+from karat.checks.catalog import catalog_for
 from karat.matchers.reading import DOLLAR_KEYS
+from karat.model.trace import SpanNode, ToolCall, Trace
+from karat.model.verdict import Status
+from karat.plugins.project import Project
+from karat.scoring.verdicts import case_results
 from karat.suites.formats.catalog import find_format
-from karat1_fields import NOT_JUDGED, ROWS, SUITES, Row
+from karat1_fields import DESK, DESK_SUITE, NOT_JUDGED, ROWS, SUITES, Row, suite_text
 
 NEW, OLD = (
     find_format("karat-1", CATALOG.formats).schema(CATALOG),
@@ -36,9 +47,58 @@ def test_every_row_is_of_a_key() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.agent}-{row.field}")
 def test_the_key_stands_in_the_suite(row: Row) -> None:
-    assert f"{row.field.rpartition('.')[2]}:" in SUITES[row.agent].read_text()
+    assert f"{row.field.rpartition('.')[2]}:" in suite_text(row.agent)
 
 
 def test_every_matcher_stands_in_one_of_them() -> None:
-    text = "".join(suite.read_text() for suite in SUITES.values())
+    text = "".join(map(suite_text, (*SUITES, "desk")))
     assert [key for key in DOLLAR_KEYS if f"{key}:" not in text] == []
+
+
+def said(text: str, *calls: ToolCall, **more: Any) -> Trace:
+    return Trace(case_id="desk", final_message=text, tool_calls=calls, **more)
+
+
+def called(*words: str) -> Trace:
+    """`lookup_order:A-17` is a call with the order A-17."""
+    parted = [word.partition(":") for word in words]
+    return said("Done.", *(ToolCall(name, {"order": order}, success=True) for name, _, order in parted))
+
+
+CHAT = SpanNode("1", "chat small-model", started_at=0.0, ended_at=0.5)
+BROKEN = SpanNode("2", "chat small-model", started_at=0.5, ended_at=0.6, error="rate limit")
+SOUND = {
+    "refunds-in-the-order-asked": called("issue_refund:A-17", "issue_refund:A-18"),
+    "finds-an-order-however-it-is-spelled": called("lookup_order:A-17"),
+    "refunds-with-few-tools": called("lookup_order:A-17", "issue_refund:A-17"),
+    "offers-two-ways-of-three": said("By post or in a shop."),
+    "gives-the-code-as-it-is-typed": said("It is SPRING-7."),
+    "answers-in-json-alone": said('{"paid": true}'),
+    "tells-when-it-comes": said("A-17 comes by post on Monday."),
+    "asks-its-model-once": said("On Monday.", duration_ms=600.0, spans=(CHAT,)),
+    "adds-up": said("19 + 23 = 42"),
+}
+BUGS = {
+    "refunds-the-second-first": called("issue_refund:A-18", "issue_refund:A-17"),
+    "looks-up-another-order": called("lookup_order:A-71"),
+    "calls-two-tools-more": called("lookup_order:A-17", "list_shops:", "list_orders:", "issue_refund:A-17"),
+    "offers-one-way": said("By post."),
+    "small-letters": said("It is spring-7."),
+    "puts-a-fence-around-it": said('```json\n{"paid": true}\n```'),
+    "says-something-else": said("Nobody here knows A-17, so please call again next Monday."),
+    "asks-again-after-an-error": said("On Monday.", duration_ms=600.0, spans=(CHAT, BROKEN)),
+    "adds-wrongly": said("19 + 23 = 43"),
+}
+"""What the agent of the small suite leaves behind: as it should be, by the case, and with a bug."""
+
+
+@pytest.mark.parametrize("row", DESK, ids=lambda row: row.field)
+def test_a_planted_bug_fails_by_its_key_alone(row: Row) -> None:
+    case = next(case for case in karat.load_suite(DESK_SUITE).cases if case.id == row.case)
+    trusting = catalog_for(Project(trust_code=True))
+    sound, wrong = (case_results(case, trace, trusting) for trace in (SOUND[row.case], BUGS[row.bug]))
+    assert [result for result in sound if result.status is not Status.PASSED] == []
+    assert {result.name: result.status for result in wrong if result.status is not Status.PASSED} == {
+        row.red: Status.FAILED
+    }
+    assert {result.name for result in wrong} > {row.red}, "older checks pass next to it"

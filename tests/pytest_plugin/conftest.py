@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
 
@@ -81,7 +82,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(pytester: pytest.Pytester) -> Desk:
+def desk(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.delitem(sys.modules, "agent", raising=False)  # that of another test, which ran in this process before
     return Desk(pytester)
 
 

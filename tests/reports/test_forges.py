@@ -62,11 +62,11 @@ def test_junitparser_reads_every_status(run: MemoryRun) -> None:
     found = {case.name: [(type(each).__name__, each.type, each.message) for each in case.result] for case in suite}
     assert found == {
         "PASS": [],
-        "FAIL": [("Failure", "FAIL", "a check failed; must_say_any: expected 'x'")],
-        "PARTIAL": [("Failure", "PARTIAL", "a check could not be decided; must_say_any: expected 'x'")],
+        "FAIL": [("Failure", "FAIL", "a check failed; must_say_any: expected 'x', found y")],
+        "PARTIAL": [("Failure", "PARTIAL", "a check could not be decided; must_say_any: expected 'x', found y")],
         "ERROR": [("Error", "ERROR", "crash: it, left: 100%")],
         "SKIP": [("Skipped", "SKIP", "no such agent yet")],
-        "XFAIL": [("Skipped", "XFAIL", "known, see 12; must_say_any: expected 'x'")],
+        "XFAIL": [("Skipped", "XFAIL", "known, see 12; must_say_any: expected 'x', found y")],
     }
 
 

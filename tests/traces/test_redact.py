@@ -153,6 +153,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "metadata": NESTED,
         "id": SECRET,
         "category": SECRET,
+        "cluster": SECRET,
         "tags": (SECRET,),
         "skip": SECRET,
         "xfail": SECRET,
@@ -165,7 +166,7 @@ NO_PLACES = {
     Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens", "screen"},
     ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind"},
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
-    Verdict: {"status", "groups", "soft", "hard_fail_triggered"},
+    Verdict: {"status", "groups", "soft", "hard_fail_triggered", "left_to_others"},
 }
 """Names and figures: no secret comes there from an agent."""
 

@@ -31,13 +31,13 @@ def run(suite: Path, agent: str, tape: str, results: Path) -> dict[str, CaseStat
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_agent_is_replayed_from_its_tape(agent: str, tmp_path: Path) -> None:
-    assert run(TAPES / f"{agent}.karat.yaml", agent, "replay", tmp_path) == AGENTS[agent]
+    assert run(TAPES / f"{agent}.yaml", agent, "replay", tmp_path) == AGENTS[agent]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_new_recording_asks_the_same(agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite = Path(shutil.copy(TAPES / f"{agent}.karat.yaml", tmp_path))
+    suite = Path(shutil.copy(TAPES / f"{agent}.yaml", tmp_path))
     with serve(TAPES / f"{agent}.script.yaml") as scripted:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{scripted.url}/v1")
         assert run(suite, agent, "record", tmp_path) == AGENTS[agent]

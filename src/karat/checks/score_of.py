@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
+from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from karat.checks.base import Check, CheckRequest, Phrase
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Expected, Field
-from karat.model.trace import Trace
+from karat.model.trace import Channel, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
 DIGITS = 9
@@ -50,6 +50,7 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "score_of"
     group: ClassVar = Group.QA
+    channels: ClassVar = frozenset(get_args(Channel))  # those of its parts, which differ from case to case
     fields: ClassVar = (
         Field(
             "score_of",

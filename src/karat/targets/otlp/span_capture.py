@@ -177,10 +177,12 @@ class SpanCapture:
         in_words = () if self._structured or self._otlp.complete else reading.possible_calls
         if blind and doubt:
             unobserved["tools"] = doubt
+        # Where spans show every call, what the target could not read is no other one.
+        guessed = [one for one in trace.possible_calls if not blind or doubt or one.of != "words"]
         return structs.replace(
             trace,
             tool_calls=calls,
-            possible_calls=(*trace.possible_calls, *unowned, *(in_words if blind else ())),
+            possible_calls=(*guessed, *unowned, *(in_words if blind else ())),
             unobserved=unobserved,
             spans=reading.nodes,
             ended_by=trace.ended_by or reading.ended_by,
