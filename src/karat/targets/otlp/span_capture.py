@@ -177,7 +177,7 @@ class SpanCapture:
         in_words = () if self._structured or self._otlp.complete else reading.possible_calls
         if blind and doubt:
             unobserved["tools"] = doubt
-        # Where spans show every call, what the target could not read is no other one.
+        # Where spans show every call, what the target could not read is not one more.
         guessed = [one for one in trace.possible_calls if not blind or doubt or one.of != "words"]
         return structs.replace(
             trace,
