@@ -109,6 +109,7 @@ root.querySelector("button").onclick = () => {
 </script>'></iframe>"""
 
 
+@pytest.mark.thorough
 def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
     with serving() as stub:
         stub.page = lambda _: WIDGET.replace("SAID", f'"{QUOTING}"')
@@ -124,6 +125,7 @@ def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
     assert f"said {QUOTING!r}" in ran.err
 
 
+@pytest.mark.thorough
 def test_the_canvas_app_with_its_telemetry(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (observe, jsonl_tail):
         monkeypatch.setattr(module, "SETTLE", 0.4)
