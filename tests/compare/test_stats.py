@@ -125,6 +125,7 @@ def test_the_chance_of_a_fall_is_fishers_one_sided_test(base: intervals.Runs, ne
     assert stats.chance_of_fall(base, new) == pytest.approx(theirs, abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_spread_of_clusters_is_that_of_statsmodels() -> None:
     import statsmodels.api as models
 

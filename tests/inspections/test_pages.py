@@ -252,6 +252,7 @@ def test_a_prompt_of_which_nothing_comes_is_told(karat: Karat, script: str, says
     assert (ran.code, ran.out, ran.err) == (1, "", f"karat: {says}\n")
 
 
+@pytest.mark.thorough
 def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:
     with serving() as stub:
         stub.script = """
