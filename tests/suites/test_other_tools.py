@@ -16,6 +16,9 @@ from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.suites import loads
 from karat.suites.convert import convert
+from karat.suites.formats import deepeval
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.catalog import detect_format
 
 Calls = Sequence[tuple[Any, ...]]
 
@@ -359,3 +362,9 @@ def test_what_is_wrong_is_refused_at_its_place(name: str, tmp_path: Path) -> Non
         _read(path)
     found = [(f"{one.line}:{one.column}", one.slug) for one in caught.value.problems]
     assert any(at.startswith(place) and kind == slug for at, kind in found), found
+
+
+def test_goldens_are_recognised_by_every_mark_of_theirs() -> None:
+    for mark in deepeval._MARKS:
+        file = SuiteFile(json.dumps([{"input": "Hi", mark: "x"}]).encode(), "goldens.json")
+        assert detect_format(file, CATALOG.formats).name == "deepeval", mark

@@ -52,7 +52,7 @@ def _other_tools() -> tuple[OtherTool, ...]:
         OtherTool("tau-bench", "tau_bench:TauBench", "instruction|traj"),
         OtherTool("tau2", "tau2:Tau2", "user_scenario"),
         OtherTool("agentevals", "agentevals:AgentEvals", "outputs"),
-        OtherTool("deepeval", "deepeval:DeepEval", "(?i)_?output|retrieval_?context|tools|scenario|context"),
+        OtherTool("deepeval", "deepeval:DeepEval", "(?i)output|context|tools|scenario|source_?file"),
         OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
     )
 
