@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Raw, Struct, field, structs
@@ -142,14 +142,19 @@ def leave_unjudged(case: Case, allowed: bool) -> Case:
 
 def judged_part(case: Case) -> Case:
     """The case without what only another tool can judge."""
-    if not any(spec.name == UNJUDGED for _, spec in case.all_checks):
+    return without_checks(case, lambda spec: spec.name == UNJUDGED)
+
+
+def without_checks(case: Case, left_out: Callable[[CheckSpec], bool]) -> Case:
+    """The case without some of its checks, which still knows the catalog that read it."""
+    if not any(left_out(spec) for _, spec in case.all_checks):
         return case
-    turns = tuple(structs.replace(turn, checks=_judged(turn.checks)) for turn in case.turns)
-    return structs.replace(case, checks=_judged(case.checks), turns=turns)
 
+    def kept(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
+        return type(checks)(spec for spec in checks if not left_out(spec))
 
-def _judged(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
-    return tuple(spec for spec in checks if spec.name != UNJUDGED)
+    turns = tuple(structs.replace(turn, checks=kept(turn.checks)) for turn in case.turns)
+    return structs.replace(case, checks=kept(case.checks), turns=turns)
 
 
 def leave_unjudged_of(suite: Suite, allowed: bool) -> Suite:

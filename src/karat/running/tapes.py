@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from karat.checks.catalog import CheckCatalog
 from karat.engine.events import CaseFinished, Event
 from karat.errors import UsageError
-from karat.model.suite import Case, CheckSpec, Suite
+from karat.model.suite import CheckSpec, Suite, without_checks
 from karat.plugins.project import Project
 from karat.plugins.tables import dotted, read
 from karat.running.request import BY_NAME, ResolvedTarget, RunOptions
@@ -80,17 +80,9 @@ def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCa
         found = catalog.find(spec.name)
         return found is not None and bool(found.channels) and TIMES.issuperset(found.channels)
 
-    def judged(case: Case) -> Case:
-        turns = tuple(structs.replace(turn, checks=_without(turn.checks, timed)) for turn in case.turns)
-        return structs.replace(case, checks=_without(case.checks, timed), turns=turns)
-
     count = sum(timed(spec) for case in suite.cases for _, spec in case.all_checks)
-    return (structs.replace(suite, cases=tuple(map(judged, suite.cases))) if count else suite), count
-
-
-def _without(checks: tuple[CheckSpec, ...], timed: Callable[[CheckSpec], bool]) -> tuple[CheckSpec, ...]:
-    # The class of the checks of a case knows its catalog.
-    return type(checks)(spec for spec in checks if not timed(spec))
+    cases = tuple(without_checks(case, timed) for case in suite.cases)
+    return (structs.replace(suite, cases=cases) if count else suite), count
 
 
 class MissCounter:
