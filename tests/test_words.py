@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "karat"
+SOURCE = Path(__file__).parent.parent / "src"
 SUFFIXES = {".py", ".html", ".js", ".css"}
 BANNED = {
     "told": "given, reported, printed", "tells": "shows, reports", "mend": "fix", "mends": "fixes", "mended": "fixed",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ENDINGS = (".karat.yaml", ".karat.yml", ".karat.json")
 RUN_ID = "karat_run_id"
 RUNS_ALL = "karat_runs_all"
-"""What the controller of xdist tells its workers: the id of the run, and whether each of them runs all tests."""
+"""What the controller of xdist gives its workers: the id of the run, and whether each of them runs all tests."""
 OPTIONS = {
     "target": ("SPEC", "the agent under test, such as python:module:function, or a name of karat.toml"),
     "repeat": ("N", "runs of each case; 'auto': until its pass rate is known"),
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, (value, about) in OPTIONS.items():
         group.addoption(f"--karat-{name}", metavar=value, default=None, help=about)
         parser.addini(f"karat_{name}", f"{about} (--karat-{name})", default=None)
-    about = f"suite files in addition to those that end with {', '.join(ENDINGS)}; * stands for part of a name"
+    about = f"suite files in addition to those that end with {', '.join(ENDINGS)}; * is any part of a name"
     parser.addini("karat_suites", about, type="linelist", default=[])
 
 

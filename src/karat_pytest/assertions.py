@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 TAIL = 60
-"""How much of a result's representation tells it from others: pytest shortens long ones in the middle."""
+"""How much of a result's representation identifies it: pytest shortens long ones in the middle."""
 
 
 def explain(item: pytest.Item, excinfo: ExceptionInfo[BaseException], report: pytest.TestReport) -> None:

@@ -101,11 +101,11 @@ class SessionState:
         self.config = config
         self.run_id = run_id
         self.is_worker = hasattr(config, "workerinput")
-        told: dict[str, Any] = getattr(config, "workerinput", {})
-        self.workers: int = told.get("workercount", 1)
-        self.copies = self.workers if told.get(RUNS_ALL) else 1
+        given: dict[str, Any] = getattr(config, "workerinput", {})
+        self.workers: int = given.get("workercount", 1)
+        self.copies = self.workers if given.get(RUNS_ALL) else 1
         """How many workers run the same tests: what each of them does is a repeat."""
-        self.copy = int(told["workerid"].removeprefix("gw")) if told.get(RUNS_ALL) else 0
+        self.copy = int(given["workerid"].removeprefix("gw")) if given.get(RUNS_ALL) else 0
         given = {name: self.option(name) for name in _NUMBERS}
         self.options = RunOptions.of({name: _number(name, text) for name, text in given.items() if text})  # type: ignore[arg-type]  # each is read by its type, and RunOptions checks them again
         self.target = self.option("target")
