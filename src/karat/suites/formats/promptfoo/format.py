@@ -26,7 +26,7 @@ from karat.suites.formats.promptfoo.assertions import (
     unjudged,
 )
 from karat.suites.formats.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
-from karat.suites.formats.promptfoo.providers import target_of
+from karat.suites.formats.promptfoo.providers import CODE, target_of
 from karat.suites.formats.promptfoo.templates import BadTemplateError, render, render_tree
 from karat.text.wording import kind, quoted
 
@@ -90,6 +90,8 @@ class ConfigReader:
         self._conversations: dict[str, CaseBuilder] = {}
         self._known: dict[tuple[str, str, Any], list[Asked]] = {}
         self._count = 0
+        self._target = target_of(self._tree.get("providers", self._tree.get("targets")), str(file.folder))
+        self._is_code = self._target.spec == CODE
 
     def read(self) -> ParsedSuite:
         try:
@@ -100,9 +102,8 @@ class ConfigReader:
             message = f"its tests are {found}. Save them as a .yaml, .json or .csv file; no code is run for them."
             self._suite.problem(("tests",), message, "made-by-code")
         about = self._tree.get("description")
-        target = target_of(self._tree.get("providers", self._tree.get("targets")))
-        built = self._suite.build(description=about if isinstance(about, str) else "", target=target.spec)
-        return built._replace(target_options=target.options)
+        built = self._suite.build(description=about if isinstance(about, str) else "", target=self._target.spec)
+        return built._replace(target_options=self._target.options, target_is_code=self._is_code)
 
     def _read_cases(self) -> None:
         default = self._default_test()
@@ -251,7 +252,12 @@ class ConfigReader:
             self._turn(str(key), test, text, prompt, values)
             return
         case = self._suite.case(
-            self._unique(name), text, test.entry.path, setup_prompts=setup, skip=skip, metadata=plain(metadata)
+            self._unique(name),
+            text,
+            test.entry.path,
+            setup_prompts=setup,
+            skip=skip,
+            metadata=plain(metadata) | ({"vars": values} if self._is_code else {}),
         )
         case.answered = False
         self._expect(case, test, values, text)
@@ -265,7 +271,7 @@ class ConfigReader:
             text = render(f"{around[0]}{prompt.text}{around[1]}", values)
         except BadTemplateError as error:
             return f"({error})", [], str(error)
-        said = user_messages(text)
+        said = [] if self._is_code else user_messages(text)  # a provider is given the whole prompt
         text, setup = (said[-1], said[:-1]) if said else (text, [])
         if not text.strip():
             return "(the prompt is empty)", [], "its prompt is empty once the variables are filled in"
