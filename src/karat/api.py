@@ -45,6 +45,7 @@ from karat.text.wording import counted, names_of
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
+    from karat.drafts.draft import Draft
     from karat.inspections.inspection import Inspection
     from karat.linting.linter import LintReport
     from karat.model.audit import AuditReport
@@ -331,6 +332,37 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 
 
 aaudit = asynchronous(audit)
+
+
+async def adraft(
+    sources: str | Path | Sequence[str | Path] = (),
+    target: AnyTarget | None = None,
+    *,
+    prompts: Sequence[str] = (),
+    repeat: int = 5,
+    name: str = "",
+    max_cases: int = 30,
+    keep_personal_data: bool = False,
+    allow_effects: bool = False,
+    **how: Unpack[ResumeKeywords],
+) -> Draft:
+    """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`, `repeat` times each.
+
+    Nothing is written: the text of the suite is `yaml` of the draft. A target is only asked where nothing can be changed
+    by it, unless `allow_effects`. The other arguments are those of `run`.
+    """
+    from karat.drafts.draft import DraftOptions
+    from karat.running.drafting import adraft_target, draft_sources
+
+    options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
+    project = trusting(find_project(), how.get("trust_code"))
+    if prompts:
+        return await adraft_target(target, prompts, repeat, options, project, allow_effects=allow_effects, how=how)
+    given = [sources] if isinstance(sources, str | Path) else sources
+    return await asynchronous(draft_sources)(given, options, project)
+
+
+draft = synchronous(adraft)
 
 
 def linter(
