@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
     from karat.drafts.draft import Draft
+    from karat.init.findings import FoundAgent, Survey
+    from karat.init.plan import InitPlan
     from karat.inspections.inspection import Inspection
     from karat.linting.linter import LintReport
     from karat.model.audit import AuditReport
@@ -465,3 +467,50 @@ def add_target(inspection: Inspection) -> Path:
 
 
 aadd_target = asynchronous(add_target)
+
+
+def survey_project(folder: str | Path = ".") -> Survey:
+    """See what a project holds that a first suite can build on. Its files are read; nothing of it is run or asked."""
+    from karat.init.survey import survey_folder
+
+    return survey_folder(Path(folder), os.environ)
+
+
+def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
+    """The agent that a spec names, else the likeliest of a survey; with `may_ask`, the first that can be reached now."""
+    from karat.init.findings import named_agent
+    from karat.init.probe import is_listening
+
+    if spec is not None:
+        return named_agent(spec)
+    reached = (agent for agent in survey.agents if may_ask and agent.is_local and is_listening(agent))
+    return next(reached, next(iter(survey.agents), None))
+
+
+async def aplan_init(
+    survey: Survey, agent: FoundAgent | None = None, *, prompts: Sequence[str] = (), may_ask: bool = False
+) -> InitPlan:
+    """Plan the first files of a project for one of its agents; nothing is written.
+
+    With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite is drafted from what it does.
+    """
+    from karat.init.plan import plan_files
+
+    return await plan_files(survey, agent, prompts, find_project(survey.folder), may_ask=may_ask)
+
+
+plan_init = synchronous(aplan_init)
+
+
+def plan_example(folder: str | Path = ".") -> InitPlan:
+    """Plan the example: a tiny agent with a bug to find, and the suite that finds it."""
+    from karat.init.example import plan_example
+
+    return plan_example(Path(folder), find_project(folder))
+
+
+def write_plan(plan: InitPlan) -> None:
+    """Write the files of a plan, all of them or none; a file that is there is never overwritten."""
+    from karat.init.writing import write_together
+
+    write_together(plan.folder, plan.files)

@@ -12,6 +12,7 @@ from karat import __version__
 from karat.errors import ExitCode, KaratError, SuiteError
 
 COMMANDS = {
+    "init": "karat.cli.init",
     "run": "karat.cli.run",
     "inspect": "karat.cli.inspect",
     "resume": "karat.cli.resume",
@@ -92,6 +93,7 @@ def karat(context: click.Context) -> int:
 
     \b
     Start here:
+      karat init                                       find the agent here, write a first suite, run it
       karat validate suite.json                        is the suite sound?
       karat run suite.json --target python:agent:ask   run it and judge the answers
       karat rescore karat-results/JOURNAL.jsonl        judge a recorded run again, no agent

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from karat.errors import UsageError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -21,7 +25,7 @@ class FoundAgent(NamedTuple):
     """The extra of Karat that its target needs."""
     start: str = ""
     """The command that starts it, where it has to run before Karat can ask it."""
-    options: dict[str, object] = {}
+    options: Mapping[str, object] = MappingProxyType({})
 
     @property
     def address(self) -> str:
@@ -78,3 +82,18 @@ class Survey:
     """What a workflow installs the project from."""
     keys: tuple[str, ...] = field(default=())
     """Names of variables that hold keys of models, without their values."""
+
+
+EXTRAS = {"langgraph": "langgraph", "browser": "browser", "python": "", "command": "", "replay": ""}
+"""The extra that a kind of target needs; all others are reached over HTTP."""
+
+
+def named_agent(spec: str) -> FoundAgent:
+    """An agent that the user names by its spec."""
+    kind, colon, rest = spec.partition(":")
+    if not (kind and colon and rest):
+        fix = "Write it as python:agent.py:answer, langgraph:graph.py:graph, command:./agent or http://127.0.0.1:8000/chat."
+        raise UsageError(f"{spec!r} is not a target.", fix=fix, slug="unknown-target")
+    last = rest.rpartition(":")[2] if kind in ("python", "langgraph") else "app"
+    name = "".join(char if char.isalnum() else "-" for char in last).strip("-") or "agent"
+    return FoundAgent(spec, "the agent that you named", "--target", name, EXTRAS.get(kind, "http"))

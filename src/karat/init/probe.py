@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import structs
 
 from karat.errors import KaratError
 from karat.init.findings import FoundAgent
 from karat.inspections.catalog import inspect_target
 from karat.inspections.masking import without_passwords
-from karat.model.trace import Trace
+from karat.inspections.proof import prove_target
 from karat.plugins.project import Project
 from karat.targets.base import TargetError
-from karat.targets.config import WIRE_KINDS, TargetConfig
+from karat.targets.config import WIRE_KINDS, TargetConfig, read_config, resolve
 
 PATIENCE = 120.0
 CONNECT = 1.0
 
 
 class Probe(NamedTuple):
-    """What asking came to: the table of the target, and a turn with it; else what the problem is."""
+    """What asking came to: the target that answered, with its table; else what the problem is."""
 
-    table: dict[str, object] = {}
-    trace: Trace | None = None
+    target: TargetConfig | None = None
+    table: Mapping[str, object] = MappingProxyType({})
     problem: str = ""
 
 
@@ -58,24 +61,36 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
         folder=folder,
         options=dict(agent.options),
     )
+    taken = prompts[:2] if config.kind == "http" else prompts[:1]
     try:
         async with asyncio.timeout(PATIENCE):
-            found = without_passwords(await inspect_target(config, prompts[:2] if agent.kind == "http" else prompts[:1]))
+            found = without_passwords(await inspect_target(config, taken))
     except TimeoutError:
         return Probe(problem=f"no answer came within {PATIENCE:g} s.")
     except (KaratError, TargetError) as error:
         return Probe(problem=f"{error.message.rstrip('.')}.")
-    return Probe(found.table, found.trace, f"{found.problem.rstrip('.')}." if found.problem else "")
+    if not found.works:
+        return Probe(problem=f"{found.problem.rstrip('.')}.")
+    return Probe(_configured(config, found.table), found.table)
 
 
-def target_of(agent: FoundAgent, table: dict[str, object], project: Project) -> TargetConfig:
+async def ask_target(prompts: Sequence[str], project: Project) -> Probe:
+    """Send the first prompt to the target that karat.toml names."""
+    config = read_config(project)
+    target = resolve(config.target or next(iter(config.targets)), config, Path(project.folder))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await prove_target(target, prompts[0])
+    except TimeoutError:
+        return Probe(problem=f"no answer came within {PATIENCE:g} s.")
+    except (KaratError, TargetError) as error:
+        return Probe(problem=f"{error.message.rstrip('.')}.")
+    return Probe(target)
+
+
+def _configured(config: TargetConfig, table: Mapping[str, object]) -> TargetConfig:
     """The target of a table that no file holds yet."""
-    kind, _, spec = str(table["use"]).partition(":")
-    options = {key: value for key, value in table.items() if key != "use"}
-    if kind in ("http", "https"):
-        kind, spec = "http", str(table["use"])
-    elif kind not in WIRE_KINDS:
-        given = table.get("options")
-        options = dict(given) if isinstance(given, dict) else {}
-    folder = Path(project.folder)
-    return TargetConfig(kind=kind, spec=spec, name=agent.name, root=folder, folder=folder, options=options)
+    if config.kind in WIRE_KINDS:
+        return structs.replace(config, options={key: value for key, value in table.items() if key != "use"})
+    given = table.get("options")
+    return structs.replace(config, options=dict(given) if isinstance(given, dict) else {})

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from karat.init.findings import FoundAgent, FoundServer
+from karat.init.findings import LOOPBACK, FoundAgent, FoundServer
 from karat.inspections.openapi import paths_of, requests_at
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "LLM_BASE_URL", "OPENAI_ENDPOINT")
@@ -48,15 +48,18 @@ def read_graphs(text: str, where: str) -> Iterator[FoundAgent]:
             yield FoundAgent(f"langgraph:{where}:{name}", what, where, name, "langgraph")
 
 
-def model_address(variables: Mapping[str, str], where: str) -> Iterator[FoundAgent]:
-    """The OpenAI-compatible address that variables name, unless it is that of OpenAI itself or holds a password."""
+def model_address(variables: Mapping[str, str], where: str, *, has_key: bool) -> Iterator[FoundAgent]:
+    """The OpenAI-compatible address that variables name, unless it holds a password.
+
+    `has_key`: OPENAI_API_KEY is set. Without it a server on this machine is asked without a key: few want one.
+    """
     for name in ADDRESSES:
         url = variables.get(name, "").rstrip("/")
         parts = urlsplit(url) if re.fullmatch(r"https?://[^\s\"'\\{}$@]+", url) else None
         if parts is None or not parts.hostname:
             continue
         options: dict[str, object] = {}
-        if "OPENAI_API_KEY" in variables:
+        if has_key or parts.hostname not in LOOPBACK:
             options["headers"] = {"Authorization": "Bearer ${OPENAI_API_KEY}"}
         if model := next((variables[one] for one in MODELS if variables.get(one)), ""):
             options["model"] = model
@@ -66,7 +69,7 @@ def model_address(variables: Mapping[str, str], where: str) -> Iterator[FoundAge
 
 
 def read_mcp(text: str, where: str) -> Iterator[FoundServer]:
-    """The MCP servers that a configuration names, in the spelling of `.mcp.json`, of an editor, or of pyproject.toml."""
+    """The MCP servers that a configuration names, as `.mcp.json`, an editor or pyproject.toml spells it."""
     content = _toml(text) if where.endswith(".toml") else _json(text)
     if where.endswith(".toml"):
         content = {"servers": {k: v for one in _tables(content, "mcp") for k, v in _servers(one).items()}}

@@ -39,8 +39,6 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
     """See what a folder holds. Nothing in it is run."""
     files = list(_walk(folder))
     variables = {name: environ[name] for name in (*settings.ADDRESSES, *settings.MODELS) if environ.get(name)}
-    if "OPENAI_API_KEY" in environ:
-        variables["OPENAI_API_KEY"] = ""
     written = _variables(folder)
     servers = tuple(_mcp_servers(folder))
     project = find_project(folder)
@@ -48,7 +46,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
     targets = project.content.get("targets") if is_here else None
     return Survey(
         folder,
-        tuple(_agents(folder, files, written, variables)),
+        tuple(_agents(folder, files, written, variables, has_key="OPENAI_API_KEY" in environ)),
         tuple(_suites(folder, files, project)),
         servers,
         config=os.path.basename(project.file) if is_here else "",
@@ -101,7 +99,7 @@ def _read(folder: Path, path: str) -> str:
 
 
 def _agents(
-    folder: Path, files: list[str], written: Mapping[str, str], variables: Mapping[str, str]
+    folder: Path, files: list[str], written: Mapping[str, str], variables: Mapping[str, str], *, has_key: bool
 ) -> Iterator[FoundAgent]:
     """What may be the agent, the likeliest first."""
     named = [found for path in files if os.path.basename(path) == "langgraph.json"
@@ -120,9 +118,9 @@ def _agents(
         yield from (agent for agent in described if agent.address not in seen)
     functions = [agent for source in sources for agent in _functions(source)]
     yield from sorted(functions, key=lambda agent: agent.name != "answer")
-    yield from settings.model_address(variables, "the environment")
+    yield from settings.model_address(variables, "the environment", has_key=has_key)
     if not any(variables.get(name) for name in settings.ADDRESSES):
-        yield from settings.model_address(written, ".env")
+        yield from settings.model_address(written, ".env", has_key=has_key)
 
 
 def _is_test(path: str) -> bool:
@@ -132,7 +130,9 @@ def _is_test(path: str) -> bool:
 
 def _graphs(source: PythonSource) -> Iterator[FoundAgent]:
     for name, line in source.graphs.items():
-        yield FoundAgent(f"langgraph:{source.path}:{name}", "LangGraph graph", f"{source.path}:{line}", name, "langgraph")
+        yield FoundAgent(
+            f"langgraph:{source.path}:{name}", "LangGraph graph", f"{source.path}:{line}", name, "langgraph"
+        )
 
 
 def _functions(source: PythonSource) -> Iterator[FoundAgent]:
@@ -156,7 +156,11 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
     prefixes = {name: prefix for one in sources for name, prefix in one.prefixes.items()}
     paths = dict.fromkeys(_prefix(one, route, prefixes) + route.path for one in sources for route in one.routes)
     for path in sorted(paths, key=_rank):
-        use = f"openai:{base}{path.removesuffix('/chat/completions')}" if path.endswith("/chat/completions") else base + path
+        use = (
+            f"openai:{base}{path.removesuffix('/chat/completions')}"
+            if path.endswith("/chat/completions")
+            else base + path
+        )
         yield FoundAgent(use, f"web app, POST {path}", where, "app", "http", start)
 
 
@@ -197,7 +201,7 @@ def _mcp_servers(folder: Path) -> Iterator[FoundServer]:
 
 
 def _suites(folder: Path, files: list[str], project: Project) -> Iterator[FoundSuite]:
-    """Files that Karat reads as suites. What is ours has to be sound; a format of another tool only to be recognised."""
+    """Files that Karat reads as suites: ours have to be sound, those of another tool only to be recognised."""
     catalog = catalog_for(project)
     for path in files:
         likely = _SUITE_NAME.search(path) and path.endswith((".json", ".yaml", ".yml"))

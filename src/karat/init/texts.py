@@ -20,7 +20,11 @@ CONFIG = "karat.toml"
 
 
 def configuration(
-    agent: FoundAgent | None, table: Mapping[str, object], problem: str, servers: Sequence[FoundServer], keys: Sequence[str]
+    agent: FoundAgent | None,
+    table: Mapping[str, object],
+    problem: str,
+    servers: Sequence[FoundServer],
+    keys: Sequence[str],
 ) -> str:
     """karat.toml: with the target where it is known, else with the lines that find it."""
     lines = ["# Written by `karat init`. docs/targets.md has every key."]
@@ -48,16 +52,19 @@ def _unfinished(agent: FoundAgent, problem: str) -> list[str]:
     lines += ["# Start it, for instance with", f"#   {agent.start}"] if agent.start else ["# Start it."]
     where = agent.address if agent.kind in ("http", "https") else agent.use
     lines += ["# and add the target with", f"#   karat inspect {where} --name {agent.name} --write"]
-    return [*lines, f"# Then this line, at the top, makes it the one that `karat run` takes: target = {inline(agent.name)}"]
+    return [
+        *lines,
+        f"# Then this line, at the top, makes it the one that `karat run` takes: target = {inline(agent.name)}",
+    ]
 
 
 def _about_server(server: FoundServer) -> list[str]:
-    """How what the agent calls on an MCP server can be seen; the server's own command may hold keys and is not shown."""
+    """How to see what the agent calls on an MCP server. Its command may hold keys, and is not shown."""
     if server.url:
         url = Redactor().text(server.url.partition("?")[0])
         return [
-            f"# The MCP server {server.name!r} of {server.where}. In the table of the target, this line records what the",
-            "# agent calls on it, if the agent takes the address from KARAT_MCP_URL (docs/spans.md):",
+            f"# The MCP server {server.name!r} of {server.where}. In the table of the target, this line records what",
+            "# the agent calls on it, if the agent takes the address from KARAT_MCP_URL (docs/spans.md):",
             f"# mcp_record = {inline(url)}",
         ]
     return [
@@ -148,8 +155,8 @@ def _install_karat(extra: str) -> list[str]:
         address = f"{control['vcs']}+{Redactor().text(origin['url'])}@{control['commit_id']}"
         return [f'      - run: pip install "{name} @ {address}"']
     return [
-        "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip installs it",
-        f'      # from, such as "{name} @ git+https://..." or the address of a wheel.',
+        "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip installs",
+        f'      # it from, such as "{name} @ git+https://..." or the address of a wheel.',
         '      - run: pip install "${KARAT_PACKAGE:?set this repository variable}"',
-        "        env: { KARAT_PACKAGE: \"${{ vars.KARAT_PACKAGE }}\" }",
+        '        env: { KARAT_PACKAGE: "${{ vars.KARAT_PACKAGE }}" }',
     ]

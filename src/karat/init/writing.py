@@ -62,7 +62,7 @@ def _stage(place: Path, file: PlannedFile) -> _Staged:
     descriptor, temporary = create_unfinished(str(nearest / place.name))
     try:
         with os.fdopen(descriptor, "wb") as out:
-            out.write(file.text.encode())
+            out.write(file.text.encode("utf-8", "surrogateescape"))
             out.flush()
             os.fsync(out.fileno())
             os.fchmod(out.fileno(), MODE)
@@ -80,7 +80,7 @@ def _settle(one: _Staged, undo: list[tuple[bool, Path]]) -> None:
         folder.mkdir()
         undo.append((True, folder))
     if before is not None:
-        if place.read_text("utf-8") != before:
+        if place.read_bytes() != before.encode("utf-8", "surrogateescape"):
             raise UsageError("it was changed meanwhile.", where=str(place), fix="Run `karat init` again.")
         os.replace(one.temporary, place)
         return

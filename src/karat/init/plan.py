@@ -1,0 +1,115 @@
+"""What is to be written into a project: only what is not there yet, so that a second look plans nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from karat.checks.catalog import catalog_for
+from karat.drafts.draft import DraftOptions
+from karat.errors import KaratError
+from karat.init import texts
+from karat.init.findings import FoundAgent, Survey
+from karat.init.probe import Probe, ask_agent, ask_target
+from karat.init.writing import PlannedFile
+from karat.inspections.catalog import GREETING
+from karat.plugins.project import Project
+from karat.running.drafting import adraft_target
+from karat.running.request import ResumeKeywords
+from karat.suites.formats.catalog import find_format
+from karat.targets.config import TargetConfig
+
+REPEATS = 5
+NOT_ASKED = "it was not asked."
+
+
+@dataclass(frozen=True)
+class InitPlan:
+    """The files to write in a folder, and how the plan came about."""
+
+    folder: Path
+    files: tuple[PlannedFile, ...]
+    suite: str
+    """The suite to begin with: planned, or there already."""
+    works: bool = False
+    """Whether the agent answered, so that the suite can be run."""
+    notes: tuple[str, ...] = ()
+
+
+async def plan_files(
+    survey: Survey, agent: FoundAgent | None, prompts: Sequence[str], project: Project, *, may_ask: bool
+) -> InitPlan:
+    """Plan what a project lacks. With `may_ask`, the agent is loaded or asked, and its first suite drafted."""
+    asked = Probe(problem=NOT_ASKED)
+    if may_ask and survey.targets and not survey.suites:
+        asked = await ask_target(prompts or (GREETING,), project)
+    elif agent is not None and may_ask and not survey.targets:
+        asked = await ask_agent(agent, prompts or (GREETING,), project)
+    notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and may_ask else []
+    table = dict(asked.table)
+    if agent is not None and not table and agent.is_complete:
+        table = {"use": agent.use, **agent.options}
+    files: list[PlannedFile] = []
+    if not survey.config:
+        problem = "" if asked.target is not None else asked.problem
+        text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
+        files.append(PlannedFile(texts.CONFIG, text))
+    elif not survey.targets:
+        notes.append(
+            f"{survey.config} is there and names no target: add one, for instance with `karat inspect --write`."
+        )
+    suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
+    suite = suite or next((one.path for one in survey.suites), None)
+    if suite is None:
+        suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
+        named = agent.name if agent is not None else survey.folder.resolve().name
+        text, said = await _suite(asked.target, prompts, named, project)
+        notes += said
+        files.append(PlannedFile(suite, texts.with_schema(text, suite)))
+        files += plan_schema(survey.folder, project)
+    files += _workflow(survey, suite, agent)
+    files += plan_ignored(survey.folder)
+    return InitPlan(survey.folder, tuple(files), suite, asked.target is not None, tuple(notes))
+
+
+async def _suite(
+    target: TargetConfig | None, prompts: Sequence[str], name: str, project: Project
+) -> tuple[str, list[str]]:
+    """The first suite: drafted from what the agent does, or one to fill in; and what is to be said of it."""
+    if target is None:
+        return texts.first_suite(name, prompts or (GREETING,)), []
+    try:
+        # In this process, which has loaded the agent already and seen it answer.
+        how: ResumeKeywords = {"workers": 0}
+        options = DraftOptions(name=name)
+        draft = await adraft_target(target, prompts or (GREETING,), REPEATS, options, project, how=how)
+    except KaratError as error:
+        return texts.first_suite(name, prompts or (GREETING,)), [f"no suite was drafted: {error.message}"]
+    return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings]
+
+
+def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:
+    if (folder / texts.SCHEMA).exists():
+        return []
+    catalog = catalog_for(project)
+    text = json.dumps(find_format("karat-1", catalog.formats).schema(catalog), indent=2, ensure_ascii=False) + "\n"
+    note = f"the JSON Schema by which editors complete suites, {text.count(chr(10)):,} lines"
+    return [PlannedFile(texts.SCHEMA, text, note=note)]
+
+
+def _workflow(survey: Survey, suite: str, agent: FoundAgent | None) -> list[PlannedFile]:
+    """A workflow where there are others, unless one of them runs Karat."""
+    folder = survey.folder / ".github" / "workflows"
+    known = [file.read_text("utf-8", "replace") for file in folder.glob("*.y*ml")] if survey.has_github else []
+    if not survey.has_github or (survey.folder / texts.WORKFLOW).exists() or any("karat" in text for text in known):
+        return []
+    return [PlannedFile(texts.WORKFLOW, texts.workflow(suite, agent, survey.requirements, survey.keys))]
+
+
+def plan_ignored(folder: Path) -> list[PlannedFile]:
+    place = folder / ".gitignore"
+    before = place.read_bytes().decode("utf-8", "surrogateescape") if place.is_file() else None
+    text = texts.ignored(before or "")
+    return [] if text is None or place.is_symlink() else [PlannedFile(".gitignore", text, before)]
