@@ -477,7 +477,7 @@ def survey_project(folder: str | Path = ".") -> Survey:
 
 
 def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
-    """The agent that a spec names, else the likeliest of a survey; with `may_ask`, the first that can be reached now."""
+    """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
     from karat.init.findings import named_agent
     from karat.init.probe import is_listening
 
@@ -492,7 +492,7 @@ async def aplan_init(
 ) -> InitPlan:
     """Plan the first files of a project for one of its agents; nothing is written.
 
-    With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite is drafted from what it does.
+    With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite drafted from what it does.
     """
     from karat.init.plan import plan_files
 

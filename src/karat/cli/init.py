@@ -36,9 +36,8 @@ def command(yes: bool, example: bool, target: str | None, prompts: tuple[str, ..
     \b
     Examples:
       karat init
-      karat init --yes
       karat init --yes --target python:agent.py:answer --prompt "Where is my order?"
-      karat init --yes --example
+      karat init --example
     """
     from karat import api
     from karat.console import init as console

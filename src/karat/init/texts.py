@@ -155,8 +155,8 @@ def _install_karat(extra: str) -> list[str]:
         address = f"{control['vcs']}+{Redactor().text(origin['url'])}@{control['commit_id']}"
         return [f'      - run: pip install "{name} @ {address}"']
     return [
-        "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip installs",
-        f'      # it from, such as "{name} @ git+https://..." or the address of a wheel.',
+        "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip",
+        f'      # installs it from, such as "{name} @ git+https://..." or the address of a wheel.',
         '      - run: pip install "${KARAT_PACKAGE:?set this repository variable}"',
         '        env: { KARAT_PACKAGE: "${{ vars.KARAT_PACKAGE }}" }',
     ]

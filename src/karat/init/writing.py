@@ -100,11 +100,11 @@ def deferred_signals() -> Iterator[None]:
         return
     caught: list[int] = []
     ending = [one for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
-    before = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in ending}
+    before = {one: signal.signal(one, lambda number, _: caught.append(number)) for one in ending}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for one, handler in before.items():
+            signal.signal(one, handler)
         for number in caught:
             signal.raise_signal(number)

@@ -20,8 +20,9 @@ async def inspect_plain(config: TargetConfig, *prompts: str) -> Inspection:
         seen.append(Observation("models", models or ("none are listed: set `model` with -o model=NAME",)))
         if models:
             config = structs.replace(config, options={**config.options, "model": models[0]})
-    given: dict[str, object] = dict(config.options)
-    table = {"use": config.use} | (given if config.kind in WIRE_KINDS else {"options": given} if given else {})
+    table: dict[str, object] = {"use": config.use}
+    if config.options:
+        table |= config.options if config.kind in WIRE_KINDS else {"options": config.options}
     first = None
     for prompt in prompts:
         try:

@@ -69,7 +69,7 @@ def understand(prompt: str) -> dict[str, Any]:
     return found
 
 
-def ask_model(address: str, prompt: str) -> Any:
+def ask_model(address: str, prompt: str) -> dict[str, Any]:
     """What a model reads in a message, as JSON: `python model.py` serves one that needs no key."""
     system = 'Reply with JSON alone: {"order": the order number, "refund": true if money is wanted back}.'
     messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
@@ -77,4 +77,4 @@ def ask_model(address: str, prompt: str) -> Any:
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
     request = urllib.request.Request(f"{address}/chat/completions", body, headers)
     with urllib.request.urlopen(request, timeout=30) as response:
-        return json.loads(json.load(response)["choices"][0]["message"]["content"])
+        return dict(json.loads(json.load(response)["choices"][0]["message"]["content"]))
