@@ -151,6 +151,6 @@ def test_ctrl_c_at_a_question_in_a_terminal_writes_nothing() -> None:
     while process.poll() is None:  # one that comes before `input` reads is only seen with the next
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
-    assert process.returncode == 2
+    assert process.returncode in (2, -signal.SIGINT)
     os.close(master)
     assert snapshot() == before

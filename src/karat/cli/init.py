@@ -107,5 +107,5 @@ def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
 
 
 def _prompts() -> tuple[str, ...]:
-    told = click.prompt("What do people ask it? (several: separate them with |)", default="", show_default=False)
-    return tuple(part.strip() for part in told.split("|") if part.strip())
+    given = click.prompt("What do people ask it? (several: separate them with |)", default="", show_default=False)
+    return tuple(part.strip() for part in given.split("|") if part.strip())

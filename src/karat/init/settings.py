@@ -25,7 +25,7 @@ MOST = 20
 
 
 def read_variables(text: str) -> dict[str, str]:
-    """The variables of a `.env` file whose values are no secrets, and the names of those that are, without a value."""
+    """The variables of a `.env` file that Karat reads; those that hold keys without their values."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         match = _LINE.fullmatch(line)

@@ -179,13 +179,13 @@ def _rank(path: str) -> int:
 
 def _port(folder: Path, sources: list[PythonSource], written: Mapping[str, str]) -> int:
     """Where a web app of this project listens, if something says so."""
-    told = next((source.port for source in sources if source.port), None)
-    if told is None:
-        told = next((int(written[name]) for name in settings.PORTS if written.get(name, "").isdecimal()), None)
-    for name in STARTING if told is None else ():
+    named = next((source.port for source in sources if source.port), None)
+    if named is None:
+        named = next((int(written[name]) for name in settings.PORTS if written.get(name, "").isdecimal()), None)
+    for name in STARTING if named is None else ():
         if match := _PORT.search(_read(folder, name)):
             return int(match[1])
-    return told or USUAL_PORT
+    return named or USUAL_PORT
 
 
 def _variables(folder: Path) -> dict[str, str]:
