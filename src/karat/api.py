@@ -341,17 +341,17 @@ async def adraft(
     target: AnyTarget | None = None,
     *,
     prompts: Sequence[str] = (),
-    repeat: int = 5,
     name: str = "",
     max_cases: int = 30,
     keep_personal_data: bool = False,
     allow_effects: bool = False,
     **how: Unpack[ResumeKeywords],
 ) -> Draft:
-    """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`, `repeat` times each.
+    """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`.
 
-    Nothing is written: the text of the suite is `yaml` of the draft. A target is only asked where nothing can be changed
-    by it, unless `allow_effects`. The other arguments are those of `run`.
+    Each prompt is asked `repeat` times, five if not given.
+    Nothing is written: `yaml` of the draft is the text of the suite. A target whose tools may change something is only
+    asked with `allow_effects`. The other arguments are those of `run`.
     """
     from karat.drafts.draft import DraftOptions
     from karat.running.drafting import adraft_target, draft_sources
@@ -359,7 +359,7 @@ async def adraft(
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     project = trusting(find_project(), how.get("trust_code"))
     if prompts:
-        return await adraft_target(target, prompts, repeat, options, project, allow_effects=allow_effects, how=how)
+        return await adraft_target(target, prompts, options, project, how, allow_effects=allow_effects)
     given = [sources] if isinstance(sources, str | Path) else sources
     return await asynchronous(draft_sources)(given, options, project)
 

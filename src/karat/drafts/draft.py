@@ -28,9 +28,9 @@ class Finding(NamedTuple):
     """What looks wrong, or is a question for a person: not made a contract."""
 
     kind: str
-    """`error`, `loop`, `claim`, `number`, `rare`, `varied`, `held-out` or `unused`."""
+    """`error`, `failed`, `loop`, `claim`, `number`, `rare`, `odd`, `differs` or `unproved`."""
     text: str
-    count: int = 1
+    times: int = 1
 
 
 class DraftSummary(Struct, frozen=True, kw_only=True):

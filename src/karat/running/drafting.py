@@ -12,10 +12,13 @@ from karat.drafts.drafting import draft_from_traces
 from karat.journal.reader import Journal
 from karat.model.trace import Trace
 from karat.plugins.project import Project
-from karat.running.rescoring import load_in
 from karat.running.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest
+from karat.running.rescoring import load_in
 from karat.running.session import run_suite
 from karat.system.sync_async import synchronous
+
+REPEAT = 5
+"""How often a prompt is asked if the user does not say."""
 
 
 class JournalTraces:
@@ -37,20 +40,19 @@ def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project:
 async def adraft_target(
     target: AnyTarget | None,
     prompts: Sequence[str],
-    repeat: int,
     options: DraftOptions,
     project: Project,
+    how: ResumeKeywords,
     *,
     allow_effects: bool = False,
-    how: ResumeKeywords | None = None,
 ) -> Draft:
-    """Ask an agent each prompt so often, and draft a suite from what it did; `how`: as for `karat.run`."""
+    """Ask an agent each prompt several times, and draft a suite from what it did; `how`: as for `karat.run`."""
+    expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
     cases = [
-        {"id": f"prompt-{number}", "prompt": prompt, "expected": {"outcome": "completed"}}
-        for number, prompt in enumerate(prompts, 1)
+        {"id": f"prompt-{number}", "prompt": prompt, "expected": expected} for number, prompt in enumerate(prompts)
     ]
     suite = load_in({"karat": 1, "name": "Prompts", "cases": cases}, project)
-    asked: ResumeKeywords = {**(how or {}), "repeat": repeat}
+    asked: ResumeKeywords = {"repeat": REPEAT, **how}
     with tempfile.TemporaryDirectory() as folder:
         run_options, request = RunOptions.of(asked), RunRequest.of(asked)
         result = await run_suite(suite, target, run_options, request, Path(folder), project)
