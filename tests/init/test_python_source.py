@@ -110,6 +110,12 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
             ["ag-ui:http://127.0.0.1:8000"],
             id="ag-ui",
         ),
+        pytest.param(
+            "from pydantic_ai.ui.ag_ui import AGUIAdapter\nfrom starlette.applications import Starlette\n"
+            "from starlette.routing import Route\napp = Starlette(routes=[Route('/agent', run, methods=['POST'])])",
+            ["ag-ui:http://127.0.0.1:8000/agent"],
+            id="ag-ui-route",
+        ),
         pytest.param("app = agent.to_a2a()", ["a2a:http://127.0.0.1:8000"], id="a2a"),
     ],
 )

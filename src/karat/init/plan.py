@@ -21,7 +21,6 @@ from karat.running.request import ResumeKeywords
 from karat.suites.formats.catalog import find_format
 from karat.targets.config import TargetConfig
 
-REPEATS = 5
 NOT_ASKED = "it was not asked."
 
 
@@ -83,8 +82,7 @@ async def _suite(
     try:
         # In this process, which has loaded the agent already and seen it answer.
         how: ResumeKeywords = {"workers": 0}
-        options = DraftOptions(name=name)
-        draft = await adraft_target(target, prompts or (GREETING,), REPEATS, options, project, how=how)
+        draft = await adraft_target(target, prompts or (GREETING,), DraftOptions(name=name), project, how)
     except KaratError as error:
         return texts.first_suite(name, prompts or (GREETING,)), [f"no suite was drafted: {error.message}"]
     return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings]

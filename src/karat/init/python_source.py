@@ -13,6 +13,8 @@ from typing import NamedTuple
 GRAPH_PACKAGES = ("langgraph", "langchain.agents", "deepagents")
 APPS = frozenset({"FastAPI", "Starlette", "Litestar", "Quart", "Sanic", "Flask"})
 AG_UI = ("to_ag_ui", "AGUIApp", "AGUIAdapter")
+ADAPTERS = {"ag_ui": "ag-ui", "vercel_ai": "ai-sdk"}
+"""Parts of the modules whose import says which protocol the routes of a file speak."""
 A2A = ("to_a2a", "A2AStarletteApplication", "A2AFastAPIApplication")
 PROMPT_NAMES = frozenset(
     {"prompt", "message", "question", "query", "text", "user_input", "user_message", "input", "utterance", "request"}
@@ -44,6 +46,7 @@ class PythonSource:
     routes: list[Route] = field(default_factory=list)
     prefixes: dict[str, str] = field(default_factory=dict)
     """What is put before the routes of a router, by where that was imported from, or by its name."""
+    route_protocol: str = ""
     answers: dict[str, int] = field(default_factory=dict)
     port: int | None = None
 
@@ -78,6 +81,8 @@ class _Reader:
     def read(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
             self._read_import(node)
+        spoken = {ADAPTERS[part] for one in self._origins.values() for part in one.split(".") if part in ADAPTERS}
+        self.found.route_protocol = next(iter(spoken)) if len(spoken) == 1 else ""
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for function in functions:
             self._read_result(function)

@@ -154,8 +154,11 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
         yield FoundAgent(f"{protocol}:{base}", f"app that speaks {protocol}", where, "app", "http", start)
         return
     prefixes = {name: prefix for one in sources for name, prefix in one.prefixes.items()}
-    paths = dict.fromkeys(_prefix(one, route, prefixes) + route.path for one in sources for route in one.routes)
+    paths = {_prefix(one, route, prefixes) + route.path: one.route_protocol for one in sources for route in one.routes}
     for path in sorted(paths, key=_rank):
+        if protocol := paths[path]:
+            yield FoundAgent(f"{protocol}:{base}{path}", f"app that speaks {protocol}", where, "app", "http", start)
+            continue
         use = (
             f"openai:{base}{path.removesuffix('/chat/completions')}"
             if path.endswith("/chat/completions")
