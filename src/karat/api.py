@@ -45,7 +45,7 @@ from karat.text.wording import counted, names_of
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
-    from karat.drafts.draft import Draft
+    from karat.drafts.draft import SuiteDraft
     from karat.inspections.inspection import Inspection
     from karat.linting.linter import LintReport
     from karat.model.audit import AuditReport
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from karat.viewer.serving import ViewerServer
     from karat.world.tape import Tape
 
+REPEATS = 5
+"""How often a draft asks each prompt if the user does not say."""
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
 
@@ -344,7 +346,7 @@ async def adraft(
     keep_personal_data: bool = False,
     allow_effects: bool = False,
     **how: Unpack[ResumeKeywords],
-) -> Draft:
+) -> SuiteDraft:
     """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`.
 
     Each prompt is asked `repeat` times, five if not given.
@@ -357,7 +359,9 @@ async def adraft(
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     project = trusting(find_project(), how.get("trust_code"))
     if prompts:
-        return await adraft_target(target, prompts, options, project, how, allow_effects=allow_effects)
+        return await adraft_target(
+            target, prompts, how.get("repeat", REPEATS), options, project, allow_effects=allow_effects, how=how
+        )
     given = [sources] if isinstance(sources, str | Path) else sources
     return await asynchronous(draft_sources)(given, options, project)
 
