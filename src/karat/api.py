@@ -34,7 +34,9 @@ from karat.running.rescoring import project_for as project_for
 from karat.running.rescoring import trusting as trusting
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
+from karat.running.suite_files import refuse_place as refuse_place
 from karat.running.suite_files import schema as schema
+from karat.running.suite_files import write_suite as write_suite
 from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
@@ -334,6 +336,13 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 
 
 aaudit = asynchronous(audit)
+
+
+def read_prompts(path: str | Path) -> list[str]:
+    """The prompts of a file for a draft: one a line, or the column `prompt` of a .csv file."""
+    from karat.running.drafting import read_prompts
+
+    return read_prompts(Path(path))
 
 
 async def adraft(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +25,34 @@ from karat.plugins.project import Project
 from karat.running.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest
 from karat.running.rescoring import begins_a_journal, find_journals, load_in
 from karat.running.session import run_suite
+from karat.suites.diagnostics import RefusedError
+from karat.suites.documents.source import read_bytes, utf8
 from karat.system.sync_async import synchronous
 from karat.targets.recorded_traces import RecordedTraces
 
 TAPES = (".yaml", ".yml")
+PROMPT_COLUMN = "prompt"
+CANNOT_HOLD_BACK = "Karat cannot keep the tools of this target from changing something while it is asked."
+HOW_TO_ALLOW = "Ask it where nothing matters, and say so with --allow-effects; or draft from recorded runs."
+
+
+def read_prompts(path: Path) -> list[str]:
+    """What an agent is to be asked: a prompt a line, or the column `prompt` of a .csv file, by default its first."""
+    try:
+        text = utf8(read_bytes(path)).decode()
+    except RefusedError as refused:
+        raise UsageError(refused.diagnostics[0].message, where=str(path), slug="bad-prompts") from None
+    if path.suffix.lower() == ".csv":
+        rows = list(csv.reader(io.StringIO(text)))
+        names = [name.strip().lower() for name in rows[0]] if rows else []
+        column = names.index(PROMPT_COLUMN) if PROMPT_COLUMN in names else 0
+        lines = [row[column] for row in rows[PROMPT_COLUMN in names :] if len(row) > column]
+    else:
+        lines = text.splitlines()
+    found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not found:
+        raise UsageError("it holds no prompt.", where=str(path), fix="Write one a line.", slug="bad-prompts")
+    return found
 
 
 class JournalTraces:
@@ -88,6 +114,8 @@ async def adraft_target(
     how: ResumeKeywords | None = None,
 ) -> SuiteDraft:
     """Ask an agent each prompt several times, and draft a suite from what it did; `how`: as for `karat.run`."""
+    if not allow_effects:
+        raise UsageError(CANNOT_HOLD_BACK, fix=HOW_TO_ALLOW, slug="effects")
     expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
     cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in named_prompts(prompts).items()]
     suite = load_in({"karat": 1, "name": "Prompts", "cases": cases}, project)
