@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from karat.api import set_baseline as set_baseline
     from karat.checks.base import Check as Check
     from karat.checks.base import CheckRequest as CheckRequest
-    from karat.drafts.draft import Draft as Draft
     from karat.drafts.draft import Finding as Finding
+    from karat.drafts.draft import SuiteDraft as SuiteDraft
     from karat.engine.events import CaseFinished as CaseFinished
     from karat.engine.events import CaseRetried as CaseRetried
     from karat.engine.events import CaseStarted as CaseStarted
@@ -116,7 +116,7 @@ _HOMES = {
     "karat.running.case_runner": "CaseRunner open_runner",
     "karat.running.trace_checks": "ExpectationError check",
     "karat.checks.base": "Check CheckRequest",
-    "karat.drafts.draft": "Draft Finding",
+    "karat.drafts.draft": "Finding SuiteDraft",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
     "karat.inspections.inspection": "Inspection Observation",

@@ -34,7 +34,9 @@ from karat.running.rescoring import project_for as project_for
 from karat.running.rescoring import trusting as trusting
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
+from karat.running.suite_files import refuse_place as refuse_place
 from karat.running.suite_files import schema as schema
+from karat.running.suite_files import write_suite as write_suite
 from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
@@ -45,7 +47,7 @@ from karat.text.wording import counted, names_of
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
-    from karat.drafts.draft import Draft
+    from karat.drafts.draft import SuiteDraft
     from karat.init.findings import FoundAgent, Survey
     from karat.init.plan import InitPlan
     from karat.inspections.inspection import Inspection
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
     from karat.viewer.serving import ViewerServer
     from karat.world.tape import Tape
 
+REPEATS = 5
+"""How often a draft asks each prompt if the user does not say."""
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
 
@@ -336,6 +340,13 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 aaudit = asynchronous(audit)
 
 
+def read_prompts(path: str | Path) -> list[str]:
+    """The prompts of a file for a draft: one a line, or the column `prompt` of a .csv file."""
+    from karat.running.drafting import read_prompts
+
+    return read_prompts(Path(path))
+
+
 async def adraft(
     sources: str | Path | Sequence[str | Path] = (),
     target: AnyTarget | None = None,
@@ -346,7 +357,7 @@ async def adraft(
     keep_personal_data: bool = False,
     allow_effects: bool = False,
     **how: Unpack[ResumeKeywords],
-) -> Draft:
+) -> SuiteDraft:
     """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`.
 
     Each prompt is asked `repeat` times, five if not given.
@@ -359,7 +370,9 @@ async def adraft(
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     project = trusting(find_project(), how.get("trust_code"))
     if prompts:
-        return await adraft_target(target, prompts, options, project, how, allow_effects=allow_effects)
+        return await adraft_target(
+            target, prompts, how.get("repeat", REPEATS), options, project, allow_effects=allow_effects, how=how
+        )
     given = [sources] if isinstance(sources, str | Path) else sources
     return await asynchronous(draft_sources)(given, options, project)
 
@@ -488,15 +501,22 @@ def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = Fal
 
 
 async def aplan_init(
-    survey: Survey, agent: FoundAgent | None = None, *, prompts: Sequence[str] = (), may_ask: bool = False
+    survey: Survey,
+    agent: FoundAgent | None = None,
+    *,
+    prompts: Sequence[str] = (),
+    may_ask: bool = False,
+    allow_effects: bool = False,
 ) -> InitPlan:
     """Plan the first files of a project for one of its agents; nothing is written.
 
-    With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite drafted from what it does.
+    With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite drafted from what it does: with
+    a greeting, and with `prompts` only if `allow_effects`, because its tools may change something.
     """
-    from karat.init.plan import plan_files
+    from karat.init.plan import Consent, plan_files
 
-    return await plan_files(survey, agent, prompts, find_project(survey.folder), may_ask=may_ask)
+    consent = Consent(may_ask, allow_effects)
+    return await plan_files(survey, agent, tuple(prompts), find_project(survey.folder), consent)
 
 
 plan_init = synchronous(aplan_init)

@@ -56,7 +56,7 @@ def initialised(karat: Karat, *arguments: str) -> tuple[set[str], str]:
 
 def test_langgraph_is_drafted_and_run(karat: Karat) -> None:
     lay_out(LANGGRAPH)
-    new, out = initialised(karat, "--prompt", "Where is A-17?")
+    new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?")
     assert new == {"karat.toml", "desk.karat.yaml", SCHEMA, IGNORE, ".github/workflows/karat.yml"}
     assert "LangGraph graph 'desk'  langgraph.json: langgraph:langgraph.json:desk" in out
     assert 'use = "langgraph:langgraph.json:desk"' in Path("karat.toml").read_text()
@@ -104,7 +104,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
 def test_a_web_app_that_runs_is_read_and_drafted(karat: Karat) -> None:
     with serving(Chat) as port:
         lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("PORT", str(port))})
-        new, out = initialised(karat, "--prompt", "Where is A-17?", "--prompt", "Where is B-04?")
+        new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?", "--prompt", "Where is B-04?")
     assert new == {"karat.toml", "app.karat.yaml", SCHEMA, IGNORE}
     assert f"web app, POST /api/v1/chat      shop/main.py:7: http://127.0.0.1:{port}/api/v1/chat" in out
     assert 'when = { type = "token" }' in Path("karat.toml").read_text()
@@ -155,7 +155,7 @@ def test_a_suite_of_another_tool_is_the_first_suite(karat: Karat) -> None:
 
 def test_a_plain_function_in_a_project_with_pytest(karat: Karat) -> None:
     lay_out(PYTEST)
-    new, out = initialised(karat, "--prompt", "Where is A-17?")
+    new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?")
     assert new == {"karat.toml", "tests/answer.karat.yaml", SCHEMA}
     assert "collects *.karat.yaml files as tests in tests/" in out
     assert Path("tests/answer.karat.yaml").read_text().startswith(f"# yaml-language-server: $schema=../{SCHEMA}\n")
@@ -173,6 +173,6 @@ def test_an_empty_folder(karat: Karat) -> None:
 def test_a_target_of_the_configuration_gets_a_first_suite(karat: Karat) -> None:
     lay_out({"desk.py": PYTEST["desk/agent.py"], "karat.toml": '[targets.desk]\nuse = "python:desk.py:answer"\n'})
     before = Path("karat.toml").read_bytes()
-    done = karat("init", "--yes", "--prompt", "Where is A-17?")
+    done = karat("init", "--yes", "--allow-effects", "--prompt", "Where is A-17?")
     assert Path("karat.toml").read_bytes() == before
     assert "lookup" in Path("first.karat.yaml").read_text(), done

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from karat.init.plan import InitPlan
 
 LATER = "fill it in later"
-HERE = "Karat loads {agent.use} into this process and sends it a prompt, several times. May it?"
-THERE = "Karat sends prompts to {agent.address}, several times. May it?"
+HERE = "Karat loads {agent.use} into this process and greets it, a few times. May it?"
+THERE = "Karat greets the agent at {agent.address}, a few times. May it?"
+PROMPTS = "What do people ask it? It is sent, and tools act on it. (several: separate them with |; none: Enter)"
 
 
 @click.command(short_help="Find the agent of a project, write a first suite, and run it.")
@@ -25,8 +26,11 @@ THERE = "Karat sends prompts to {agent.address}, several times. May it?"
     "-t", "--target", metavar="SPEC", help="The agent, if Karat does not find it: such as python:agent.py:answer."
 )
 @click.option("--prompt", "prompts", multiple=True, metavar="TEXT", help="What people ask the agent. Repeatable.")
+@click.option("--allow-effects", is_flag=True, help="Send the prompts of --prompt: tools of the agent act on them.")
 @click.option("--no-ask", is_flag=True, help="Neither load nor ask the agent; the first suite is one to fill in.")
-def command(yes: bool, example: bool, target: str | None, prompts: tuple[str, ...], no_ask: bool) -> int:
+def command(
+    yes: bool, example: bool, target: str | None, prompts: tuple[str, ...], allow_effects: bool, no_ask: bool
+) -> int:
     """Find what is in this folder, and write what a first run needs: karat.toml, a suite, and what goes with them.
 
     Files are only read, until you agree that the agent is asked; an address is asked only if it is on this machine.
@@ -36,7 +40,7 @@ def command(yes: bool, example: bool, target: str | None, prompts: tuple[str, ..
     \b
     Examples:
       karat init
-      karat init --yes --target python:agent.py:answer --prompt "Where is my order?"
+      karat init --yes --target python:agent.py:answer --prompt "Where is my order?" --allow-effects
       karat init --example
     """
     from karat import api
@@ -52,7 +56,8 @@ def command(yes: bool, example: bool, target: str | None, prompts: tuple[str, ..
         may_ask = not no_ask and (yes or (talks and _may_ask(survey, agent)))
         if may_ask and talks and not prompts:
             prompts = _prompts()
-        plan = api.plan_init(survey, agent, prompts=prompts, may_ask=may_ask)
+            allow_effects = True
+        plan = api.plan_init(survey, agent, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
     return _carry_out(plan, yes=yes, talks=talks)
 
 
@@ -102,10 +107,10 @@ def _choose(survey: Survey, target: str | None, *, may_ask: bool, talks: bool) -
 
 def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
     if agent is None:
-        return bool(survey.targets) and click.confirm("Karat asks the target of karat.toml, several times. May it?")
+        return bool(survey.targets) and click.confirm("Karat greets the target of karat.toml, a few times. May it?")
     return agent.is_local and click.confirm((THERE if agent.address else HERE).format(agent=agent))
 
 
 def _prompts() -> tuple[str, ...]:
-    given = click.prompt("What do people ask it? (several: separate them with |)", default="", show_default=False)
+    given = click.prompt(PROMPTS, default="", show_default=False)
     return tuple(part.strip() for part in given.split("|") if part.strip())

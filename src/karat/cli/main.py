@@ -15,6 +15,7 @@ COMMANDS = {
     "init": "karat.cli.init",
     "run": "karat.cli.run",
     "inspect": "karat.cli.inspect",
+    "draft": "karat.cli.draft",
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from karat.drafts.expectations import Around, CaseContract, Noted, Variable, contract, turn_contract
-from karat.drafts.kinds import Group, user_texts
+from karat.drafts.expectations import AllKinds, CaseContract, Noted, RowVariable, contract, turn_contract
+from karat.drafts.kinds import TraceGroup, user_texts
 from karat.drafts.learning import LONGEST_PROMPT, Learned, argument_values
 from karat.drafts.proving import DraftCase
 from karat.model.trace import Trace
@@ -26,7 +26,7 @@ OUTCOME_WORDS = {
 }
 
 
-def draft_case(group: Group, around: Around, taken: set[str]) -> tuple[DraftCase, list[Trace]]:
+def draft_case(group: TraceGroup, around: AllKinds, taken: set[str]) -> tuple[DraftCase, list[Trace]]:
     """The case of a group, and the traces that its rows are from."""
     learned = group.learned
     made = contract(learned, around)
@@ -51,7 +51,7 @@ def draft_case(group: Group, around: Around, taken: set[str]) -> tuple[DraftCase
 
 
 def _conversation(
-    tree: dict[str, Any], learned: Learned, made: CaseContract, around: Around, example: Trace, comments: str
+    tree: dict[str, Any], learned: Learned, made: CaseContract, around: AllKinds, example: Trace, comments: str
 ) -> DraftCase:
     """Turns with expectations of their own if every trace has the same script, else what all came to."""
     _fill(made.expected, _row(made, example))
@@ -88,13 +88,13 @@ def _row(made: CaseContract, trace: Trace) -> dict[str, Any]:
 def _fill(tree: Any, row: Mapping[str, Any]) -> None:
     """Put the values of one row in the place of the variables."""
     for key, below in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
-        if isinstance(below, Noted) and isinstance(below.value, Variable):
+        if isinstance(below, Noted) and isinstance(below.value, RowVariable):
             tree[key] = Noted(row[below.value.name], below.note)
         else:
             _fill(below, row)
 
 
-def _comments(group: Group, made: CaseContract) -> str:
+def _comments(group: TraceGroup, made: CaseContract) -> str:
     prompts = len(group.learned.prompts)
     runs = f"{group.total} run{'s' * (group.total != 1)}"
     said = f"{runs} of {prompts} prompts" if prompts > 1 else runs
@@ -106,13 +106,25 @@ def slug(text: str) -> str:
     return found[:LONGEST_ID].rpartition("-")[0] or found[:LONGEST_ID] if len(found) > LONGEST_ID else found
 
 
-def _name(group: Group, taken: set[str]) -> str:
+def named_prompts(prompts: Sequence[str]) -> dict[str, str]:
+    """Prompts by a name for each; one that is asked twice counts once."""
+    found: dict[str, str] = {}
+    for prompt in dict.fromkeys(prompts):
+        found[_unused(slug(prompt) or "prompt", found)] = prompt
+    return found
+
+
+def _unused(plain: str, taken: Collection[str]) -> str:
+    numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (plain, *numbered) if name not in taken)
+
+
+def _name(group: TraceGroup, taken: set[str]) -> str:
     kind = group.kinds[0]
-    told = group.name if len(group.name) <= LONGEST_ID and " " not in group.name else slug(group.name)
+    given = group.name if len(group.name) <= LONGEST_ID and " " not in group.name else slug(group.name)
     does = slug("-".join(kind.tools[:2])) if kind.tools else ""
     how = OUTCOME_WORDS.get(kind.outcome, "")
-    plain = told or "-".join(part for part in (does, how) if part) or "case"
-    numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
-    name = next(name for name in (plain, *numbered) if name not in taken)
+    plain = given or "-".join(part for part in (does, how) if part) or "case"
+    name = _unused(plain, taken)
     taken.add(name)
     return name

@@ -54,7 +54,7 @@ class DraftSummary(Struct, frozen=True, kw_only=True):
     """What no contract of this suite can see."""
 
 
-class Draft(NamedTuple):
+class SuiteDraft(NamedTuple):
     """A drafted suite."""
 
     yaml: str

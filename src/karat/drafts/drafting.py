@@ -8,13 +8,13 @@ from typing import Any
 from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
 from karat.drafts.cases import draft_case
-from karat.drafts.draft import Draft, DraftOptions, DraftSummary
+from karat.drafts.draft import DraftOptions, DraftSummary, SuiteDraft
 from karat.drafts.effects import likely_effects
-from karat.drafts.expectations import RUNS, Around, Noted, Variable, most_of_all
+from karat.drafts.expectations import RUNS, AllKinds, Noted, RowVariable, most_of_all
 from karat.drafts.findings import Findings
-from karat.drafts.kinds import APART, Group, Kinds, Sighting
+from karat.drafts.kinds import APART, Kinds, Sighting, TraceGroup
 from karat.drafts.masking import Masker
-from karat.drafts.proving import ROUNDS, CheckPlace, DraftCase, Rates, Tally, audit_draft, read_cases
+from karat.drafts.proving import ROUNDS, CheckPlace, DraftCase, LineTally, Rates, audit_draft, read_cases
 from karat.drafts.writing import comment, head, lines, plain, tail
 from karat.errors import UsageError
 from karat.model.suite import Case
@@ -36,7 +36,7 @@ KINDS = {"grounded_numbers": "number", "no_false_success": "claim"}
 
 def draft_from_traces(
     traces: Iterable[Trace | Sighting], catalog: CheckCatalog, options: DraftOptions | None = None
-) -> Draft:
+) -> SuiteDraft:
     """Draft a suite. The traces are read twice, one after the other, so that they need not fit into memory.
 
     Raises UsageError if there is nothing to draft from.
@@ -47,7 +47,7 @@ def draft_from_traces(
 class _DraftedGroup:
     """One case while it is drafted."""
 
-    def __init__(self, group: Group, case: DraftCase, examples: list[Trace], tally: Tally) -> None:
+    def __init__(self, group: TraceGroup, case: DraftCase, examples: list[Trace], tally: LineTally) -> None:
         self.group = group
         self.case = case
         self.examples = examples
@@ -66,7 +66,7 @@ class _Drafting:
         self._top: dict[str, Any] = {}
         self._held_out = [0, 0]
 
-    def draft(self, traces: Iterable[Trace | Sighting]) -> Draft:
+    def draft(self, traces: Iterable[Trace | Sighting]) -> SuiteDraft:
         self._kinds.read(_sighted(one) for one in traces)
         groups = self._require(self._kinds.groups())
         drafted = self._learned(groups)
@@ -76,7 +76,7 @@ class _Drafting:
         self._audit(drafted)
         return self._written(drafted)
 
-    def _require(self, groups: list[Group]) -> list[Group]:
+    def _require(self, groups: list[TraceGroup]) -> list[TraceGroup]:
         if groups:
             return groups
         if not self._kinds.count:
@@ -85,13 +85,13 @@ class _Drafting:
         message = f"none of the {counted(self._kinds.count, 'trace')} can be a contract: all failed or are rare."
         raise UsageError(message, fix=f"The first: {first.text if first else 'unknown'}.", slug="no-traces")
 
-    def _learned(self, groups: list[Group]) -> list[_DraftedGroup]:
+    def _learned(self, groups: list[TraceGroup]) -> list[_DraftedGroup]:
         declared = self._options.effects
         effects = declared or likely_effects(self._kinds.tools)
         changing = {tool for tool in self._kinds.tools if is_any_named(effect_tools(effects), tool)}
         if effects and not declared:
             self._top["effects"] = {tool: [*words] for tool, words in effects.items()}
-        around = Around(effects, most_of_all([group.learned for group in groups]), frozenset(changing))
+        around = AllKinds(effects, most_of_all([group.learned for group in groups]), frozenset(changing))
         taken: set[str] = set()
         found = []
         for group in groups:
@@ -99,9 +99,9 @@ class _Drafting:
             found.append(_DraftedGroup(group, case, examples, self._tally(case)))
         return found
 
-    def _tally(self, case: DraftCase) -> Tally:
+    def _tally(self, case: DraftCase) -> LineTally:
         (read,) = read_cases(self._top, [case.spelled(variables=False)], self._catalog)
-        return Tally(read, self._catalog)
+        return LineTally(read, self._catalog)
 
     def _judge(self, drafted: list[_DraftedGroup], traces: Iterable[Trace | Sighting]) -> None:
         """Judge every trace by the case of its group."""
@@ -159,12 +159,12 @@ class _Drafting:
         """The case of a row with the trace that it is from, if that passes."""
         cases = read_cases(self._top, [one.case.spelled()], self._catalog)
         for case, trace in zip(cases, one.examples, strict=False):
-            tally = Tally(case, self._catalog)
+            tally = LineTally(case, self._catalog)
             if tally.judge(trace):
                 return case, trace
         return None
 
-    def _written(self, drafted: list[_DraftedGroup]) -> Draft:
+    def _written(self, drafted: list[_DraftedGroup]) -> SuiteDraft:
         masker = Masker(self._options.keep_personal_data)
         shared = _shared(drafted)
         cases = []
@@ -194,7 +194,7 @@ class _Drafting:
         body = [*lines(top), "cases:"]
         for case in cases:
             body += ["", *_case_lines(case)]
-        return Draft("\n".join([*head(summary, findings), *body, *tail(findings), ""]), findings, summary)
+        return SuiteDraft("\n".join([*head(summary, findings), *body, *tail(findings), ""]), findings, summary)
 
 
 def _sighted(one: Trace | Sighting) -> Sighting:
@@ -207,7 +207,7 @@ def _order(place: CheckPlace) -> int:
     return int(digits or 0)
 
 
-def _support(case: DraftCase, tally: Tally) -> None:
+def _support(case: DraftCase, tally: LineTally) -> None:
     """Put into every comment in how many runs its line held."""
     trees = [(None, case.expected), *((number, asked) for number, (_, asked) in enumerate(case.turns, 1))]
     for turn, expected in trees:
@@ -220,7 +220,7 @@ def _support(case: DraftCase, tally: Tally) -> None:
                 expected[field] = _with_runs(value, tally, CheckPlace(turn, field))
 
 
-def _with_runs(value: Any, tally: Tally, place: CheckPlace) -> Any:
+def _with_runs(value: Any, tally: LineTally, place: CheckPlace) -> Any:
     if isinstance(value, Noted):
         missed = tally.missed[place]
         runs = f"{tally.judged - missed} of {tally.judged} run{'s' * (tally.judged != 1)}"
@@ -254,7 +254,7 @@ def _tree(case: DraftCase, expected: dict[str, Any]) -> dict[str, Any]:
 def _masked(value: Any, masker: Masker) -> Any:
     if isinstance(value, Noted):
         return Noted(_masked(value.value, masker), masker.text(value.note))
-    if isinstance(value, Variable):
+    if isinstance(value, RowVariable):
         return value
     if isinstance(value, dict):
         return {key: _masked(below, masker) for key, below in value.items()}

@@ -33,13 +33,13 @@ class Noted(NamedTuple):
     note: str
 
 
-class Variable(NamedTuple):
+class RowVariable(NamedTuple):
     """A value that each row of the case has its own of, because it comes from the prompt."""
 
     name: str
 
 
-class Around(NamedTuple):
+class AllKinds(NamedTuple):
     """What is known of all kinds of cases together."""
 
     effects: Mapping[str, tuple[str, ...]]
@@ -56,7 +56,7 @@ class CaseContract(NamedTuple):
     varied: list[str]
 
 
-def contract(learned: Learned, around: Around) -> CaseContract:
+def contract(learned: Learned, around: AllKinds) -> CaseContract:
     """All that the traces of a kind support; what of it is worth a line is decided by an audit."""
     variables: dict[str, tuple[str, int, Path]] = {}
     varied: list[str] = []
@@ -84,7 +84,7 @@ def contract(learned: Learned, around: Around) -> CaseContract:
     return CaseContract(expected, variables, varied)
 
 
-def turn_contract(learned: Learned, around: Around) -> CaseContract:
+def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
     """What is expected of one turn of a conversation: what was done in it; the rest is asked of the whole."""
     varied: list[str] = []
     variables: dict[str, tuple[str, int, Path]] = {}
@@ -108,7 +108,7 @@ def _outcome(learned: Learned, varied: list[str]) -> Noted:
 
 
 def _tool_calls(
-    learned: Learned, around: Around, variables: dict[str, tuple[str, int, Path]], varied: list[str]
+    learned: Learned, around: AllKinds, variables: dict[str, tuple[str, int, Path]], varied: list[str]
 ) -> list[Expected]:
     entries: list[Expected] = []
     for tool in sorted(learned.calls, key=lambda name: _first_place(learned, name)):
@@ -171,7 +171,7 @@ def _arguments(
         if not learned.has_one_script and values.origin == PROMPT and values.distinct > 1:
             variable = _variable_name(path, tool, variables)
             variables[variable] = (tool, number, path)
-            _put(found, path, Noted(Variable(variable), f"from the prompt, {RUNS}, {values.shown_distinct} values"))
+            _put(found, path, Noted(RowVariable(variable), f"from the prompt, {RUNS}, {values.shown_distinct} values"))
         elif (matched := generalised(values)) is not None:
             _put(found, path, matched)
     return found
@@ -251,7 +251,7 @@ def _requires(learned: Learned) -> Expected:
 
 
 def _numbers(learned: Learned) -> list[Noted]:
-    """Numbers that the answer tells as the tool gave them, in every run."""
+    """Numbers that the answer states as the tool gave them, in every run."""
     found = []
     for (tool, path), values in learned.numbers.items():
         sure = values.distinct >= 3 or all(
@@ -299,7 +299,7 @@ def round_up(value: float) -> float | int:
     return int(chosen) if chosen >= 1 else float(f"{chosen:.6g}")
 
 
-def _budgets(around: Around) -> Expected:
+def _budgets(around: AllKinds) -> Expected:
     """What a run may cost, with room: five times the longest time, three times the rest, and never a tight figure."""
     most = around.most
     rows: tuple[tuple[str, str, float, float, str], ...] = (

@@ -9,7 +9,7 @@ from karat.drafts.draft import Finding
 from karat.model.trace import BY_ITSELF, Trace
 
 if TYPE_CHECKING:
-    from karat.drafts.kinds import Group
+    from karat.drafts.kinds import TraceGroup
 
 MOST = 200
 LOOP = 3
@@ -51,28 +51,28 @@ class Findings:
         if trace.ended_by not in ("", BY_ITSELF):
             self.add("loop", f"a limit cut the run off: {excerpt(trace.ended_by)}", _quoted(user))
 
-    def rare(self, group: Group) -> None:
+    def rare(self, group: TraceGroup) -> None:
         self.add("rare", f"{_shown(group)}: is this meant?", _example(group), group.total)
 
-    def left_out(self, group: Group) -> None:
+    def left_out(self, group: TraceGroup) -> None:
         self.add("rare", f"{_shown(group)}: over --max-cases, not drafted", _example(group), group.total)
 
-    def failed(self, group: Group) -> None:
+    def failed(self, group: TraceGroup) -> None:
         self.add("failed", f"{_shown(group)}, and the answer does not say that it failed", _example(group), group.total)
 
-    def odd(self, group: Group, total: int) -> None:
+    def odd(self, group: TraceGroup, total: int) -> None:
         what = f"{group.total} of {total} runs of {group.name}: {_shown(group)}. Is this meant?"
         self.add("odd", what, "", group.total)
 
 
-def _shown(group: Group) -> str:
+def _shown(group: TraceGroup) -> str:
     kind = group.kinds[0]
     tools = ", ".join(kind.tools[:6]) + (" ..." if len(kind.tools) > 6 else "")
     turns = f" in {kind.turns} turns" if kind.turns != "1" else ""
     return f"{kind.outcome} with {tools or 'no tool'}{turns}"
 
 
-def _example(group: Group) -> str:
+def _example(group: TraceGroup) -> str:
     return _quoted(next(iter(group.learned.prompts), ()))
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from karat.drafts.draft import DraftOptions
 from karat.drafts.effects import likely_effects
 from karat.drafts.findings import Findings
-from karat.drafts.learning import Kind, Learned, kind_of
+from karat.drafts.learning import Learned, TraceKind, kind_of
 from karat.drafts.origins import folded
 from karat.model.trace import Trace
 
@@ -35,19 +35,19 @@ class Sighting(NamedTuple):
     preconditions: tuple[str, ...] = ()
 
 
-class Group(Struct):
+class TraceGroup(Struct):
     """The traces that a case is drafted from."""
 
     name: str
     """The id of the case that they are repeats of; nothing for traces that only did the same."""
-    kinds: list[Kind]
+    kinds: list[TraceKind]
     learned: Learned
     total: int = 0
     setup_prompts: tuple[str, ...] = ()
     preconditions: tuple[str, ...] = ()
 
 
-class Places(NamedTuple):
+class TracePlaces(NamedTuple):
     """Which group each trace is of, in the order of the traces, and whether it was held out."""
 
     groups: array[int]
@@ -60,13 +60,13 @@ class Kinds:
     def __init__(self, options: DraftOptions, findings: Findings) -> None:
         self._options = options
         self._findings = findings
-        self._numbers: dict[tuple[str, Kind], int] = {}
+        self._numbers: dict[tuple[str, TraceKind], int] = {}
         self._learned: list[Learned] = []
         self._totals: list[int] = []
         self._about: list[Sighting] = []
         self._identities: set[str] | None = set()
         self._moved: list[int] = []
-        self.places = Places(array("i"), bytearray())
+        self.places = TracePlaces(array("i"), bytearray())
         self.tools: set[str] = set()
 
     def read(self, sightings: Iterable[Sighting]) -> None:
@@ -120,7 +120,7 @@ class Kinds:
 
     def _merge_by_kind(self) -> None:
         """Forget whose repeats they were: what did the same is one kind."""
-        numbers: dict[tuple[str, Kind], int] = {}
+        numbers: dict[tuple[str, TraceKind], int] = {}
         into: dict[int, int] = {}
         for (_, kind), number in self._numbers.items():
             first = numbers.setdefault(("", kind), number)
@@ -131,7 +131,7 @@ class Kinds:
         self._numbers = numbers
         self.places.groups[:] = array("i", [into.get(number, number) for number in self.places.groups])
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[TraceGroup]:
         """The groups that cases are drafted from, the most frequent first; `places` then has their numbers."""
         seen = sum(self._totals[number] for number in self._numbers.values())
         names = len(self._identities or ())
@@ -149,10 +149,10 @@ class Kinds:
         self.places.groups[:] = array("i", [into.get(number, APART) for number in self.places.groups])
         return [group for group, _ in kept]
 
-    def _by_kind(self, seen: int) -> list[tuple[Group, list[int]]]:
+    def _by_kind(self, seen: int) -> list[tuple[TraceGroup, list[int]]]:
         found = []
         for (_, kind), number in self._numbers.items():
-            group = Group("", [kind], self._learned[number], self._totals[number])
+            group = TraceGroup("", [kind], self._learned[number], self._totals[number])
             if self._totals[number] * RARE < seen:
                 self._findings.rare(group)
             elif _is_failure(kind):
@@ -161,8 +161,8 @@ class Kinds:
                 found.append((group, [number]))
         return found
 
-    def _by_name(self) -> list[tuple[Group, list[int]]]:
-        repeats: dict[str, list[tuple[Kind, int]]] = {}
+    def _by_name(self) -> list[tuple[TraceGroup, list[int]]]:
+        repeats: dict[str, list[tuple[TraceKind, int]]] = {}
         for (name, kind), number in self._numbers.items():
             repeats.setdefault(name, []).append((kind, number))
         found = []
@@ -170,7 +170,7 @@ class Kinds:
             total = sum(self._totals[number] for _, number in variants)
             usual = []
             for kind, number in sorted(variants, key=lambda pair: -self._totals[pair[1]]):
-                group = Group(name, [kind], self._learned[number], self._totals[number])
+                group = TraceGroup(name, [kind], self._learned[number], self._totals[number])
                 if _is_failure(kind):
                     self._findings.failed(group)
                 elif self._totals[number] * ODD_RUN < total:
@@ -181,17 +181,17 @@ class Kinds:
                 found.append((self._together(name, usual), [number for _, number in usual]))
         return found
 
-    def _together(self, name: str, variants: list[tuple[Kind, int]]) -> Group:
+    def _together(self, name: str, variants: list[tuple[TraceKind, int]]) -> TraceGroup:
         (_, first), *others = variants
         learned, about = self._learned[first], self._about[first]
         for _, number in others:
             learned.merge(self._learned[number])
         total = sum(self._totals[number] for _, number in variants)
         kinds = [kind for kind, _ in variants]
-        return Group(name, kinds, learned, total, about.setup_prompts, about.preconditions)
+        return TraceGroup(name, kinds, learned, total, about.setup_prompts, about.preconditions)
 
 
-def _is_failure(kind: Kind) -> bool:
+def _is_failure(kind: TraceKind) -> bool:
     """Whether tools were called, none succeeded, and the answer does not admit it."""
     return bool(kind.tools) and kind.outcome == "completed"
 
@@ -201,5 +201,5 @@ def user_texts(trace: Trace) -> tuple[str, ...]:
     return tuple(turn.input for turn in trace.turns) if trace.turns else (trace.input,)
 
 
-def count_tools(groups: Iterable[Group]) -> Counter[str]:
+def count_tools(groups: Iterable[TraceGroup]) -> Counter[str]:
     return Counter(tool for group in groups for tool in group.learned.tools)

@@ -23,7 +23,7 @@ from karat.text.numbers.claimed import numbers_in
 MOST_VALUES = 24
 """Different values of an argument that are kept; of more it is only known that there are many."""
 MOST_SLOTS = 8
-"""Calls of one tool in a trace that are told apart."""
+"""Calls of one tool in a trace that are looked at each alone."""
 MOST_EXAMPLES = 4
 MOST_PROMPTS = 200
 MOST_PATHS = 400
@@ -37,7 +37,7 @@ Path = tuple[str, ...]
 Key = TypeVar("Key")
 
 
-class Kind(NamedTuple):
+class TraceKind(NamedTuple):
     """What similar traces share: how they came out, the tools that were called, and how long the conversation was."""
 
     outcome: str
@@ -45,10 +45,10 @@ class Kind(NamedTuple):
     turns: str
 
 
-def kind_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> Kind:
+def kind_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> TraceKind:
     tools = tuple(sorted({call.name for call in trace.tool_calls if call.called}))
     turns = len(trace.turns) or 1
-    return Kind(outcome_of(trace, effects), tools, "1" if turns == 1 else "2 to 4" if turns < 5 else "5 or more")
+    return TraceKind(outcome_of(trace, effects), tools, "1" if turns == 1 else "2 to 4" if turns < 5 else "5 or more")
 
 
 def outcome_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from karat.suites.diagnostics import Json
 
 
-class Pattern(NamedTuple):
+class PersonalData(NamedTuple):
     """A kind of personal data: how it is found, whether a find is one, and what is written in its place."""
 
     kind: str
@@ -57,8 +57,8 @@ def _iban_masked(number: int) -> str:
     return f"DE{98 - rest % 97:02d}{account}"
 
 
-PATTERNS: tuple[Pattern, ...] = (
-    Pattern(
+PATTERNS: tuple[PersonalData, ...] = (
+    PersonalData(
         "key",
         r"\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|AKIA|ASIA|AIza|glpat|hf|npm|pypi)[-_]?[A-Za-z0-9_-]{16,}"
         r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
@@ -66,22 +66,24 @@ PATTERNS: tuple[Pattern, ...] = (
         "sk-live-4f9d2b7a61c84e0f",
         lambda number: f"key-masked-{number}",
     ),
-    Pattern(
+    PersonalData(
         "mail address",
         r"[\w.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b",
         "anna.lind@mail.example.org",
         lambda number: f"person{number}@example.com",
     ),
-    Pattern(
+    PersonalData(
         "account number (IBAN)",
         r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b",
         "DE89 3704 0044 0532 0130 00",
         _iban_masked,
         is_iban,
     ),
-    Pattern("card number", r"\b\d(?:[ -]?\d){12,18}\b", "4242 4242 4242 4242", _luhn_masked, passes_luhn),
-    Pattern("social security number", r"\b\d{3}-\d{2}-\d{4}\b", "078-05-1120", lambda n: f"900-00-{n % 10000:04d}"),
-    Pattern(
+    PersonalData("card number", r"\b\d(?:[ -]?\d){12,18}\b", "4242 4242 4242 4242", _luhn_masked, passes_luhn),
+    PersonalData(
+        "social security number", r"\b\d{3}-\d{2}-\d{4}\b", "078-05-1120", lambda n: f"900-00-{n % 10000:04d}"
+    ),
+    PersonalData(
         "phone number",
         r"(?<![\w.,-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{1,5}\)[ .-]?)?\d{2,5}(?:[ ./-]\d{2,5}){1,5}(?![\w-]|[.,]\d)"
         r"|(?<![\w.,-])\+\d{8,15}(?!\d)",
@@ -89,7 +91,7 @@ PATTERNS: tuple[Pattern, ...] = (
         lambda number: f"+1 555 01{number % 100:02d}",
         is_phone,
     ),
-    Pattern(
+    PersonalData(
         "address of a computer",
         r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])",
         "203.0.113.77",

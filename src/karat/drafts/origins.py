@@ -118,7 +118,7 @@ class Origins:
         if found is None or self._now is None:
             return False
         try:
-            day = datetime(*map(int, found.groups()[:3]), tzinfo=UTC)  # type: ignore[misc]  # three numbers
+            day = datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC)
         except ValueError:
             return False
         return abs(day.timestamp() - self._now) < DAYS * 86400

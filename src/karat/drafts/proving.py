@@ -69,7 +69,7 @@ def places_of(case: Case) -> list[CheckPlace]:
     return [CheckPlace(turn, spec.path) for turn, spec in case.all_checks]
 
 
-class Tally:
+class LineTally:
     """How the lines of one case fared with the traces of its group."""
 
     def __init__(self, case: Case, catalog: CheckCatalog) -> None:
@@ -111,7 +111,7 @@ class DraftCase(NamedTuple):
 
     def spelled(self, *, variables: bool = True) -> dict[str, Any]:
         """The case without its comments."""
-        found = {key: plain(value) for key, value in self.tree.items() if variables or key != "each"}
+        found: dict[str, Any] = {key: plain(value) for key, value in self.tree.items() if variables or key != "each"}
         if not variables:
             found |= {"id": "case"} | ({"prompt": "?"} if "prompt" in found else {})
         if self.turns:

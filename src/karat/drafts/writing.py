@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from karat.drafts.draft import DraftSummary, Finding
-from karat.drafts.expectations import Noted, Variable
+from karat.drafts.expectations import Noted, RowVariable
 from karat.model.audit import Rate, shown_rate
 from karat.suites.diagnostics import Json
 from karat.suites.documents.yaml_text import block, text
@@ -24,7 +24,7 @@ def plain(value: Any, *, variables: bool = True) -> Json:
     """The value without its comments; what each row has its own of is `{name}`, or left out."""
     if isinstance(value, Noted):
         return plain(value.value, variables=variables)
-    if isinstance(value, Variable):
+    if isinstance(value, RowVariable):
         return f"{{{value.name}}}"
     if isinstance(value, dict):
         kept = {key: below for key, below in value.items() if variables or not _is_variable(below)}
@@ -36,7 +36,7 @@ def plain(value: Any, *, variables: bool = True) -> Json:
 
 
 def _is_variable(value: object) -> bool:
-    return isinstance(value, Noted) and isinstance(value.value, Variable)
+    return isinstance(value, Noted) and isinstance(value.value, RowVariable)
 
 
 def comment(words: str, indent: int = 0) -> str:
@@ -74,7 +74,7 @@ def _member(head: str, value: Any, indent: int) -> list[str]:
 
 
 def _noted(written: list[str], head: str, note: str, indent: int) -> list[str]:
-    """The lines of a value after its own key, with a comment behind the first one that can have it."""
+    """The lines of a value after its own key, with a comment where one can be."""
     first = head + written[0].lstrip(" ").removeprefix("k:")
     if not note:
         return [first, *written[1:]]
@@ -98,7 +98,7 @@ def _item(value: Any, indent: int) -> list[str]:
 
 
 def _has_notes(value: Any) -> bool:
-    if isinstance(value, Noted | Variable):
+    if isinstance(value, Noted | RowVariable):
         return True
     below: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(map(_has_notes, below))

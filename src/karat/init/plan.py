@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from karat.checks.catalog import catalog_for
 from karat.drafts.draft import DraftOptions
@@ -21,7 +22,9 @@ from karat.running.request import ResumeKeywords
 from karat.suites.formats.catalog import find_format
 from karat.targets.config import TargetConfig
 
+REPEATS = 5
 NOT_ASKED = "it was not asked."
+NOT_SENT = "the prompts were not sent: tools of the agent may change something. Add --allow-effects to draft from them."
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,24 @@ class InitPlan:
     notes: tuple[str, ...] = ()
 
 
+class Consent(NamedTuple):
+    """What the user agreed to: that the agent is loaded or asked, and that its tools act on more than a greeting."""
+
+    may_ask: bool = False
+    allow_effects: bool = False
+
+
 async def plan_files(
-    survey: Survey, agent: FoundAgent | None, prompts: Sequence[str], project: Project, *, may_ask: bool
+    survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
 ) -> InitPlan:
-    """Plan what a project lacks. With `may_ask`, the agent is loaded or asked, and its first suite drafted."""
+    """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
+    sent = prompts if prompts and consent.allow_effects else (GREETING,)
     asked = Probe(problem=NOT_ASKED)
-    if may_ask and survey.targets and not survey.suites:
-        asked = await ask_target(prompts or (GREETING,), project)
-    elif agent is not None and may_ask and not survey.targets:
-        asked = await ask_agent(agent, prompts or (GREETING,), project)
-    notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and may_ask else []
+    if consent.may_ask and survey.targets and not survey.suites:
+        asked = await ask_target(sent, project)
+    elif consent.may_ask and agent is not None and not survey.targets:
+        asked = await ask_agent(agent, sent, project)
+    notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and consent.may_ask else []
     table = dict(asked.table)
     if agent is not None and not table and agent.is_complete:
         table = {"use": agent.use, **agent.options}
@@ -64,8 +75,14 @@ async def plan_files(
     if suite is None:
         suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
         named = agent.name if agent is not None else survey.folder.resolve().name
-        text, said = await _suite(asked.target, prompts, named, project)
-        notes += said
+        if asked.target is not None and prompts not in ((), sent):
+            notes.append(NOT_SENT)
+            text = texts.first_suite(named, prompts)
+        elif asked.target is not None:
+            text, said = await _drafted(asked.target, sent, named, project)
+            notes += said
+        else:
+            text = texts.first_suite(named, prompts or sent)
         files.append(PlannedFile(suite, texts.with_schema(text, suite)))
         files += plan_schema(survey.folder, project)
     files += _workflow(survey, suite, agent)
@@ -73,18 +90,16 @@ async def plan_files(
     return InitPlan(survey.folder, tuple(files), suite, asked.target is not None, tuple(notes))
 
 
-async def _suite(
-    target: TargetConfig | None, prompts: Sequence[str], name: str, project: Project
-) -> tuple[str, list[str]]:
-    """The first suite: drafted from what the agent does, or one to fill in; and what is to be said of it."""
-    if target is None:
-        return texts.first_suite(name, prompts or (GREETING,)), []
+async def _drafted(target: TargetConfig, prompts: Sequence[str], name: str, project: Project) -> tuple[str, list[str]]:
+    """A suite from what the agent does, and what looked wrong; one to fill in if nothing can be drafted."""
+    # In this process, which has loaded the agent already and seen it answer.
+    how: ResumeKeywords = {"workers": 0}
+    options = DraftOptions(name=name)
     try:
-        # In this process, which has loaded the agent already and seen it answer.
-        how: ResumeKeywords = {"workers": 0}
-        draft = await adraft_target(target, prompts or (GREETING,), DraftOptions(name=name), project, how)
+        # The prompts are those that the user agreed to send.
+        draft = await adraft_target(target, prompts, REPEATS, options, project, allow_effects=True, how=how)
     except KaratError as error:
-        return texts.first_suite(name, prompts or (GREETING,)), [f"no suite was drafted: {error.message}"]
+        return texts.first_suite(name, prompts), [f"no suite was drafted: {error.message}"]
     return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings]
 
 

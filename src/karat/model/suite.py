@@ -127,6 +127,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     """The target that the file names, used where the user names none."""
     target_options: dict[str, object] = field(default_factory=dict)
     """The options of that target."""
+    draft: bool = False
+    """Whether no person has approved yet what it expects."""
 
 
 UNJUDGED = "unjudged"

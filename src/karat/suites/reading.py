@@ -69,6 +69,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         warnings=tuple(map(str, problems(file.path, parsed.warnings, document, warning=True))),
         target=parsed.target,
         target_options=dict(parsed.target_options),
+        draft=parsed.draft,
     )
     return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
 
