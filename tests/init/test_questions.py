@@ -102,6 +102,15 @@ def test_nothing_is_loaded_without_agreement(karat: Karat, arguments: tuple[str,
     assert (done.code, "Add --yes" in done.err) == ((0, False) if "--yes" in arguments else (4, True))
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_prompts_are_sent_only_where_tools_may_act(karat: Karat, allowed: bool) -> None:
+    write("agent.py", "def answer(prompt):\n    with open('sent', 'a') as out: out.write(prompt)\n    return 'Done.'\n")
+    done = karat("init", "--yes", "--prompt", "Delete it all.", *["--allow-effects"] * allowed)
+    assert ("Delete it all." in Path("sent").read_text()) == allowed
+    assert ("the prompts were not sent" in done.out) == (not allowed)
+    assert "Delete it all." in Path("answer.karat.yaml").read_text()
+
+
 def test_an_address_elsewhere_is_never_asked(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", None)
     write(".env", "OPENAI_BASE_URL=https://models.example/v1\nOPENAI_MODEL=gpt-5-mini\n")

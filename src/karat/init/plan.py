@@ -36,7 +36,7 @@ class InitPlan:
     suite: str
     """The suite to begin with: planned, or there already."""
     works: bool = False
-    """Whether the agent answered, so that the suite can be run."""
+    """Whether the agent answered, and may be sent what is in the suite: then it can be run."""
     notes: tuple[str, ...] = ()
 
 
@@ -58,6 +58,7 @@ async def plan_files(
     elif consent.may_ask and agent is not None and not survey.targets:
         asked = await ask_agent(agent, sent, project)
     notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and consent.may_ask else []
+    works = asked.target is not None and prompts in ((), sent)
     table = dict(asked.table)
     if agent is not None and not table and agent.is_complete:
         table = {"use": agent.use, **agent.options}
@@ -75,19 +76,18 @@ async def plan_files(
     if suite is None:
         suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
         named = agent.name if agent is not None else survey.folder.resolve().name
-        if asked.target is not None and prompts not in ((), sent):
-            notes.append(NOT_SENT)
-            text = texts.first_suite(named, prompts)
-        elif asked.target is not None:
+        if works:
+            assert asked.target is not None
             text, said = await _drafted(asked.target, sent, named, project)
             notes += said
         else:
             text = texts.first_suite(named, prompts or sent)
+            notes += [NOT_SENT] if asked.target is not None else []
         files.append(PlannedFile(suite, texts.with_schema(text, suite)))
         files += plan_schema(survey.folder, project)
     files += _workflow(survey, suite, agent)
     files += plan_ignored(survey.folder)
-    return InitPlan(survey.folder, tuple(files), suite, asked.target is not None, tuple(notes))
+    return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
 
 
 async def _drafted(target: TargetConfig, prompts: Sequence[str], name: str, project: Project) -> tuple[str, list[str]]:

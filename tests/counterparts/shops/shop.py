@@ -19,7 +19,7 @@ def lookup_order(order: str) -> dict:
     """Look an order up."""
     if _has("tool-raises"):
         raise ConnectionError("the warehouse does not answer")
-    if _has("tool-is-slow"):
+    if order == "B-04" and _has("tool-is-slow"):
         time.sleep(12)
     if order not in ORDERS and not _has("tool-finds-what-is-not-there"):
         return {"error": f"there is no order {order}"}
@@ -33,7 +33,9 @@ def lookup_order(order: str) -> dict:
 
 def list_orders() -> list:
     """List the orders of the customer."""
-    return [] if _has("tool-gives-nothing") else [{"order": order, "item": one["item"]} for order, one in ORDERS.items()]
+    return (
+        [] if _has("tool-gives-nothing") else [{"order": order, "item": one["item"]} for order, one in ORDERS.items()]
+    )
 
 
 def issue_refund(order: str, amount: int) -> dict:
